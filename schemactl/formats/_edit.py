@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from schemactl.formats._compare import IsOrdered, Keys, moved_keys, paired_items, same
-from schemactl.formats._emit import yaml_entry, yaml_flow, yaml_item, yaml_scalar
-from schemactl.formats._flow import in_flow, rebuilt
-from schemactl.formats._lines import Edit, column_of, head_of, line_end, line_start, newline_of, patched, tail_of
+from schemactl.formats._emit import json_line, json_text, yaml_entry, yaml_flow, yaml_item, yaml_scalar
 from schemactl.formats._scalars import MERGE
 from schemactl.formats._tree import Alias, Entry, Mapping, Node, Scalar, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """``text[start:end]`` becomes ``new``."""
+
+    start: int
+    end: int
+    new: str
+
 
 _Write = Callable[[Any], Edit]
 """Writes a value over what stands in some place, in the style of that place."""
@@ -100,7 +109,11 @@ class Editor:
     ) -> Iterator[Edit]:
         own = {entry.key.value: entry for entry in node.entries if entry.key.value is not MERGE}
         within = {
-            key: list(self._edits(entry.value, old.get(key), new[key], (*keys, key), self._writer(node, entry)))
+            key: list(
+                self._edits(
+                    entry.value, old.get(key), new[key], (*keys, key), partial(self._value_written, node, entry)
+                )
+            )
             for key, entry in own.items()
             if key in new
         }
@@ -119,7 +132,7 @@ class Editor:
             yield write(new)
         elif node.is_flow:
             yield self._rebuilt_mapping(node, own, plan)
-        elif self._has_own_lines(node):
+        elif all(self._is_first_on_line(entry.start) for entry in node.entries):
             yield from self._line_edits(own, plan)
         else:
             yield write(new)
@@ -127,9 +140,6 @@ class Editor:
     def _is_implied(self, old: dict[str, Any], new: dict[str, Any], key: str, keys: Keys) -> bool:
         """Return whether the text means a key's value without stating it."""
         return key in old and same(old[key], new[key], self.is_ordered, (*keys, key))
-
-    def _writer(self, node: Mapping, entry: Entry) -> _Write:
-        return lambda value: self._value_written(node, entry, value)
 
     def _value_written(self, node: Mapping, entry: Entry, value: Any) -> Edit:
         place = entry.value
@@ -139,10 +149,6 @@ class Editor:
         lines = yaml_entry("k", value, indent)
         after_colon = self._joined(lines).removeprefix(f"{indent}k:")
         return Edit(self.text.index(":", entry.key.end) + 1, place.end, after_colon)
-
-    def _has_own_lines(self, node: Mapping) -> bool:
-        """Return whether each key is the first thing on its line."""
-        return all(not self.text[line_start(self.text, entry.start) : entry.start].strip() for entry in node.entries)
 
     def _line_edits(self, own: dict[Any, Entry], plan: _Plan) -> Iterator[Edit]:
         indent = " " * column_of(self.text, next(iter(own.values())).start)
@@ -190,7 +196,7 @@ class Editor:
             elif key in plan.added:
                 name, value = self._in_flow(key, node.start), self._in_flow(plan.new[key], node.end - 1)
                 parts.append((None, f"{name}: {value}"))
-        return rebuilt(self.text, node, list(node.entries), parts)
+        return self._rebuilt(node, list(node.entries), parts)
 
     # Sequences
 
@@ -210,7 +216,7 @@ class Editor:
                     old[position],
                     value,
                     (*keys, position),
-                    self._item_writer(node, position),
+                    partial(self._item_written, node, position),
                 )
             )
             for position, value in pairs
@@ -224,14 +230,13 @@ class Editor:
                 else (position, patched(self.text, node.items[position].start, node.items[position].end, edits))
                 for (position, value), edits in zip(pairs, within, strict=True)
             ]
-            yield rebuilt(self.text, node, list(node.items), parts)
-        elif all(position is None for position, _ in pairs) or not self._has_own_dashes(node):
+            yield self._rebuilt(node, list(node.items), parts)
+        elif all(position is None for position, _ in pairs) or not all(
+            self._is_first_on_line(self._dash(item)) for item in node.items
+        ):
             yield write(new)
         else:
             yield from self._item_edits(node, pairs, within)
-
-    def _item_writer(self, node: Sequence, position: int) -> _Write:
-        return lambda value: self._item_written(node, position, value)
 
     def _item_written(self, node: Sequence, position: int, value: Any) -> Edit:
         place = node.items[position]
@@ -240,10 +245,6 @@ class Editor:
         dash = self._dash(place)
         lines = self._joined(yaml_item(value, " " * column_of(self.text, dash)))
         return Edit(dash, place.end, lines.lstrip(" "))
-
-    def _has_own_dashes(self, node: Sequence) -> bool:
-        dashes = [self._dash(item) for item in node.items]
-        return all(not self.text[line_start(self.text, dash) : dash].strip() for dash in dashes)
 
     def _dash(self, item: Node) -> int:
         return self.text.rindex("-", 0, item.start)
@@ -266,17 +267,49 @@ class Editor:
 
     # Both
 
+    def _is_first_on_line(self, offset: int) -> bool:
+        return not self.text[line_start(self.text, offset) : offset].strip()
+
     def _written_over(self, within: Mapping | Sequence, place: Node, value: Any) -> Edit | None:
         """Write a value over a part of a collection; None where it takes lines of its own."""
         if within.is_flow:
             return Edit(place.start, place.end, self._in_flow(value, place.start))
-        if isinstance(place, (Scalar, Alias)) and place.end > place.start and not _is_block(value):
+        is_block = isinstance(value, (dict, list)) and bool(value)
+        if isinstance(place, (Scalar, Alias)) and place.end > place.start and not is_block:
             quote = self.text[place.start]
-            return Edit(place.start, place.end, _in_line(value, quote if quote in "'\"" else ""))
+            is_scalar = not isinstance(value, (dict, list))
+            written = yaml_scalar(value, quote if quote in "'\"" else "") if is_scalar else yaml_flow(value)
+            return Edit(place.start, place.end, written)
         return None
 
     def _in_flow(self, value: Any, place: int) -> str:
-        return in_flow(self.text, self.is_json, value, place)
+        """Return a value as it can stand within brackets, in YAML's flow style or in JSON."""
+        if not self.is_json:
+            return yaml_flow(value)
+        if "\n" not in self.text.strip():
+            return json_line(value)
+        line = self.text[line_start(self.text, place) :]
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        # The closing bracket of a collection stands one step less deep than its parts.
+        step = "  " if self.text[place : place + 1] in ("}", "]") else ""
+        return json_text(value).replace("\n", f"{newline_of(self.text)}{indent}{step}")
+
+    def _rebuilt(
+        self, node: Mapping | Sequence, own: list[Entry] | list[Node], parts: list[tuple[int | None, str]]
+    ) -> Edit:
+        """Write a flow collection anew from its parts, with the gaps that stood between them."""
+        text = self.text
+        bracket = text.index("{" if isinstance(node, Mapping) else "[", node.start)
+        ends = [bracket + 1, *(each.end for each in own)]
+        gaps = [text[end : each.start] for end, each in zip(ends, own, strict=False)]
+        lead = gaps[0]
+        is_usual = len(gaps) > 1 and "#" not in gaps[1]
+        usual = gaps[1] if is_usual else "," + (lead if "\n" in lead else " ")
+        written = [text[node.start : bracket + 1]]
+        for place, (position, part) in enumerate(parts):
+            gap = lead if place == 0 else gaps[position] if position else usual
+            written += [gap, part]
+        return Edit(node.start, node.end, "".join((*written, text[ends[-1] : node.end])))
 
     def _joined(self, lines: list[str]) -> str:
         return newline_of(self.text).join(lines)
@@ -286,9 +319,51 @@ def _merges(node: Mapping) -> bool:
     return any(entry.key.value is MERGE for entry in node.entries)
 
 
-def _is_block(value: Any) -> bool:
-    return isinstance(value, (dict, list)) and bool(value)
+def patched(text: str, start: int, end: int, edits: list[Edit]) -> str:
+    """Return ``text[start:end]`` with the edits; of edits at one place the first comes first."""
+    parts, position = [], start
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end > edit.start)):
+        parts += [text[position : edit.start], edit.new]
+        position = edit.end
+    return "".join((*parts, text[position:end]))
 
 
-def _in_line(value: Any, quote: str) -> str:
-    return yaml_flow(value) if isinstance(value, (dict, list)) else yaml_scalar(value, quote)
+def newline_of(text: str) -> str:
+    """Return how the document ends its lines."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def line_start(text: str, offset: int) -> int:
+    """Return where the line of an offset starts."""
+    return text.rfind("\n", 0, offset) + 1
+
+
+def line_end(text: str, offset: int) -> int:
+    """Return where the line of an offset ends, its newline included."""
+    found = text.find("\n", offset)
+    return len(text) if found < 0 else found + 1
+
+
+def column_of(text: str, offset: int) -> int:
+    """Return how many characters stand before an offset on its line."""
+    return offset - line_start(text, offset)
+
+
+def head_of(text: str, entry: Entry) -> int:
+    """Return where an entry's lines start: with the comment right above it that is indented like it."""
+    start = line_start(text, entry.start)
+    comment = text[start : entry.start] + "#"
+    while start and text.startswith(comment, line_start(text, start - 1)):
+        start = line_start(text, start - 1)
+    return start
+
+
+def tail_of(text: str, entry: Entry) -> int:
+    """Return where an entry's lines end: after the comments that follow it and are indented deeper."""
+    end, column = line_end(text, entry.end), column_of(text, entry.start)
+    while True:
+        line = text[end : line_end(text, end)]
+        stated = line.lstrip(" ")
+        if not stated.startswith("#") or len(line) - len(stated) <= column:
+            return end
+        end += len(line)

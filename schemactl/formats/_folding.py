@@ -25,16 +25,14 @@ def fold(schema: Schema) -> Schema:
     """
     naming = naming_of(schema)
     roots = [table for table in own_tables(schema) if not table.is_nested]
-    folded = {table.name: _folded(table, schema, naming) for table in roots}
+    folded = {}
+    for table in roots:
+        fields = _document(table, schema, naming, 0)
+        columns = {field.name: Column(field.name, properties_of(field)) for field in fields}
+        folded[table.name] = replace(table, columns=columns)
     own = {table.name for table in own_tables(schema)}
     kept = {name: folded.get(name, table) for name, table in schema.tables.items() if name in folded or name not in own}
     return replace(schema, tables=kept)
-
-
-def _folded(table: Table, schema: Schema, naming: Naming) -> Table:
-    fields = _document(table, schema, naming, 0)
-    columns = {field.name: Column(field.name, properties_of(field)) for field in fields}
-    return replace(table, columns=columns)
 
 
 def _document(table: Table, schema: Schema, naming: Naming, level: int) -> tuple[Field, ...]:

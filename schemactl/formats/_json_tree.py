@@ -125,10 +125,7 @@ class _Parser:
         if number is None:
             shown = text if len(text) <= 40 else text[:39] + "…"
             raise self.source.refuse(f"this is not JSON: `{shown}` is no value", start, "text stands in double quotes")
-        return Scalar(start, self.position, self._number(text, is_float=any(number.groups())))
-
-    def _number(self, text: str, *, is_float: bool) -> int | float:
         try:
-            return float(text) if is_float else int(text)
+            return Scalar(start, self.position, float(text) if any(number.groups()) else int(text))
         except ValueError as error:
-            raise self.source.refuse("the number is too long", self.position - len(text)) from error
+            raise self.source.refuse("the number is too long", start) from error

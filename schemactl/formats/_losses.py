@@ -20,8 +20,6 @@ PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 _DEFAULTS: Final = {"nullable": True, "timezone": True, "write_disposition": "append"}
 _NESTED: Final = (SPARK_TYPE, "x-fields")
 _TYPE: Final = ("data_type", "precision", "scale", "timezone", *_NESTED)
-
-
 _LONGEST: Final = 80
 
 

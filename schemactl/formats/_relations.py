@@ -76,11 +76,10 @@ def table_hints_in_words(table: Table) -> list[str]:
 
 
 def _in_words(properties: dict[str, Any]) -> list[str]:
-    return [key if value is True else f"{key}: {_value(value)}" for key, value in properties.items()]
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return [
+        key if each is True else f"{key}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}"
+        for key, each in properties.items()
+    ]
 
 
 def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:

@@ -25,7 +25,6 @@ from yaml.events import (
 
 from schemactl.formats._scalars import MERGE, Kind, kind_of
 from schemactl.formats._scalars import value_of as scalar_value
-from schemactl.formats._tabs import Span, stray_tab
 from schemactl.formats._tree import (
     MAX_DEPTH,
     MAX_REPEATED_NODES,
@@ -38,7 +37,7 @@ from schemactl.formats._tree import (
     Source,
     follow,
 )
-from schemactl.formats._yaml_faults import refusal_of, refused_tab
+from schemactl.formats._yaml_faults import Span, refusal_of, refused_tab, stray_tab
 
 # Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,15 +1,18 @@
-"""What a person made wrong in a text that is not YAML: the place where it starts, and the way out."""
+"""Explains what is wrong in a text that is not YAML: the place where it starts, and the way out."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+
 import yaml
 
-from schemactl.formats._tabs import Span
-from schemactl.formats._tree import (
-    Source,
-)
+from schemactl.formats._tree import Source
+
+Span = tuple[int, int]
 
 _MISPLACED_COLON = ("mapping values are not allowed", "found unexpected ':'")
+_COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 
 
 def refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) -> Exception:
@@ -51,3 +54,27 @@ def refused_tab(source: Source, offset: int) -> Exception:
     is_indent = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
     message = "a tab cannot indent in YAML" if is_indent else "a tab cannot stand here"
     return source.refuse(message, offset, "indent with spaces" if is_indent else "write spaces")
+
+
+def stray_tab(text: str, quoted: list[Span]) -> int | None:
+    """Return where the first tab stands that is in no quotes, block scalar or comment; None if there is none.
+
+    dlt's YAML library refuses such tabs, and libyaml takes them for blanks.
+
+    Args:
+        text: a YAML document.
+        quoted: where its scalars in quotes and its block scalars stand, from first to last.
+    """
+    starts = [start for start, _ in quoted]
+    tab = text.find("\t")
+    while tab >= 0:
+        before = bisect_right(starts, tab) - 1
+        end = quoted[before][1] if before >= 0 else 0
+        if end <= tab:
+            line_start = text.rfind("\n", 0, tab) + 1
+            comment = _COMMENT.search(text, max(line_start, end), tab)
+            if comment is None:
+                return tab
+            end = text.find("\n", tab)
+        tab = text.find("\t", end) if end >= 0 else -1
+    return None

@@ -140,7 +140,11 @@ def _record(table: dict[str, Any], path: str) -> Record:
         }
         relations = [each for each in _tests(native) if each[0] == "relationships"]
         if relations:
-            kept = [each for each in own.pop("data_tests", own.pop("tests", ())) if not _is_relation(each)]
+            kept = [
+                each
+                for each in own.pop("data_tests", own.pop("tests", ()))
+                if not (isinstance(each, dict) and "relationships" in each)
+            ]
             own |= {"data_tests": kept} if kept else {}
         columns.append((native["name"], restored(native["name"], own, _meta(native).get(HINTS), CODEC, path)))
         for _, stated in relations:
@@ -182,10 +186,6 @@ def _tests(native: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             known = stated if isinstance(stated, dict) else {}
             arguments = known.get("arguments")
             yield name, arguments if isinstance(arguments, dict) else known
-
-
-def _is_relation(test: Any) -> bool:
-    return isinstance(test, dict) and "relationships" in test
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:

@@ -70,10 +70,6 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 _OLDEST: Final = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
-def _write(field: Field) -> dict[str, Any]:
-    return write_field(_timeless(field))
-
-
 def _timeless(field: Field) -> Field:
     """Return a field with texts for times of day, of which Delta Lake has none."""
     if field.properties.get("data_type") == "time":
@@ -86,7 +82,7 @@ def _timeless(field: Field) -> Field:
     )
 
 
-CODEC: Final = Codec(_write, SPARK.read)
+CODEC: Final = Codec(lambda field: write_field(_timeless(field)), SPARK.read)
 
 
 def read(text: str, path: str) -> Document:

@@ -15,7 +15,6 @@ from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
-from schemactl.formats._collector import paused_collector
 from schemactl.formats._compare import same
 from schemactl.formats._complete import completed, is_complete
 from schemactl.formats._json_tree import parse_json
@@ -23,7 +22,7 @@ from schemactl.formats._losses import Loss
 from schemactl.formats._stored import export_form, plain, with_defaults, with_sections
 from schemactl.formats._tree import Finder, Key, Node, Source
 from schemactl.formats._yaml_tree import parse_yaml
-from schemactl.schema.checks import Finding
+from schemactl.memory import paused_collector
 from schemactl.schema.hash import stored_hash
 from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
 from schemactl.schema.upgrade import upgrade
@@ -115,7 +114,7 @@ def _read(source: Source) -> Document:
     raw = completed(stated := _tree.value_of(root), source.path)
     stored = _upgraded(raw, source, finder)
     if findings := check(stored):
-        problems = tuple(_problem(finding, source, finder) for finding in findings)
+        problems = tuple(Problem(each.message, source.locate(finder.find(each.keys)), each.hint) for each in findings)
         raise InputError("this is not a schema that dlt would take", at=Location(source.path), problems=problems)
     filled = with_defaults(plain(stored))
     schema = schema_from_dict(with_sections(filled))
@@ -193,8 +192,8 @@ def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> 
         layout: of a file.
         renamed: the new name of each table and column that has one; columns by the old name of their table.
     """
+    from schemactl.formats._edit import Edit, patched
     from schemactl.formats._emit import yaml_scalar
-    from schemactl.formats._lines import Edit, patched
 
     source = layout.source
     edits: list[Edit] = []
@@ -291,10 +290,6 @@ def _upgraded(raw: dict[str, Any], source: Source, finder: Finder) -> dict[str, 
     except InputError as error:
         at = source.locate(finder.find(("engine_version",)))
         raise InputError(error.message, at=at, hint=error.hint, problems=error.problems) from error
-
-
-def _problem(finding: Finding, source: Source, finder: Finder) -> Problem:
-    return Problem(finding.message, source.locate(finder.find(finding.keys)), finding.hint)
 
 
 def _is_edited(stored: dict[str, Any], engine: int, stated_hash: str | None) -> bool:

@@ -37,16 +37,16 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 def _label(table: Table) -> str:
-    head = f'<tr><td bgcolor="#dde6f0" colspan="2"><b>{_text(table.name)}</b></td></tr>'
+    head = f'<tr><td bgcolor="#dde6f0" colspan="2"><b>{escape(table.name)}</b></td></tr>'
     rows = (_row(number, column) for number, column in enumerate(table.columns.values()))
     return f'<table border="0" cellborder="1" cellspacing="0" cellpadding="4">{head}{"".join(rows)}</table>'
 
 
 def _row(number: int, column: Column) -> str:
-    name = _text(column.name) + ("" if column.nullable else "*")
+    name = escape(column.name) + ("" if column.nullable else "*")
     shown = f"<u>{name}</u>" if column.properties.get("primary_key") else name
     return (
-        f'<tr><td align="left" port="c{number}">{shown}</td><td align="left">{_text(type_in_words(column))}</td></tr>'
+        f'<tr><td align="left" port="c{number}">{shown}</td><td align="left">{escape(type_in_words(column))}</td></tr>'
     )
 
 
@@ -60,10 +60,6 @@ def _edge(relation: Relation, schema: Schema) -> str:
 def _port(table: Table, columns: tuple[str, ...]) -> str:
     names = list(table.columns)
     return f":c{names.index(columns[0])}" if columns and columns[0] in names else ""
-
-
-def _text(text: str) -> str:
-    return escape(text)
 
 
 def _quoted(text: str) -> str:

@@ -321,7 +321,10 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
     if types == ["object"] and isinstance(native.get("properties"), dict) and native["properties"]:
         required = _required(native)
         fields = [_read(each, inner, root, seen) for each, inner in native["properties"].items()]
-        inner = tuple(each if each.name in required else _optional(each) for each in fields)
+        inner = tuple(
+            replace(each, properties={**each.properties, "nullable": True}) if each.name not in required else each
+            for each in fields
+        )
         return Field(name, {"data_type": "json", **properties}, fields=inner)
     if types == ["array"] and isinstance(native.get("items"), dict):
         return Field(name, {"data_type": "json", **properties}, element=_read("element", native["items"], root, seen))
@@ -329,10 +332,6 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
         value = _read("value", native["additionalProperties"], root, seen)
         return Field(name, {"data_type": "json", **properties}, values=value)
     return Field(name, {**_scalar(types, native), **properties})
-
-
-def _optional(field: Field) -> Field:
-    return replace(field, properties={**field.properties, "nullable": True})
 
 
 def _scalar(types: list[str], native: dict[str, Any]) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     messages = []
     for table in own_tables(schema):
         fields = [field_of(column) for column in table.columns.values()]
-        body = list(_table_lines(fields))
+        natives = [(field.name, _write(field)) for field in fields]
+        body = list(_lines(natives, _numbers(fields), {field.name: hints_of(field, CODEC) for field in fields}))
         hints = table_hints(table)
         name = _safe(table.name)
         above = [
@@ -132,12 +133,6 @@ def _comment(text: str) -> list[str]:
 def _safe(name: str) -> str:
     safe = re.sub("[^A-Za-z0-9_]", lambda found: f"_x{ord(found.group()):x}_", name)
     return safe if _NAME.fullmatch(safe) else f"_{safe}"
-
-
-def _table_lines(fields: Sequence[Field]) -> Iterator[str]:
-    natives = [(field.name, _write(field)) for field in fields]
-    hints = {field.name: hints_of(field, CODEC) for field in fields}
-    yield from _lines(natives, _numbers(fields), hints)
 
 
 def _numbers(fields: Sequence[Field]) -> dict[str, int]:

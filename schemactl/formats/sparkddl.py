@@ -51,12 +51,9 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 def _column(native: dict[str, Any], mark: str) -> str:
     name = native["name"] if _PLAIN.fullmatch(native["name"]) else "`" + native["name"].replace("`", "``") + "`"
     comment = native["metadata"].get("comment")
-    note = f" COMMENT '{_escaped(comment)}'" if comment else ""
+    escaped = (comment or "").replace("\\", "\\\\").replace("'", "\\'")
+    note = f" COMMENT '{escaped}'" if comment else ""
     return f"{name}{mark}{_type(native['type'])}{'' if native['nullable'] else ' NOT NULL'}{note}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def _type(of: Any) -> str:

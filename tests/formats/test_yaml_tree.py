@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from schemactl.errors import InputError
 from schemactl.formats import _yaml_events
-from schemactl.formats._block_lines import read_block_lines
 from schemactl.formats._tree import MAX_CHARACTERS, Alias, Finder, Mapping, Node, Scalar, Source, value_of
-from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.formats._yaml_tree import parse_yaml, read_block_lines
 from schemactl.formats.dlt import load, read, write
 from schemactl.schema.templates import new_schema
 

@@ -24,7 +24,7 @@ from schemactl.flows.migrate.target import (
 from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
-from schemactl.formats._collector import paused_collector
+from schemactl.memory import paused_collector
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
