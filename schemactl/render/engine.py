@@ -25,7 +25,11 @@ def print_stopped(drivers: tuple[KeptDriver, ...], look: Look) -> str:
     """Return which drivers have ended, and which will."""
     if look.is_quiet:
         return ""
-    return "".join(f"process {driver.pid} {_fate(driver)}\n" for driver in drivers) or _NONE
+    lines = []
+    for driver in drivers:
+        users = f"ends with the {counted(driver.commands, 'command')} that use it"
+        lines.append(f"process {driver.pid} {users if driver.commands else 'has ended'}\n")
+    return "".join(lines) or _NONE
 
 
 def drivers_document(drivers: tuple[KeptDriver, ...]) -> dict[str, Any]:
@@ -42,10 +46,6 @@ def _describe(driver: KeptDriver) -> list[RenderableType]:
         use = f"idle, ends in {_duration(driver.seconds_left)}; {served}"
     details = (f"{driver.master} in {driver.folder}", use, f"log: {driver.log}")
     return [name, *(indented(Text(line, style=FAINT)) for line in details)]
-
-
-def _fate(driver: KeptDriver) -> str:
-    return f"ends with the {counted(driver.commands, 'command')} that use it" if driver.commands else "has ended"
 
 
 def _duration(seconds: float) -> str:

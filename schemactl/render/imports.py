@@ -105,9 +105,11 @@ def _size(schema: Schema) -> str:
     return f"{counted(len(own), 'table')}, {counted(sum(len(table.columns) for table in own), 'column')}"
 
 
-def _change(change: Change, look: Look) -> RenderableType:
+def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:
     name = full_name(change)
     line = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
+    if name in dropped:
+        line.append(" (data brought it)", style=WARNING)
     # A padding fills lines up to the width, which is a million where other programs read: that takes long.
     return Text("  ").append(line) if look.width is None else indented(line)
 
@@ -171,13 +173,7 @@ def _section(each: Synced, look: Look) -> Iterator[RenderableType]:
         yield line.append(f": new schema, version {after.version}, hash {escape(after.version_hash)}")
     else:
         yield _versions(before, after)
-    for change in each.changes:
-        name = full_name(change)
-        text = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
-        is_dropped = name in each.dropped
-        text.append(" (data brought it)" if is_dropped else "", style=WARNING)
-        # A padding fills lines up to the width, which is a million where other programs read: that takes long.
-        yield Text("  ").append(text) if look.width is None else indented(text)
+    yield from (_change(change, look, each.dropped) for change in each.changes)
     if each.written:
         yield Text(escape(f"wrote {', '.join(each.written)}"))
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -19,6 +20,8 @@ from schemactl.inference.report import (
 from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.render.tables import reads_as_literal, show_tables
+
+Item = TypeVar("Item")
 
 MOST_FILES = 10
 """Files that are listed one by one, unless all the evidence is asked for."""
@@ -78,8 +81,13 @@ def _show_files_of(table: str, files: Sequence[FileFinding], asked: str, look: L
         yield Text(f"{line} from {escape(files[0].path)}")
         return
     yield Text(f"{line} from {counted(len(files), 'file')}")
+    yield from first_files(files, lambda file: f"{escape(file.path)}: {_read_of(file.documents, file.records)}", look)
+
+
+def first_files(files: Sequence[Item], describe: Callable[[Item], str], look: Look) -> Iterator[RenderableType]:
+    """Yield a line for each of the first files, and one on how many more there are."""
     listed = files if look.is_verbose else files[:MOST_FILES]
-    yield from (indented(Text(f"{escape(file.path)}: {_read_of(file.documents, file.records)}")) for file in listed)
+    yield from (indented(Text(describe(file))) for file in listed)
     if len(listed) < len(files):
         yield indented(Text(f"and {counted(len(files) - len(listed), 'more file')} (--verbose lists all)"))
 
@@ -181,14 +189,13 @@ def show_hints(report: InferenceReport) -> list[Text]:
     return [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
 
 
-def _why_untyped(report: InferenceReport) -> str:
-    is_model = any(each.contract for each in report.typing)
-    return "the model does not take the data" if is_model else "texts could not be typed"
-
-
 def _outcome(report: InferenceReport) -> Text:
     if report.is_refused:
-        reason = "the data violates a frozen contract" if report.is_frozen else _why_untyped(report)
+        reason = "texts could not be typed"
+        if report.is_frozen:
+            reason = "the data violates a frozen contract"
+        elif any(each.contract for each in report.typing):
+            reason = "the model does not take the data"
         return Text(f"nothing written: {reason}", style=ERROR)
     if report.is_check:
         pending = "nothing written: the schema would change (--check)"

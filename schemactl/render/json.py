@@ -30,7 +30,7 @@ def render_document(document: dict[str, Any]) -> str:
     if text.isascii():
         return text
     # Outside of JSON strings the encoder's own line breaks are the only such characters.
-    return "".join(_escape(each) if each != "\n" and is_unsafe(each) else each for each in text)
+    return "".join(json.dumps(each)[1:-1] if each != "\n" and is_unsafe(each) else each for each in text)
 
 
 def read_schema(command: str) -> dict[str, Any]:
@@ -51,7 +51,3 @@ def _without_infinity(value: Any) -> Any:
             return [_without_infinity(item) for item in value]
         case _:
             return value
-
-
-def _escape(character: str) -> str:
-    return json.dumps(character)[1:-1]

@@ -22,10 +22,8 @@ def print_losses(losses: Sequence[Loss], holder: str) -> str:
     by_property: dict[str, list[Loss]] = {}
     for loss in losses:
         by_property.setdefault(loss.what, []).append(loss)
-    return "".join(f"not in {holder}: {escape(_line(found))}\n" for found in by_property.values())
-
-
-def _line(losses: Sequence[Loss]) -> str:
-    shown = ", ".join(map(describe_loss, losses[:_SHOWN]))
-    more = len(losses) - _SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    lines = []
+    for found in by_property.values():
+        shown, more = ", ".join(map(describe_loss, found[:_SHOWN])), len(found) - _SHOWN
+        lines.append(f"not in {holder}: {escape(f'{shown} and {more} more' if more > 0 else shown)}\n")
+    return "".join(lines)

@@ -47,7 +47,7 @@ def print_plan_report(report: PlanReport, look: Look) -> str:
     sections = [
         list(_plan_counts(report.plan, report.counted)),
         list(_not_undone(report)),
-        [*_resumed(report), *_ledger(report)],
+        list(_ledger(report)),
     ]
     sections.append([line for refusal in report.refusals for line in show_refusal(refusal)])
     after = print_sections([section for section in sections if section], look)
@@ -56,10 +56,9 @@ def print_plan_report(report: PlanReport, look: Look) -> str:
 
 def question(plan: MigrationPlan) -> str:
     """Return what a person is asked before a plan is applied."""
-    where = f"{escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}"
     if not plan.steps:
-        return f"record this schema in the ledger of {where}"
-    return f"apply {count(len(plan.steps), 'step')} to {where}"
+        return f"record this schema in the ledger of {_place(plan.place)}"
+    return f"apply {count(len(plan.steps), 'step')} to {_place(plan.place)}"
 
 
 def print_applied(report: ApplyReport, look: Look) -> str:
@@ -67,7 +66,11 @@ def print_applied(report: ApplyReport, look: Look) -> str:
     plan = report.planned.plan
     match report.outcome:
         case Outcome.DONE:
-            return print_sections([[_done(report), *_copied(report)]], look)
+            lines = [_done(report)]
+            if report.copy is not None:
+                kept = f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"
+                lines.append(Text(kept))
+            return print_sections([lines], look)
         case Outcome.NOTHING:
             return print_plan(plan, look)
         case Outcome.DECLINED:
@@ -114,22 +117,15 @@ def _not_undone(report: PlanReport) -> Iterator[RenderableType]:
             yield indented(Text(escape(example), style=FAINT, overflow="fold"))
 
 
-def _resumed(report: PlanReport) -> Iterator[RenderableType]:
+def _ledger(report: PlanReport) -> Iterator[RenderableType]:
+    """Yield what the ledger says: of an earlier run that stands half done, and whether it names the schema."""
     if report.done is not None:
         left = len(report.plan.steps) - report.done
         verb = "is" if left == 1 else "are"
         message = f"an earlier run has done {report.done:,} of these steps; {left:,} {verb} left"
         yield warning("unfinished", message)
-
-
-def _ledger(report: PlanReport) -> Iterator[RenderableType]:
     if not report.plan.steps and not report.is_recorded:
         yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
-
-
-def _copied(report: ApplyReport) -> Iterator[RenderableType]:
-    if report.copy is not None:
-        yield Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}")
 
 
 def _done(report: ApplyReport) -> Text:
@@ -138,8 +134,7 @@ def _done(report: ApplyReport) -> Text:
     what = f"applied {count(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
     target = plan.target
     return Text(
-        f"{what}: {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}, has {escape(target.name)} "
-        f"version {target.version}, hash {target.version_hash}",
+        f"{what}: {_place(plan.place)}, has {escape(target.name)} version {target.version}, hash {target.version_hash}",
         style=_GOOD,
     )
 
@@ -173,8 +168,7 @@ def print_rolled_back(report: RollbackReport, look: Look) -> str:
 def _rollback_head(report: RollbackReport) -> Iterator[RenderableType]:
     before, after = report.before or "no schema", report.after or "no schema"
     yield Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
-    where = f"{escape(report.place.origin)}, dataset {escape(report.place.dataset)}"
-    yield indented(Text(f"undoes {count(len(report.steps), 'step')} in {where}", style=FAINT))
+    yield indented(Text(f"undoes {count(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
 
 
 def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[RenderableType]]:

@@ -19,7 +19,7 @@ from schemactl.normalization.report import (
 )
 from schemactl.render.console import ERROR, FAINT, NAME, Look, counted, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
-from schemactl.render.infer import MOST_FILES, show_bad_records, show_files, show_hashes, show_typing, show_violation
+from schemactl.render.infer import first_files, show_bad_records, show_files, show_hashes, show_typing, show_violation
 from schemactl.render.tables import show_tables
 
 _REASONS: Mapping[Stop, str] = {
@@ -78,11 +78,9 @@ def _headline(report: NormalizeReport) -> Text:
 def _skipped(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
     if not report.seen:
         return
-    yield Text(f"skipped {counted(len(report.seen), 'file')} that {_were(len(report.seen))} loaded before")
-    listed = report.seen if look.is_verbose else report.seen[:MOST_FILES]
-    yield from (indented(Text(escape(path))) for path in listed)
-    if len(listed) < len(report.seen):
-        yield indented(Text(f"and {counted(len(report.seen) - len(listed), 'more file')} (--verbose lists all)"))
+    verb = "was" if len(report.seen) == 1 else "were"
+    yield Text(f"skipped {counted(len(report.seen), 'file')} that {verb} loaded before")
+    yield from first_files(report.seen, escape, look)
 
 
 def _rows(tables: Sequence[TableCounts]) -> Table:
@@ -185,7 +183,3 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.STOPPED:
             reasons = ", ".join(_REASONS[stop] for stop in report.stops)
             return Text(f"nothing loaded: {reasons}", style=ERROR)
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"

@@ -39,7 +39,7 @@ def file_name(path: str) -> str | None:
     if path == "-" or (path.startswith("<") and path.endswith(">")):
         return None
     folder = Path.cwd()
-    top = _top(folder)
+    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
     if not Path(path).is_absolute() and (revision := _REVISION.fullmatch(path)):
         path = revision["path"].replace("\\", "/")
         if not path or path.startswith("/"):
@@ -72,7 +72,3 @@ def nearest_place(finding: Finding, review: Review) -> Place:
         if version and (file := file_name(version.origin)):
             return Place(file)
     return Place(re.sub(r"[^\w.-]", "_", finding.schema) + ".schema.yaml")
-
-
-def _top(folder: Path) -> Path:
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)

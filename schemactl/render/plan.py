@@ -93,7 +93,8 @@ def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[Rend
 def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[str]) -> Iterator[RenderableType]:
     yield _title(number, planned)
     yield from _statements(planned, statements, look)
-    yield _Inside(_reason(planned), "why")
+    reason = f"`{full_name(planned.reason)}`: {describe(planned.reason)}"
+    yield _Inside(Text(escape(reason), overflow="fold"), "why")
     style = _RISKS[planned.risk] if planned.is_possible else ERROR
     yield _Inside(Text(words.risk(planned), style=style), "risk")
     if locked := words.lock(planned):
@@ -133,11 +134,6 @@ def _title(number: int, planned: PlannedStep) -> Text:
 def _statement(statement: str) -> Text:
     # A name may hold a line break: the bar keeps what follows from being taken for a command of a CI's log.
     return Text("\n".join(f"│ {escape(line)}" for line in statement.split("\n")), style=FAINT, overflow="fold")
-
-
-def _reason(planned: PlannedStep) -> Text:
-    name = full_name(planned.reason)
-    return Text(escape(f"`{name}`: {describe(planned.reason)}"), overflow="fold")
 
 
 def _note(note: Note) -> Iterator[RenderableType]:

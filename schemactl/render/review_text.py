@@ -6,7 +6,7 @@ No text is cut off. Of very many findings of one rule the first are shown, and h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -74,7 +74,8 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in listed]
     if len(listed) < len(shown.reviews):
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
-    sections.append([line for finding in _violations(shown) for line in _violation(finding, len(report.reviews) > 1)])
+    violations = [finding for finding in shown.findings if finding.is_violation]
+    sections.append([line for finding in violations for line in _violation(finding, len(report.reviews) > 1)])
     sections.append([*_silenced(shown), *first_lines(report.unmatched, _unmatched, look, "silence")])
     sections.append(left)
     sections.append(list(_fixes(report)))
@@ -226,7 +227,9 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
     )
     for finding in node.findings:
         shows_values = is_listed and finding.against is None
-        details = [*_details(finding, shows_values), *_fingerprint(finding, look)]
+        details = list(_details(finding, shows_values))
+        if look.is_verbose:
+            details.append(Text(f"fingerprint {finding.fingerprint}", style=_FAINT))
         branch.add(Group(_finding(finding), *map(indented, details)))
 
 
@@ -254,21 +257,12 @@ def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
         yield Text(f"at {escape(str(at))}", style=_FAINT)
 
 
-def _fingerprint(finding: Finding, look: Look) -> Iterator[Text]:
-    if look.is_verbose:
-        yield Text(f"fingerprint {finding.fingerprint}", style=_FAINT)
-
-
 def _fixes(report: Report) -> Iterator[Text]:
     """Yield what to do about errors and warnings, once a rule: the same advice at each column would drown them."""
     serious = (finding for finding in report.findings if finding.severity.rank >= Severity.WARN.rank)
     fixes = {finding.rule: finding.fix for finding in serious}
     for rule in sorted(fixes):
         yield Text().append(f"fix {escape(rule)}", style=_NAME).append(f": {escape(fixes[rule])}")
-
-
-def _violations(report: Report) -> Iterable[Finding]:
-    return (finding for finding in report.findings if finding.is_violation)
 
 
 def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]:

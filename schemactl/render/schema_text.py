@@ -15,7 +15,7 @@ from schemactl.render.console import FAINT, NAME, WARNING, Look, counted, print_
 from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Schema, Table
 
 _SHOWN = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
 
@@ -95,7 +95,8 @@ def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterat
         branches[table.name] = branch = above.add(label, guide_style=FAINT)
         for column in table.columns.values():
             if look.is_verbose or not column.name.startswith(prefix):
-                branch.add(_fed(_column(column), sources.get((table.name, column.name))))
+                line = Text(f"{show_name(column.name)}: {escape(describe_column(column))}")
+                branch.add(_fed(line, sources.get((table.name, column.name))))
     if branches:
         yield tree
 
@@ -114,19 +115,12 @@ def _table(table: Table) -> Text:
     stated = [f"{table.properties[key]}" for key in _SHOWN if isinstance(table.properties.get(key), str)]
     what = ", ".join([*stated, counted(len(table.columns), "column")])
     line = Text().append(show_name(table.name), style=NAME).append(f" ({escape(what)})")
-    return _described(line, table.properties.get("description"))
-
-
-def _column(column: Column) -> Text:
-    return _described(Text(f"{show_name(column.name)}: {escape(describe_column(column))}"), None)
+    description = table.properties.get("description")
+    return line.append(f"  {escape(description)}", style=FAINT) if isinstance(description, str) else line
 
 
 def _fed(line: Text, paths: Sequence[str] | None) -> Text:
     return line.append(f" from {show_sources(paths)}", style=FAINT) if paths else line
-
-
-def _described(line: Text, description: Any) -> Text:
-    return line.append(f"  {escape(description)}", style=FAINT) if isinstance(description, str) else line
 
 
 def _table_document(table: Table, sources: Sources) -> dict[str, Any]:

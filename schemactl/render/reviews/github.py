@@ -60,11 +60,8 @@ def _command(finding: Finding) -> str:
     properties = {**_position(finding), "title": finding_title(finding)}
     stated = ",".join(f"{key}={_escape_property(escape(value))}" for key, value in properties.items())
     command = "notice" if finding.silence else _COMMANDS[finding.severity]
-    return f"::{command} {stated}::{_escape_message(_message(finding))}"
-
-
-def _message(finding: Finding) -> str:
-    return "\n".join(finding_details(finding))
+    message = "\n".join(finding_details(finding))
+    return f"::{command} {stated}::{_escape_message(message)}"
 
 
 def _position(finding: Finding) -> dict[str, str]:

@@ -66,12 +66,9 @@ def _case(finding: Finding, name: str) -> ElementTree.Element:
         failure = {"type": finding.rule, "message": _clean(finding_sentence(finding))}
         ElementTree.SubElement(case, "failure", failure).text = _allowed(text)
     else:
-        ElementTree.SubElement(case, "system-out").text = _allowed(f"{_word(finding.severity)}: {text}")
+        word = "warning" if finding.severity.rank == Severity.WARN.rank else "note"
+        ElementTree.SubElement(case, "system-out").text = _allowed(f"{word}: {text}")
     return case
-
-
-def _word(severity: Severity) -> str:
-    return "warning" if severity.rank == Severity.WARN.rank else "note"
 
 
 def _clean(text: str) -> str:

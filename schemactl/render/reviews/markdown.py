@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, place, show_value
@@ -181,7 +181,7 @@ def _in_full(review: Review, finding: Finding) -> str:
     sources = _sources(review, finding.table, finding.column)
     lines = [f"{code(finding.rule)} {_label(finding.table, finding.column)}: {prose(finding.title)}{sources}"]
     lines.extend(
-        _value(name, value)
+        f"{name}: {code(show_value(value))}"
         for name, value in (("before", finding.before), ("after", finding.after))
         if value is not None
     )
@@ -190,10 +190,6 @@ def _in_full(review: Review, finding: Finding) -> str:
     if finding.severity.rank >= Severity.WARN.rank:
         lines.append(f"fix: {prose(finding.fix)}")
     return "<br>".join(lines)
-
-
-def _value(name: str, value: Any) -> str:
-    return f"{name}: {code(show_value(value))}"
 
 
 def _silenced(finding: Finding) -> str:

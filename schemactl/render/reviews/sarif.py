@@ -88,6 +88,10 @@ def _rule(finding: Finding) -> dict[str, Any]:
 def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]:
     # A level of ``none`` is for results that are no failure.
     kind = {"kind": "informational"} if finding.severity is Severity.NONE else {}
+    suppressions = []
+    if finding.silence:
+        justification = silence_text(finding.silence)
+        suppressions.append({"kind": "external", "status": "accepted", "justification": justification})
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
@@ -97,7 +101,7 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
         "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
         # SARIF asks that every result has the list, or none has.
-        "suppressions": [_suppression(silence_text(finding.silence))] if finding.silence else [],
+        "suppressions": suppressions,
         "properties": _properties(finding),
     }
 
@@ -114,10 +118,6 @@ def _artifact(file: str) -> dict[str, str]:
     if Path(file).is_absolute():
         return {"uri": "file:///" + quote(file.lstrip("/"), safe="/:", errors="replace")}
     return {"uri": quote(file, errors="replace"), "uriBaseId": _ROOT}
-
-
-def _suppression(justification: str) -> dict[str, str]:
-    return {"kind": "external", "status": "accepted", "justification": justification}
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
