@@ -656,18 +656,19 @@ class OptionSpec:
 def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
     """Return the options that a dataclass declares: its own first, then those that it shares with others."""
     hints = get_type_hints(options, include_extras=True)
-    ordered = sorted(fields(options), key=lambda declared: _distance(options, declared.name))
+
+    def distance(declared: Field[Any]) -> int:
+        """Return how many classes up an option was first declared."""
+        return max(up for up, each in enumerate(options.__mro__) if declared.name in get_annotations(each))
+
+    ordered = sorted(fields(options), key=distance)
     return tuple(_spec(declared, hints[declared.name]) for declared in ordered)
-
-
-def _distance(options: type[CommonOptions], name: str) -> int:
-    """Return how many classes up an option was first declared."""
-    return max(up for up, each in enumerate(options.__mro__) if name in get_annotations(each))
 
 
 def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
     plain, *extras = get_args(annotation)
-    plain = next((part for part in get_args(plain) if part is not type(None)), plain) if _is_optional(plain) else plain
+    if type(None) in get_args(plain):  # it is optional
+        plain = next((part for part in get_args(plain) if part is not type(None)), plain)
     choices = get_args(plain) if get_origin(plain) is Literal else ()
     return OptionSpec(
         name=declared.name,
@@ -689,7 +690,3 @@ def _default(declared: Field[Any]) -> Any:
     if declared.default_factory is not MISSING:
         return declared.default_factory()
     return None if declared.default is MISSING else declared.default
-
-
-def _is_optional(annotation: Any) -> bool:
-    return type(None) in get_args(annotation)

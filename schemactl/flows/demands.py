@@ -5,16 +5,14 @@ Not for values that have to be looked at: ``flows.survival`` does so, for all qu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
-from schemactl.inference.evidence import ClassEvidence, Evidence
+from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Taken
-from schemactl.inference.survival import Judged, Tally, add, judge_values
+from schemactl.inference.survival import Judged, Tally, add, examples_of, judge_values
 from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.schema.full_types import FullType
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct
@@ -63,12 +61,9 @@ def judge_both(saved: Evidence, scanned: Evidence, demand: Demand) -> tuple[Judg
 
 def _all_unfit(evidence: Evidence, demand: Demand) -> Judged:
     known = [(name, evidence.paths[path][name]) for path, name in demand.fed if name in evidence.paths.get(path, {})]
-    return Judged(add(Tally(seen.count, seen.count, tuple(_examples(name, seen)), seen.first) for name, seen in known))
-
-
-def _examples(name: str, seen: ClassEvidence) -> Iterator[Any]:
-    is_text = kind_of(name) == DataType.TEXT
-    yield from seen.examples if is_text else map(json.loads, seen.examples)
+    return Judged(
+        add(Tally(seen.count, seen.count, tuple(examples_of(name, seen)), seen.first) for name, seen in known)
+    )
 
 
 def states_types(evidence: Evidence, fed: Sequence[Taken]) -> bool:

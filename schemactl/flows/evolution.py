@@ -142,7 +142,11 @@ def evolve_schema(
         schema=saved,
         import_adopted=opened.import_adopted,
         dropped=tuple(_dropped(opened.stored, evolved)) if opened.import_adopted and opened.stored else (),
-        export_edited=stored is not None and _is_edited(opened, stored),
+        export_edited=(
+            stored is not None
+            and opened.export_document is not None
+            and opened.export_document.stated_hash != stored.version_hash
+        ),
         hints=(
             *_say_fitted(fitted, limit),
             *_say_detection(before, start, root),
@@ -204,9 +208,8 @@ def _say_numbers(request: InferRequest, start: Schema, resolution: Resolution, e
         return
     found = [f"`{table}.{column}`" for table, column in find_numbers_in_texts(start, resolution, evidence)]
     if found:
-        more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
-        listed = ", ".join(found[:MOST_NAMES])
-        yield f"texts of {listed}{more} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+        names = _first_names(found)
+        yield f"texts of {names} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
 
 
 def _say_contracts(before: Schema, after: Schema, override: str | None) -> Iterator[str]:
@@ -227,8 +230,12 @@ def _say_contracts(before: Schema, after: Schema, override: str | None) -> Itera
                     place
                 )
     for what, places in open_ones.items():
-        more = f" and {len(places) - MOST_NAMES} more" if len(places) > MOST_NAMES else ""
-        yield f"{what}, which evolves: {', '.join(places[:MOST_NAMES])}{more}"
+        yield f"{what}, which evolves: {_first_names(places)}"
+
+
+def _first_names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _in_words(level: str) -> str:
@@ -254,11 +261,6 @@ def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:
         else:
             known = evolved.tables[name].columns
             yield from (f"{name}.{each.name}" for each in table.columns.values() if each.name not in known)
-
-
-def _is_edited(opened: Opened, stored: Schema) -> bool:
-    document = opened.export_document
-    return document is not None and document.stated_hash != stored.version_hash
 
 
 def schema_before(opened: Opened, naming: str | None = None, normalizer: str | None = None) -> Schema:

@@ -97,8 +97,10 @@ def _problems(file: TextFile, folder: SchemasFolder) -> Iterator[Problem]:
     except InputError as error:
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
-    if _is_exported(file, folder) and document.is_edited:
-        yield _edited(document)
+    is_exported = not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
+    if is_exported and document.is_edited:
+        hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
+        yield Problem("the export file was edited by hand", document.locate("version_hash"), hint)
 
 
 def _parse(file: TextFile, folder: SchemasFolder) -> Document:
@@ -106,15 +108,6 @@ def _parse(file: TextFile, folder: SchemasFolder) -> Document:
     places = {folder.imports.resolve(), folder.exports.resolve()}
     is_named = file.path.resolve().parent in places
     return parse_named(file) if is_named else read(file.text, str(file.path))
-
-
-def _is_exported(file: TextFile, folder: SchemasFolder) -> bool:
-    return not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
-
-
-def _edited(document: Document) -> Problem:
-    hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
-    return Problem("the export file was edited by hand", document.locate("version_hash"), hint)
 
 
 def _empty(folder: SchemasFolder) -> InputError:

@@ -140,7 +140,9 @@ def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_
         content = (
             with_hints(opened.schema, Hints(schema=content), None) if is_merged else _with_marks(content, opened.schema)
         )
-    new = _with_lineage(content, opened.schema)
+    # The next version of the stored schema; a new schema keeps its file's history.
+    known = opened.schema
+    new = with_lineage(content, known) if known else replace(bump(content), imported_version_hash=None)
     after = to_save(folder, opened, new)
     # An edited import file has not been taken over before: it is compared with what the export file holds.
     stored = opened.stored or opened.schema
@@ -262,10 +264,3 @@ def _merged(read: list[tuple[str, Schema]]) -> Schema:
             merged = merged.with_table(table)
             origins.setdefault(table.name, path)
     return merged
-
-
-def _with_lineage(content: Schema, stored: Schema | None) -> Schema:
-    """Return the content as the next version of the stored schema; a new schema keeps its file's history."""
-    if stored is None:
-        return replace(bump(content), imported_version_hash=None)
-    return with_lineage(content, stored)

@@ -250,7 +250,9 @@ def collected(
     """
     saved = [read_saved(each.saved, {at.path for at in each.inputs}) for each in parts]
     if not any(part.inputs for part in parts):
-        yield _checked([Data(part.request, each) for part, each in zip(parts, saved, strict=True)])
+        for part, known in zip(parts, saved, strict=True):
+            check_documents(part.request.sources, known.files)
+        yield [Data(part.request, known) for part, known in zip(parts, saved, strict=True)]
         return
     from schemactl.engine import session
     from schemactl.engine.reading.typed import warn_of_nanoseconds
@@ -284,9 +286,3 @@ def collected(
                 count = partial(count_rows, scan, each.tables) if is_all else None
                 found.append(Data(each.request, merge(known, each.evidence), count, each.typing, find, each.rejected))
         yield found
-
-
-def _checked(found: list[Data]) -> list[Data]:
-    for each in found:
-        check_documents(each.request.sources, each.evidence.files)
-    return found

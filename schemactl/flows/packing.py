@@ -174,7 +174,8 @@ def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
         TableCounts(
             name=name,
             parent=asked.tables[name].parent,
-            disposition=_disposition(asked, name),
+            # Its root table's write disposition holds for a nested table (docs/dlt.md §1.2).
+            disposition=str(asked.tables[root_of(asked, name)].properties.get("write_disposition", "append")),
             read=rows.read,
             loaded=rows.loaded,
             rejected=rows.rejected,
@@ -193,11 +194,6 @@ def _of_no_table(report: InferenceReport) -> Iterator[TableCounts]:
     count = sum(file.documents for file in report.files if not file.table)
     if count:
         yield TableCounts("", None, "append", read=count, loaded=0, rejected=count, is_written=False)
-
-
-def _disposition(schema: Schema, table: str) -> str:
-    """Return the write disposition that holds for a table: its root table's (docs/dlt.md §1.2)."""
-    return str(schema.tables[root_of(schema, table)].properties.get("write_disposition", "append"))
 
 
 def _shown(example: str | None, schema: Schema, table: str, column: str | None) -> str | None:

@@ -14,7 +14,7 @@ from schemactl.inference.fitting import Data, Fitted, fit_names
 from schemactl.inference.renaming import SOURCE_NAMES
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import resolve_nested
-from schemactl.schema.naming import Naming, load_naming, naming_of
+from schemactl.schema.naming import load_naming, naming_of
 from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
@@ -77,7 +77,8 @@ def resolve_data(
         is_loaded=is_loaded,
     )
     resolution = resolved(renamed=names)
-    reserved = {*known.values(), *_name_parts(before, naming)}
+    stated = (name for each in before.tables.values() for name in (each.name, *each.columns))
+    reserved = {*known.values(), *(part for name in stated for part in naming.break_path(name))}
     for _ in range(_MOST_ROUNDS if separates else 0):
         further = separate(resolution, names, naming, reserved)
         if further == names:
@@ -95,13 +96,6 @@ def fit_to_data(schema: Schema, table: str, evidence: Evidence, max_identifier_l
     """
     names = _by_path(_known_names(schema, root_table(schema, table)), evidence)
     return fit_names(schema, Data(table, _all_paths(evidence), names), max_identifier_length)
-
-
-def _name_parts(schema: Schema, naming: Naming) -> Iterator[str]:
-    """Yield the parts of the names of all tables and columns."""
-    for table in schema.tables.values():
-        for name in (table.name, *table.columns):
-            yield from naming.break_path(name)
 
 
 def _known_names(schema: Schema, root: str) -> Mapping[str, str]:

@@ -229,14 +229,16 @@ def _pending(
     """Return the files to write with their texts."""
     stored = to_save(folder, opened, schema, hints)
     has_import = folder.is_shared or opened.import_document is not None
-    if has_import and opened.import_adopted is None and _holds(opened.export_document, stored):
+    export = opened.export_document
+    holds = export is not None and export.stated_hash == stored.version_hash
+    if has_import and opened.import_adopted is None and holds:
         return ()
     imports: tuple[tuple[Path, str], ...] = ()
     if not has_import:
         path = new_file(folder.imports, opened.name, like=_path(opened.export_file))
         imports = ((path, write(_first_import(hints or schema), str(path))),)
     path = _path(opened.export_file) or new_file(folder.exports, opened.name, like=_path(opened.import_file))
-    layout = opened.export_document.layout if opened.export_document else None
+    layout = export.layout if export else None
     return (*imports, (path, _export_text(stored, layout, path)))
 
 
@@ -274,10 +276,6 @@ def _states_link(text: str, path: Path, link: str) -> bool:
 def _first_import(schema: Schema) -> Schema:
     """Return what a new import file holds."""
     return bump(replace(without_processing_hints(schema), imported_version_hash=None))
-
-
-def _holds(document: Document | None, schema: Schema) -> bool:
-    return document is not None and document.stated_hash == schema.version_hash
 
 
 def _check_unchanged(folder: SchemasFolder, opened: Opened) -> None:

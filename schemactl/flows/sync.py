@@ -51,7 +51,10 @@ def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], boo
         return planned
     if any(each.dropped for each in planned) and not agree(planned):
         return planned
-    return tuple(_save(folder, *each) for each in zip(found, contents, planned, strict=True))
+    return tuple(
+        replace(done, written=save(folder, meaning.opened, content)) if done.is_pending else done
+        for meaning, content, done in zip(found, contents, planned, strict=True)
+    )
 
 
 def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
@@ -95,9 +98,3 @@ def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
                 table = stored.tables.get(change.table)
                 if table is None or table.normalizer_hint("seen-data"):
                     yield f"{change.table}.{change.column.name}"
-
-
-def _save(folder: SchemasFolder, meaning: Meaning, content: Schema, planned: Synced) -> Synced:
-    if not planned.is_pending:
-        return planned
-    return replace(planned, written=save(folder, meaning.opened, content))

@@ -50,7 +50,7 @@ def classify(value: Any) -> str:
 def _classify_scalar(value: float | str) -> str:
     kind = _KINDS[type(value)]
     answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
-    answers += _detections(value)
+    answers += [f"{name}={found}" for name in DETECTORS if (found := DETECTORS[name].detect(value))]
     if isinstance(value, int):
         answers += _magnitude(value)
     elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
@@ -65,11 +65,6 @@ def _magnitude(value: int) -> list[str]:
     if INT64.stop <= value < UINT64_LIMIT:
         return ["uint64"]
     return ["wide"] if abs(value) <= WEI_LIMIT else ["beyond-wei"]
-
-
-def _detections(value: float | str) -> list[str]:
-    found = ((name, DETECTORS[name].detect(value)) for name in DETECTORS)
-    return [f"{name}={data_type}" for name, data_type in found if data_type]
 
 
 def kind_of(value_class: str) -> str:

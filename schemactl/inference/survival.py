@@ -354,7 +354,7 @@ def judge_values(evidence: Evidence, fed: Iterable[Taken], target: FullType) -> 
     if any(verdict is Verdict.OPEN and not _is_scalar(name) for _, name, _, verdict in verdicts):
         return None
     tallies = [
-        Tally(seen.count, seen.count, tuple(_examples(name, seen)), seen.first)
+        Tally(seen.count, seen.count, tuple(examples_of(name, seen)), seen.first)
         if verdict is Verdict.NONE
         else Tally(seen.count)
         for path, name, seen, verdict in verdicts
@@ -367,7 +367,8 @@ def _is_scalar(name: str) -> bool:
     return kind_of(name) not in (OBJECT, LIST)
 
 
-def _examples(name: str, seen: ClassEvidence) -> Iterator[Any]:
+def examples_of(name: str, seen: ClassEvidence) -> Iterator[Any]:
+    """Yield the examples of a class as values."""
     is_text = kind_of(name) == DataType.TEXT
     yield from seen.examples if is_text else map(json.loads, seen.examples)
 

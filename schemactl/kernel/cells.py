@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import orjson
@@ -124,15 +125,10 @@ def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple
     blocks, skipped = iter(blocks), 0
     for block in blocks:
         if end := _first_end(block, line_end[-1:], 0, is_inside):
-            return skipped + end, _with_first(block[end:], blocks)
+            return skipped + end, chain((block[end:],), blocks)
         skipped += len(block)
         is_inside ^= _has_odd_quotes(block)
     return skipped, iter(())
-
-
-def _with_first(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from others
 
 
 def _first_end(block: bytes, mark: bytes, at: int, is_inside: bool) -> int:

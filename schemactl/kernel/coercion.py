@@ -328,7 +328,8 @@ def _text_to_moment(array: pa.Array, column: Column) -> Cast:
     clock = _CLOCK if stored.unit == "us" else _CLOCK_OF_NANOSECONDS
     spellings = [(rf"^{_DAY}[T ]{clock}{_ZONE}\z", "UTC"), (rf"^{_DAY}(?:[T ]{clock})?\z", None)]
     first = next((text.as_py() for text in array if text.is_valid), "Z")
-    if not _ends_with_zone(first):
+    has_zone = first.endswith("Z") or first[-6:-5] in ("+", "-")
+    if not has_zone:
         spellings.reverse()
     found, odd = None, array
     for usual, zone in spellings:
@@ -340,10 +341,6 @@ def _text_to_moment(array: pa.Array, column: Column) -> Cast:
         if odd is None:
             break
     return found, odd
-
-
-def _ends_with_zone(text: str) -> bool:
-    return text.endswith("Z") or text[-6:-5] in ("+", "-")
 
 
 def _text_to_day(array: pa.Array, _: Column) -> Cast:

@@ -104,11 +104,9 @@ class _Missing:
         for document, position in zip(documents, positions, strict=True):
             if self.first is not None and position > self.first:
                 continue
-            if self._rows(document) > self._values(document):
+            rows = sum(1 for path in self.ask.rows for _ in values_at(document, path))
+            if rows > self._values(document):
                 self.first = position
-
-    def _rows(self, document: Any) -> int:
-        return sum(1 for path in self.ask.rows for _ in values_at(document, path))
 
     def _values(self, document: Any) -> int:
         """Return how many values of a document are taken: those of kinds that are."""

@@ -320,7 +320,7 @@ class _Frame:
             if not path and not up:
                 values = [None if type(value) is dict else value for value in values]
             pairs = zip(values, last, strict=True)
-            last = [new if new is not None and _kind_name(new) in cell.targets else old for new, old in pairs]
+            last = [new if new is not None and str(kind_of(new)) in cell.targets else old for new, old in pairs]
         return last
 
     # --- what the normalizer makes ---
@@ -360,10 +360,6 @@ def _key_text(key: Any) -> str:
     if type(key) is int:
         return str(key)
     return str(coerce(key, kind_of(key), DataType.TEXT))
-
-
-def _kind_name(value: Any) -> str:
-    return str(kind_of(value))
 
 
 def _mask(found: pa.Array) -> np.ndarray[Any, Any]:
@@ -567,11 +563,11 @@ class _Level:
                 return keys.hash_texts(map(keys.content_text, items))
             case RowKey.CONTENT:
                 elements = frame.chunk.whole_documents if frame.above is None else frame.elements
-                return keys.hash_texts(keys.document_text(each, self._wrapper(each)) for each in elements)
-
-    def _wrapper(self, element: Any) -> str:
-        value = self.maker.plan.names.value
-        return "list" if self.rows.path and isinstance(element, list) else value
+                value = self.maker.plan.names.value
+                return keys.hash_texts(
+                    keys.document_text(each, "list" if rows.path and isinstance(each, list) else value)
+                    for each in elements
+                )
 
     # --- running ---
 

@@ -71,9 +71,7 @@ def stored_type(column: Column) -> pa.DataType:
             bits = column.properties.get("precision") or 64
             sizes = ((8, pa.int8()), (16, pa.int16()), (32, pa.int32()))
             return next((size for limit, size in sizes if bits <= limit), pa.int64())
-        case DataType.DECIMAL:
-            return pa.decimal128(*decimal_size(column))
-        case DataType.WEI:
+        case DataType.DECIMAL | DataType.WEI:
             return pa.decimal128(*decimal_size(column))
         case DataType.TIMESTAMP:
             unit = "ns" if keeps_nanoseconds(column) else "us"

@@ -164,13 +164,12 @@ def file_schema() -> dict[str, Any]:
 def _described(
     shape: Mapping[str, Any], words: Mapping[str, str], hints: Mapping[str, tuple[str, Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    properties = {name: {"description": words[name], **each} if name in words else each for name, each in _of(shape)}
+    properties = {
+        name: {**({"description": words[name]} if name in words else {}), **each}
+        for name, each in shape["properties"].items()
+    }
     ours = {name: {"description": text, **values} for name, (text, values) in hints.items()}
     return {**shape, "properties": {**properties, **ours}}
-
-
-def _of(shape: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [(name, dict(each)) for name, each in shape["properties"].items()]
 
 
 def _or_null(shape: dict[str, Any]) -> dict[str, Any]:

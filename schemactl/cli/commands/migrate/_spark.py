@@ -13,15 +13,16 @@ from schemactl.errors import ExitCode
 
 O = TypeVar("O", bound=MigrateOptions)  # noqa: E741 - it stands for options
 
-_SPARK = "spark"
-
 
 def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal], ExitCode]:
     """Return a command that runs in a session of Spark where its destination needs one: with the user's settings."""
 
     @wraps(run)
     def opened(options: O, terminal: Terminal) -> ExitCode:
-        if _kind(options) != _SPARK:
+        from schemactl.destinations import find_address
+
+        address = find_address(options.to or "")
+        if address is None or address[0] != "spark":
             return run(options, terminal)
         from schemactl.destinations.spark.address import read_address
         from schemactl.engine.session import open_session
@@ -43,11 +44,3 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
                 return run(options, terminal)
 
     return opened
-
-
-def _kind(options: MigrateOptions) -> str | None:
-    """Return the scheme of the destination's address."""
-    from schemactl.destinations import find_address
-
-    address = find_address(options.to or "")
-    return address[0] if address else None
