@@ -19,8 +19,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_
 
 import typer
 
-from schemactl.cli.completing import complete_contracts, complete_input_formats, complete_namings, complete_normalizers
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing import (
+    complete_contracts,
+    complete_input_formats,
+    complete_names,
+    complete_namings,
+    complete_normalizers,
+)
 from schemactl.errors import InputError, Location
 from schemactl.store.sources import is_local
 

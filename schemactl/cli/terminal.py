@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from schemactl.errors import InputError, SchemactlError
+
+if TYPE_CHECKING:
+    from schemactl.render.console import Look
 
 PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
 """States how many seconds pass between two lines of progress where there is no terminal; 0 for none."""
@@ -56,6 +59,37 @@ class Terminal:
     def report(self, text: str) -> None:
         """Write to a person, on standard error."""
         sys.stderr.write(text)
+
+
+class ReportOptions(Protocol):
+    """The options of a command whose report is text or JSON."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def quiet(self) -> bool: ...
+
+
+def write_report(
+    terminal: Terminal, options: ReportOptions, document: Callable[[], dict[str, Any]], text: Callable[[Look], str]
+) -> None:
+    """Write a report in the form that the options ask for.
+
+    Args:
+        terminal: where it goes.
+        options: of the command.
+        document: makes the JSON document.
+        text: makes the text.
+    """
+    if options.format == "json":
+        from schemactl.render.json import render_document
+
+        terminal.write(render_document(document()))
+    else:
+        from schemactl.render.console import Look
+
+        terminal.write(text(Look(terminal.width, terminal.color, is_quiet=options.quiet)))
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean

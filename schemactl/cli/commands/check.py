@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -37,16 +37,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print what is wrong, and return 1 where anything is."""
     from schemactl.flows.files import check_files
 
-    found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
-    if options.format == "json":
-        from schemactl.render.files import check_document
-        from schemactl.render.json import render_document
+    found = [(each.path, each.problems) for each in check_files(tuple(map(Path, options.files)), Path(options.schemas))]
+    from schemactl.render.files import check_document, print_check
 
-        terminal.write(render_document(check_document([(each.path, each.problems) for each in found])))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.files import print_check
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
-        terminal.write(print_check([(each.path, each.problems) for each in found], look))
-    return ExitCode.FINDINGS if any(each.problems for each in found) else ExitCode.DONE
+    write_report(terminal, options, lambda: check_document(found), lambda look: print_check(found, look))
+    return ExitCode.FINDINGS if any(problems for _, problems in found) else ExitCode.DONE

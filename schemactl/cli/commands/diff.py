@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_references, complete_severities
 from schemactl.cli.options import Group, Ref, Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all

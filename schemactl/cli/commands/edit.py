@@ -20,8 +20,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.completing import complete_namings
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing import complete_names, complete_namings
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError

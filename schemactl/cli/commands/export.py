@@ -20,8 +20,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.completing import complete_dialects, complete_formats
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_dialects, complete_formats, complete_references
 from schemactl.cli.options import CommonOptions, Group, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError

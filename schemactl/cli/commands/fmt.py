@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -43,15 +43,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
     shown = [(each.path, each.is_changed) for each in found]
-    if options.format == "json":
-        from schemactl.render.files import format_document
-        from schemactl.render.json import render_document
+    from schemactl.render.files import format_document, print_format
 
-        terminal.write(render_document(format_document(shown)))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.files import print_format
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
-        terminal.write(print_format(shown, look, is_check=options.check))
+    write_report(
+        terminal,
+        options,
+        lambda: format_document(shown),
+        lambda look: print_format(shown, look, is_check=options.check),
+    )
     return ExitCode.FINDINGS if options.check and any(each.is_changed for each in found) else ExitCode.DONE

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.completing import complete_dialects, complete_formats
-from schemactl.cli.completing_names import complete_names
+from schemactl.cli.completing import complete_dialects, complete_formats, complete_names
 from schemactl.cli.options import CommonOptions, Ref, Setting, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -110,17 +109,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema"))
     shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
-    if options.format == "json":
-        from schemactl.render.imports import import_document
-        from schemactl.render.json import render_document
+    from schemactl.render.imports import import_document, print_import
 
-        terminal.write(render_document(import_document(*shown)))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.imports import print_import
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
-        terminal.write(print_import(*shown, look))
+    write_report(terminal, options, lambda: import_document(*shown), lambda look: print_import(*shown, look))
     return exit_code_of(imported, is_check=options.check)
 
 

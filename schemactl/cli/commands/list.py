@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -31,12 +31,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.schema_text import list_document, print_list
 
     found = [(each.schema, each.is_pending) for each in list_schemas(Path(options.schemas))]
-    if options.format == "json":
-        from schemactl.render.json import render_document
-
-        terminal.write(render_document(list_document(found)))
-    else:
-        from schemactl.render.console import Look
-
-        terminal.write(print_list(found, Look(terminal.width, terminal.color)))
+    write_report(terminal, options, lambda: list_document(found), lambda look: print_list(found, look))
     return ExitCode.DONE

@@ -19,7 +19,7 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemactl.cli.commands.engine._options import EngineOptions, print_drivers
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.commands.engine._options import EngineOptions
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -25,7 +25,8 @@ class Options(EngineOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """End the drivers and print which."""
     from schemactl.engine.session.kept import stop_drivers
-    from schemactl.render.engine import print_stopped
+    from schemactl.render.engine import drivers_document, print_stopped
 
-    print_drivers(stop_drivers(), print_stopped, options, terminal)
+    drivers = stop_drivers()
+    write_report(terminal, options, lambda: drivers_document(drivers), lambda look: print_stopped(drivers, look))
     return ExitCode.DONE

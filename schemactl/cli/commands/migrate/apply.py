@@ -32,7 +32,7 @@ from schemactl.cli.commands.migrate._options import (
     read_count,
 )
 from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_references
 from schemactl.cli.options import Ref, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError

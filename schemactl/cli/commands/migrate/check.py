@@ -19,9 +19,9 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -48,14 +48,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import check_folder
 
     report = check_folder(Path(options.dir), options.schema, Path(options.schemas))
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrations import checked_document
+    from schemactl.render.migrations import checked_document, print_checked
 
-        terminal.write(render_document(checked_document(report)))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrations import print_checked
-
-        terminal.write(print_checked(report, Look(terminal.width, terminal.color, is_quiet=options.quiet)))
+    write_report(terminal, options, lambda: checked_document(report), lambda look: print_checked(report, look))
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.options import CommonOptions, Dest, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -38,14 +38,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.compare import compare_destinations
 
     report = compare_destinations(options.base, options.head)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrations import compared_document
+    from schemactl.render.migrations import compared_document, print_compared
 
-        terminal.write(render_document(compared_document(report)))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrations import print_compared
-
-        terminal.write(print_compared(report, Look(terminal.width, terminal.color, is_quiet=options.quiet)))
+    write_report(terminal, options, lambda: compared_document(report), lambda look: print_compared(report, look))
     return ExitCode.DONE if report.is_same else ExitCode.FINDINGS

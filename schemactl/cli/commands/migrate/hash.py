@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -36,15 +36,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import hash_folder
 
     report = hash_folder(Path(options.dir))
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrations import checked_document
+    from schemactl.render.migrations import checked_document, print_checked
 
-        terminal.write(render_document(checked_document(report)))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrations import print_checked
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
-        terminal.write(print_checked(report, look, "and their sums are written"))
+    write_report(
+        terminal,
+        options,
+        lambda: checked_document(report),
+        lambda look: print_checked(report, look, "and their sums are written"),
+    )
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

@@ -34,8 +34,7 @@ from schemactl.cli.commands.migrate._options import (
     check_is_plain,
 )
 from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.completing import complete_dialects
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_dialects, complete_references
 from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError

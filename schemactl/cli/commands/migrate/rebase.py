@@ -21,7 +21,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -41,14 +41,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import rebase_folder
 
     report = rebase_folder(Path(options.dir), options.names)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrations import rebased_document
+    from schemactl.render.migrations import print_rebased, rebased_document
 
-        terminal.write(render_document(rebased_document(report)))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrations import print_rebased
-
-        terminal.write(print_rebased(report, Look(terminal.width, terminal.color, is_quiet=options.quiet)))
+    write_report(terminal, options, lambda: rebased_document(report), lambda look: print_rebased(report, look))
     return ExitCode.DONE

@@ -25,7 +25,7 @@ import typer
 
 from schemactl.cli.commands.migrate._options import KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.completing_names import complete_references
+from schemactl.cli.completing import complete_references
 from schemactl.cli.options import FindingsFormat, Ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
