@@ -44,7 +44,7 @@ PROGRAM = "schemactl"
 COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
 
 _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
-"""How the names of variables start that may hold addresses, or what belongs to one."""
+"""The prefixes of variables that may hold addresses, or what belongs to one."""
 
 HELP = """Keep the schemas of data under control: infer, review, normalize, migrate.
 
@@ -53,7 +53,7 @@ wrong; 3 Spark or the destination failed; 130 interrupted."""
 
 
 _ENDINGS = (SystemExit, GeneratorExit, typer.Exit, typer.Abort)
-"""What would end the process, or the reading of the command line, with a code that no command has given."""
+"""Exceptions that would end the process, or the reading of the command line, with a code that no command has given."""
 
 
 class UnfinishedCommand(SchemactlError):
@@ -90,7 +90,7 @@ class LazyGroup(PlainGroup):
 
     package: ClassVar[ModuleType] = commands
     words: ClassVar[tuple[str, ...]] = ()
-    """What stands on the command line between the program and the names of the group's commands."""
+    """The words on the command line between the program and the names of the group's commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         return command_names(self.package)
@@ -234,7 +234,7 @@ def _print_version(asked: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootOptions(CommonOptions):
-    """What may stand before the command's name."""
+    """The options that may stand before the command's name."""
 
     version: Annotated[
         bool,

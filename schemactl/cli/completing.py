@@ -1,4 +1,4 @@
-"""What shells offer where a name is asked for: of a format, a rule, a naming convention, a schema of the folder.
+"""Completes names for shells: of formats, rules, naming conventions, and the schemas of the folder.
 
 Names only: what has them is not imported, so that an answer comes at once.
 """

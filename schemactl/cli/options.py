@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 VARIABLE_PREFIX: Final = "SCHEMACTL_"
-"""How the names of all variables begin that state options."""
+"""The prefix of all variables that state options."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a command finds around it: the variables, and the settings files, of which the first decides."""
+    """The surroundings of a command: the variables, and the settings files, of which the first decides."""
 
     environ: Mapping[str, str]
     files: tuple[SettingsFile, ...] = ()

@@ -1,4 +1,4 @@
-"""What a command knows of the terminal it runs in, and the way to write to it."""
+"""Describes the terminal that a command runs in, and writes to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS_BETWEEN_LINES = 10
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """How to write.
+    """The form of output in this process.
 
     Attributes:
         color: whether what goes to standard output is colored.

@@ -1,1 +1,1 @@
-"""What the commands do, one module per subcommand or shared step, free of the terminal."""
+"""Runs the commands, one module per subcommand or shared step, free of the terminal."""

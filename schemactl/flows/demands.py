@@ -1,4 +1,4 @@
-"""Which values of a column, or of a field inside of it, have to fit which type, and what evidence says of them.
+"""Finds the type that values of a column, or of a field inside of it, have to fit, and judges them by evidence.
 
 Not for values that have to be looked at: ``flows.survival`` does so, for all questions in one go.
 """

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffRequest:
-    """What ``schemactl diff`` was asked for.
+    """The request of ``schemactl diff``.
 
     Attributes:
         base, head: REFs; None where the call leaves them out.

@@ -27,7 +27,7 @@ from schemactl.store.text import read_text, replace_file
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """What ``schemactl edit`` was asked for.
+    """The request of ``schemactl edit``.
 
     Attributes:
         name: the schema's name.
@@ -50,7 +50,7 @@ class EditRequest:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What became of an edit.
+    """The outcome of an edit.
 
     Attributes:
         path: the import file; the export file where there is no other.

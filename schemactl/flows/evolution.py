@@ -1,4 +1,4 @@
-"""What evidence makes of a stored schema, under its contract; ``infer`` saves it, ``normalize`` loads data under it."""
+"""Evolves a stored schema by evidence, under its contract; ``infer`` saves it, ``normalize`` loads data under it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Unfilled: TypeAlias = frozenset[tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """What becomes of a schema by evidence.
+    """The evolution of a schema by evidence.
 
     Attributes:
         report: what is found; nothing is saved so far.

@@ -24,7 +24,7 @@ from schemactl.store.text import replace_file
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What ``schemactl export`` was asked for.
+    """The request of ``schemactl export``.
 
     Attributes:
         reference: a REF.

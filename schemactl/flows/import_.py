@@ -28,7 +28,7 @@ from schemactl.store.text import read_bytes, read_text
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What ``schemactl import`` was asked for.
+    """The request of ``schemactl import``.
 
     Attributes:
         files: what to read: paths, and addresses of destinations.
@@ -57,7 +57,7 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, or would do.
+    """The outcome of an import, or of its check.
 
     Attributes:
         before: the schema as it was stored, None where there was none.

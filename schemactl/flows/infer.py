@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from schemactl.normalization.plan import Plan
 
 MOST_ATTEMPTS = 10
-"""How often a command begins anew because another one has saved the schema meanwhile."""
+"""The number of times that a command begins anew because another one has saved the schema meanwhile."""
 
 
 def infer(

@@ -1,4 +1,4 @@
-"""What a load goes by before any data is read: its destination, its id, and the files that earlier loads have taken."""
+"""Prepares a load before any data is read: its destination, its id, and the files that earlier loads have taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemactl.engine.input import Input
 
 FOLDER_KIND: Final = "parquet"
-"""What a folder without a scheme is."""
+"""The destination that a folder without a scheme stands for."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -30,7 +30,7 @@ class LoadingDestination(Destination, Loader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a load goes.
+    """The destination of a load.
 
     Attributes:
         destination: the module.

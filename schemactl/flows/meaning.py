@@ -1,4 +1,4 @@
-"""What a schemas folder means: the export file, with an edited import file taken over, on disk or at a git revision."""
+"""Reads the meaning of a schemas folder, on disk or at a git revision: the export file with an edited import file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Meaning:
 
     @property
     def origin(self) -> str:
-        """How messages call it."""
+        """The name in messages."""
         exported, imported = self.opened.export_file, self.opened.import_file
         if self.is_pending and exported and imported:
             return f"{exported.path} with {imported.path}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """What a model says of one root table.
+    """The statement of a model about one root table.
 
     Attributes:
         fields: its columns, and those of what is nested in it.

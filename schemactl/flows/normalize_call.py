@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from schemactl.engine.input import Input
 
 ROWS: Final = "rows"
-"""What folders are for that hold rows while they are made."""
+"""The purpose in the names of folders that hold rows while they are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizeRequest:
-    """What ``schemactl normalize`` was asked for.
+    """The request of ``schemactl normalize``.
 
     Attributes:
         inference: what it shares with ``infer``; the sample is the whole data, and nothing is a check.

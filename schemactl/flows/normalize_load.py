@@ -73,7 +73,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """What the rows of one root table are made by.
+    """The data of one root table, and the functions that make its rows.
 
     Attributes:
         data: what they are made of.

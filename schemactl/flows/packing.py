@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one load goes by.
+    """The id and the time of one load, and the types that its destination keeps.
 
     Attributes:
         id: its id.
@@ -70,7 +70,7 @@ class Made:
 
     @property
     def rejects(self) -> WrittenRejects | None:
-        """What contracts keep out, where the rest can be loaded."""
+        """The rows and values that contracts keep out, where the rest can be loaded."""
         return self.rows.rejects if self.tally.is_loadable else None
 
     @property

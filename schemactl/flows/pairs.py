@@ -1,4 +1,4 @@
-"""Which schema is compared with which: two references -> pairs of schemas."""
+"""Pairs the schemas that are compared: two references -> pairs of schemas."""
 
 from __future__ import annotations
 

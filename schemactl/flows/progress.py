@@ -1,4 +1,4 @@
-"""How a flow says how far it is."""
+"""The function by which a flow reports its progress."""
 
 from __future__ import annotations
 

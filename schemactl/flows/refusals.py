@@ -1,4 +1,4 @@
-"""What is reported of a load that a contract forbids because numbers of documents have no room in a column."""
+"""Reports a load that a contract forbids because numbers of documents have no room in a column."""
 
 from __future__ import annotations
 

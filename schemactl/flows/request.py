@@ -1,4 +1,4 @@
-"""What ``schemactl infer`` was asked for, as the flows hand it on."""
+"""The request of ``schemactl infer``, as the flows hand it on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TypingSource:
 
 @dataclass(frozen=True, slots=True)
 class InferRequest:
-    """What ``schemactl infer`` was asked for.
+    """The request of ``schemactl infer``.
 
     Attributes:
         sources: data, or saved evidence (``*.evidence.json``).
@@ -94,7 +94,7 @@ class InferRequest:
 
     @property
     def reading(self) -> ReadOptions:
-        """How records are read."""
+        """The options by which records are read."""
         from schemactl.kernel.reading import ReadOptions
 
         task = self.typing.task if self.typing else None

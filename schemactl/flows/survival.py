@@ -48,7 +48,7 @@ Recount: TypeAlias = Callable[[Sequence[Scalars | Absences]], list[Tally]]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a rule asks of the data.
+    """The question of a rule about the data.
 
     Attributes:
         table, column: names in the head schema.
@@ -65,7 +65,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class DataRequest:
-    """Which data to count in.
+    """The data to count in.
 
     Attributes:
         sources: data, or saved evidence (``*.evidence.json``).

@@ -18,7 +18,7 @@ from schemactl.store.folder import SchemasFolder, list_names
 
 @dataclass(frozen=True, slots=True)
 class SyncRequest:
-    """What ``schemactl sync`` was asked for.
+    """The request of ``schemactl sync``.
 
     Attributes:
         names: of schemas; none for all.

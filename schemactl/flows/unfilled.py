@@ -1,4 +1,4 @@
-"""What only rejected rows ask for: columns, variants and tables that nothing is loaded into do not come about."""
+"""Leaves out what only rejected rows ask for: columns, variants and tables that nothing is loaded into."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CountedRows(Protocol):
 
     @property
     def tally(self) -> Tally:
-        """What became of all rows."""
+        """The counts of all rows."""
         ...
 
     @property

@@ -20,7 +20,7 @@ from schemactl.schema.types import Schema
 
 
 class Document(Protocol):
-    """What a format read: a schema, and whatever else the format keeps of its text."""
+    """A file that was read: its schema, and whatever else the format keeps of its text."""
 
     @property
     def schema(self) -> Schema: ...

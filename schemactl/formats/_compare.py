@@ -1,4 +1,4 @@
-"""What two states of a value have in common: whether they say the same, what moved, what replaces what."""
+"""Compares two states of a value: whether they say the same, the keys that moved, the items that were replaced."""
 
 from __future__ import annotations
 

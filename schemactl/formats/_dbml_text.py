@@ -80,7 +80,7 @@ class DbmlRef(NamedTuple):
 
 @dataclass(slots=True)
 class DbmlFile:
-    """What a file declares, in its order."""
+    """The declarations of a file, in its order."""
 
     tables: list[DbmlTable] = field(default_factory=list)
     enums: dict[str, list[str]] = field(default_factory=dict)

@@ -33,7 +33,7 @@ _Write = Callable[[Any], Edit]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What has to happen to the keys of a mapping.
+    """The changes of a mapping's keys.
 
     Attributes:
         new: what the mapping is to mean.

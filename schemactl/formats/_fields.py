@@ -85,7 +85,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[Native]):
-    """How a format says one field in its own words, and what it understands of them."""
+    """Writes one field in a format's own words, and reads it back."""
 
     write: Callable[[Field], Native]
     read: Callable[[str, Native], Field]

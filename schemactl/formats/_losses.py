@@ -1,4 +1,4 @@
-"""What a schema loses on its way through a format."""
+"""Finds and describes what a schema loses on its way through a format."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ProtoFile:
-    """What a file declares; ``comment`` stands above its first statement."""
+    """The declarations of a file; ``comment`` stands above its first statement."""
 
     package: str
     syntax: str

@@ -1,4 +1,4 @@
-"""What pictures and dictionaries show of a schema: relations between tables, and types and keys in words."""
+"""Finds the relations between tables, and puts types and hints into words, for pictures and data dictionaries."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def parse_events(source: Source, text: str) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """How much a node stands for, aliases followed."""
+    """The size of a node, aliases followed."""
 
     nodes: int
     depth: int

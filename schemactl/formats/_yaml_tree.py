@@ -68,7 +68,7 @@ class _UnusualError(Exception):
 
 
 class _Line(NamedTuple):
-    """What a line says, whichever place it has; columns count from 0.
+    """One line as it was read, wherever it stands; columns count from 0.
 
     Attributes:
         column: where it starts.

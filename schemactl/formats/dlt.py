@@ -36,7 +36,7 @@ _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a file was written: its text, its tree, and what it means in the form of an export."""
+    """The form of a file: its text, its tree, and its content in the form of an export."""
 
     source: Source
     root: Node

@@ -43,11 +43,11 @@ DEFAULT: Final = "postgres"
 
 _STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\}})\s*$", re.DOTALL)
 _COMMENTS_ON: Final = frozenset(("postgres", "duckdb", "snowflake", "redshift", "oracle", "trino", "dremio"))
-"""Who has ``COMMENT ON``."""
+"""Dialects with ``COMMENT ON``."""
 _COMMENTS_BESIDE: Final = frozenset(("databricks", "spark", "hive", "mysql", "clickhouse", "athena"))
-"""Who has ``COMMENT`` in the definition."""
+"""Dialects with ``COMMENT`` in the definition of a table or column."""
 _DEFINED_AS_IN: Final = {"athena": "hive"}
-"""Who defines tables in another one's words than it queries them in."""
+"""Dialects that define tables in the words of another dialect."""
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
@@ -243,7 +243,7 @@ class SqlDialect:
 
     @property
     def codec(self) -> Codec[dict[str, Any]]:
-        """How a column is said."""
+        """The codec of columns."""
         return Codec(self._write, self._read)
 
     def _word(self, field: Field) -> str:
@@ -301,7 +301,7 @@ class SqlDialect:
 
 @dataclass(frozen=True, slots=True)
 class _Hints:
-    """What comments state of a schema, and of tables by name: of their columns, under None of the table itself."""
+    """The hints in comments: of the schema, and by table of each column; those of the table itself stand under None."""
 
     schema: Any
     tables: dict[str, dict[str | None, Any]]

@@ -85,7 +85,7 @@ def add_history_columns(table: TableDraft, naming: Naming) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RootKeys:
-    """What was found so far; ``found`` grows as tables change.
+    """Finds the root tables that pass their row key on; ``found`` grows as tables change.
 
     Attributes:
         drafts: all tables as they are by now, by name.

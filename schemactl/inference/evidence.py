@@ -27,7 +27,7 @@ MAX_EXAMPLE_LENGTH = 80
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where a document stands: file, and its number in the file counted from 1.
+    """The place of a document: file, and its number in the file counted from 1.
 
     In a file of lines it is the line, in CSV the row as a spreadsheet counts them: header and blank lines are some.
     """
@@ -50,7 +50,7 @@ _ROWS: Final = re.compile(r"\.(?:csv|tsv|tab)(?:\.\w+)?$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ClassEvidence:
-    """What was seen of one class of values at one path.
+    """The evidence of one class of values at one path.
 
     Attributes:
         count: number of values.
@@ -85,7 +85,7 @@ PathEvidence = Mapping[str, ClassEvidence]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a dataset holds.
+    """The evidence of a dataset.
 
     Attributes:
         paths: for each path the classes of values met there.

@@ -1,4 +1,4 @@
-"""What a resolution means for a person: findings made from evidence and the schemas before and after."""
+"""Makes findings for a person from a resolution, its evidence, and the schemas before and after."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Name = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where the values of a load stand.
+    """The places of the values of a load.
 
     Attributes:
         table: the root table, as the user names it.

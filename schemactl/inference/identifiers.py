@@ -1,4 +1,4 @@
-"""What the keys of data and dlt's own columns are called in tables, under a naming convention (docs/dlt.md §5)."""
+"""Names the keys of data and dlt's own columns in tables, under a naming convention (docs/dlt.md §5)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SystemNames:
 
 
 class Identifiers:
-    """What the keys of data are called in tables.
+    """Names the keys of data in tables.
 
     Args:
         naming: the schema's naming convention.

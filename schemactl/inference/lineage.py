@@ -28,7 +28,7 @@ Sources = Mapping[tuple[str, str | None], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TableLineage:
-    """Where one table comes from.
+    """The sources of one table.
 
     Attributes:
         rows: the paths of what makes its rows.
@@ -41,7 +41,7 @@ class TableLineage:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where the tables of a schema come from, by name."""
+    """The sources of the tables of a schema, by name."""
 
     tables: Mapping[str, TableLineage] = field(default_factory=dict)
 

@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """What the rows of a nested table take from the row above them.
+    """The values that rows of a nested table take from the row above them.
 
     Attributes:
         tables: the parts of that row's table's name.
@@ -75,7 +75,7 @@ class _Above:
 
 
 class TableView(Protocol):
-    """What rows depend on in the schema as it stands when a document arrives."""
+    """The parts of a schema that rows depend on, as it stands when a document arrives."""
 
     def is_root(self, table: str) -> bool:
         """Return whether ``table`` is known and not nested."""
@@ -88,7 +88,7 @@ class TableView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """Which columns rows copy into the rows below them, each with its name there (docs/dlt.md §5.5).
+    """The columns that rows copy into the rows below them, each with its name there (docs/dlt.md §5.5).
 
     Attributes:
         root: columns of all root tables.

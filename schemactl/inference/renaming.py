@@ -28,7 +28,7 @@ SOURCE_NAMES: Final = "x-source-names"
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """What another naming convention makes of the names of a schema.
+    """The names of a schema under another naming convention.
 
     Attributes:
         convention: its reference.

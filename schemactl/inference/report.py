@@ -1,4 +1,4 @@
-"""What an inference found, as data: made from evidence and the schemas before and after; rendered elsewhere."""
+"""The report of an inference as data, made from evidence and the schemas before and after; rendered elsewhere."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class FileFinding:
 
 @dataclass(frozen=True, slots=True)
 class SourceWarning:
-    """What a person should know of the sources, though it stops nothing; ``files`` are those that it is about."""
+    """A warning about the sources, which stops nothing; ``files`` are those that it is about."""
 
     message: str
     files: tuple[str, ...] = ()

@@ -155,7 +155,7 @@ class NullConflict:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What inference decided, and why.
+    """The decisions of inference, and their reasons.
 
     Attributes:
         schema: the evolved schema; its version and hash are still those of the base.

@@ -1,4 +1,4 @@
-"""How much of the data is looked at."""
+"""The share or number of records that are looked at."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ _HOLDS: Final[Mapping[DataType, Callable[[Any, FullType], bool]]] = {
 
 
 class Verdict(Enum):
-    """What evidence of a class says of its values; ``OPEN`` where some may survive and others not."""
+    """The answer of evidence for the values of a class; ``OPEN`` where some may survive and others not."""
 
     ALL = "all"
     NONE = "none"
@@ -321,7 +321,7 @@ _JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, F
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What evidence says of a column's values.
+    """The answer of evidence for a column's values.
 
     Attributes:
         tally: of all values but the scalars at the open paths.

@@ -1,4 +1,4 @@
-"""What each column takes of the data: values of the classes at its source paths, with their evidence."""
+"""Finds the values that each column takes: those of the classes at its source paths, with their evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes the values of two stated types of one column: where sources do not agree, or a schema and a source."""
+"""Widens types: finds the one that takes the values of two, where sources disagree, or a schema and a source."""
 
 from __future__ import annotations
 

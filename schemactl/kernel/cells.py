@@ -24,7 +24,7 @@ _AT_ONCE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CsvLayout:
-    """How the rows of a file are written.
+    """The layout of the rows of a file.
 
     Attributes:
         names: of its columns.

@@ -1,4 +1,4 @@
-"""What becomes of a column of values in a column of another type: ``schema.coercion`` for arrays.
+"""Coerces arrays of values to the type of their column: ``schema.coercion`` for arrays.
 
 Values of each pair of types come out as dlt 1.31 stores them. What is not coerced, or what the stored type has no room
 for, comes out as null. Common spellings are cast by Arrow; the coercion of single values is asked about the others,

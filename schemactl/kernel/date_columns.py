@@ -174,7 +174,7 @@ def _epochs(texts: pa.Array, per_second: int) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a column says: days since 1970, nanoseconds of the day, offsets in seconds; ``is_there`` where it fits."""
+    """A column, read: days since 1970, nanoseconds of the day, offsets in seconds; ``is_there`` where it fits."""
 
     days: Ints
     nanos: Ints

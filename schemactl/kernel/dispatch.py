@@ -1,4 +1,4 @@
-"""Which root table each record of one stream goes to, by a field of it (``--table-by``)."""
+"""Sorts the records of one stream by root table, by a field of each (``--table-by``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BLOCK_SHIFT: Final = 44
 """A position within a partition: where the block begins in the file, shifted by this, and the record in the block."""
 
 ONE_TABLE: Final = ""
-"""What the table of all records is called while they are read."""
+"""The name of the table of all records while they are read."""
 
 Tables: TypeAlias = tuple[str, ...]
 """The values that name one root table: what they become is one name."""

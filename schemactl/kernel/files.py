@@ -37,7 +37,7 @@ PIECES: Final = "file string, block bigint, texts array<binary>"
 
 
 class Form(StrEnum):
-    """What the records of a file are."""
+    """The form of the records of a file."""
 
     LINES = "lines"
     ELEMENTS = "elements"

@@ -66,7 +66,7 @@ class _Failed(Exception):
 
 @dataclass(slots=True)
 class _State:
-    """What has been read of a text."""
+    """The parts of a text that were read so far."""
 
     fields: dict[str, int] = field(default_factory=dict)
     zone: tzinfo | None = None
@@ -81,7 +81,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a text says; None for what it does not."""
+    """The parts of a text; None for those that it lacks."""
 
     day: int | None
     nano: int | None

@@ -96,7 +96,7 @@ _loaded: dict[str, type[BaseModel]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ModelTask:
-    """How documents are validated.
+    """The task by which documents are validated.
 
     Attributes:
         source: of the model.

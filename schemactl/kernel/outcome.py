@@ -1,4 +1,4 @@
-"""What becomes of the rows of a load besides tables: a tally of all rows, and what contracts keep out."""
+"""Counts the rows of a load, and describes those that contracts keep out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) fo
 
 @dataclass(frozen=True, slots=True)
 class LoadTime:
-    """What a load goes by: its id, and when it is made (with its time zone)."""
+    """The id of a load, and the time when it is made (with its time zone)."""
 
     id: str
     inserted_at: datetime
@@ -30,7 +30,7 @@ class LoadTime:
 
 @dataclass(frozen=True, slots=True)
 class FieldErrors:
-    """How many values of a field are errors, and the first of them: its place, and why."""
+    """The number of a field's values that are errors, and the first of them: its place, and its message."""
 
     count: int
     first: Position
@@ -78,7 +78,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How often a problem was met, where first (file and number), the value and the record there."""
+    """The number of times that a problem was met, its first place (file and number), the value and the record there."""
 
     count: int
     file: str
@@ -89,7 +89,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the rows of some partitions; those of all add up, in any order.
+    """The counts of the rows of some partitions; those of all add up, in any order.
 
     Attributes:
         tables: the rows by table.

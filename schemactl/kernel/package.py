@@ -37,7 +37,7 @@ _MOST_BYTES_HELD: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class RowsJob:
-    """What all partitions of a load are given.
+    """The job that all partitions of a load are given.
 
     Attributes:
         plans: by the tables, as a dispatch names them, whose documents they are for.
@@ -72,7 +72,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one partition has written.
+    """The files that one partition has written.
 
     Attributes:
         first: file and number of the first record.

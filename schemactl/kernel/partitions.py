@@ -153,7 +153,7 @@ Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one partition holds for one table.
+    """The findings of one partition for one table.
 
     Attributes:
         evidence: of its documents.
@@ -217,7 +217,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one partition holds.
+    """The findings of one partition.
 
     Attributes:
         found: shares by table, or what else was asked for; positions count from the beginning of their block.

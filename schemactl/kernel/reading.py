@@ -1,4 +1,4 @@
-"""How records of sources are read: nulls and types of texts, models that validate, tables that records name."""
+"""Options by which records of sources are read: nulls and types of texts, models that validate, tables of records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How the records of sources are read.
+    """The options by which the records of sources are read.
 
     Attributes:
         null_values: texts of CSV, TSV and XML that stand for null.

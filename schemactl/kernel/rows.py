@@ -31,7 +31,7 @@ from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Column, DataType, Table
 
 Mask = np.ndarray[Any, Any] | None
-"""Which rows; None for no row."""
+"""A mask of rows; None for no row."""
 
 NULL_KIND: Final = "null"
 """The kind of missing values of primary keys (``tally.Unfit``)."""
@@ -134,7 +134,7 @@ def table_schema(table: Table, plan: Plan) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class _Nesting:
-    """Where nested rows stand.
+    """The places of nested rows.
 
     Attributes:
         above: the rows that they are nested in.
@@ -378,7 +378,7 @@ def _or(one: Mask, other: Mask) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _Take:
-    """What one column takes of the values of one kind.
+    """The values of one kind that one column takes.
 
     Attributes:
         problem: of the violation that refuses them; None where they are loaded.
@@ -428,7 +428,7 @@ class _Convert:
 
 @dataclass(slots=True)
 class _Found:
-    """What the cells of a frame hold.
+    """The content of the cells of a frame.
 
     Attributes:
         fills: by column what fills it: for each cell, in order, arrays.

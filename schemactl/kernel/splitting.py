@@ -30,7 +30,7 @@ _SHOWN_OF_REST: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """What a reader of a part of a list has to know of what stands before.
+    """The state in which a reader of a part of a list begins.
 
     Attributes:
         depth: how many brackets are open; 0 once the list has ended.
@@ -48,7 +48,7 @@ BEGUN: Final = ListPart(1, False, is_begun=True)
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """How brackets and texts open and close in a part of a document, wherever the part stands.
+    """The brackets and texts that open and close in a part of a document, wherever the part stands.
 
     Attributes:
         is_odd: whether it has an odd number of quotes.
@@ -171,7 +171,7 @@ def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator
 
 
 class _Splitter:
-    """Where in the list the last block ended.
+    """The place in the list where the last block ended.
 
     Attributes:
         is_owner: whether the element that is open counts: it began within the part.

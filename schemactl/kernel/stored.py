@@ -21,7 +21,7 @@ DECIMAL_SCALE: Final = 9
 
 _FIRST_NANOSECOND: Final = datetime(1677, 9, 21, 0, 12, 44, tzinfo=UTC)
 _LAST_NANOSECOND: Final = datetime(2262, 4, 11, 23, 47, 16, tzinfo=UTC)
-"""What 64 bits hold of them, in whole seconds."""
+"""The range of timestamps of nanoseconds in 64 bits, in whole seconds."""
 
 INSTANT: Final = pa.timestamp("us", "UTC")
 NAIVE: Final = pa.timestamp("us")
@@ -88,7 +88,7 @@ _SPARK: Final[tuple[tuple[pa.DataType, str], ...]] = (
     (INSTANT, "timestamp"), (NAIVE, "timestamp_ntz"),
 )  # fmt: skip
 _ROW_METADATA: Final = "org.apache.spark.sql.parquet.row.metadata"
-"""Where Spark looks in the footer of a Parquet file for its own form of the schema."""
+"""The key in the footer of a Parquet file under which Spark looks for its own form of the schema."""
 
 
 def notes_of(column: Column) -> dict[str, str] | None:

@@ -27,7 +27,7 @@ TYPING: Final = "typing"
 
 @dataclass(frozen=True, slots=True)
 class TypingPart:
-    """What one partition holds; positions count from the beginning of a block (``BLOCK_SHIFT``).
+    """The findings of one partition; positions count from the beginning of a block (``BLOCK_SHIFT``).
 
     Attributes:
         part: its records, and those that cannot be read.

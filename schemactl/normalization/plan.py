@@ -19,7 +19,7 @@ from schemactl.schema.types import Column, Table
 
 
 class RowKey(StrEnum):
-    """How the rows of a table get their ``_dlt_id``, where the data brings none (docs/dlt.md §5.4)."""
+    """The source of the ``_dlt_id`` of a table's rows, where the data brings none (docs/dlt.md §5.4)."""
 
     PARENT = "parent"
     """From the key of the row above, the table and the place in the list: nested tables."""
@@ -132,7 +132,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one load makes of its documents.
+    """The plan by which one load makes rows of its documents.
 
     Attributes:
         rows: the rows of documents.

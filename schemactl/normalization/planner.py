@@ -209,7 +209,7 @@ def _loaded(rows: Rows) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """What rows inherit from the rows above them: the parts of their table's name, and values."""
+    """The inheritance of rows from those above them: the parts of their table's name, and values."""
 
     tables: tuple[str, ...] = ()
     inherited: tuple[Inherited, ...] = ()
@@ -227,7 +227,7 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the elements at one path hold: values by column, and lists."""
+    """The content of the elements at one path: values by column, and lists."""
 
     values: tuple[Inherited, ...]
     lists: tuple[_List, ...]

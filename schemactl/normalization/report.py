@@ -1,4 +1,4 @@
-"""What a load came to, as data: rows by table, what was left out and why, the schema's change; rendered elsewhere."""
+"""The report of a load as data: rows by table, rejects with reasons, the schema's change; rendered elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemactl.inference.report import merge_reports as merge_inference_reports
 
 
 class Outcome(StrEnum):
-    """How a call of ``schemactl normalize`` ended."""
+    """The outcome of a call of ``schemactl normalize``."""
 
     LOADED = "loaded"
     LOADED_BEFORE = "loaded_before"
@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 
 
 class Stop(StrEnum):
-    """What in the data forbids a load."""
+    """The reason in the data that forbids a load."""
 
     CONTRACT = "contract"
     NULLS = "nulls"
@@ -134,7 +134,7 @@ class NormalizeReport:
 
     @property
     def stops(self) -> tuple[Stop, ...]:
-        """What forbids the load; nothing unless it was stopped."""
+        """The reasons that forbid the load; none unless it was stopped."""
         if self.outcome is not Outcome.STOPPED:
             return ()
         found = {
@@ -154,22 +154,22 @@ class NormalizeReport:
 
     @property
     def documents(self) -> int:
-        """How many documents were read."""
+        """The number of documents that were read."""
         return self.inference.documents if self.inference else 0
 
     @property
     def bad(self) -> int:
-        """How many records could not be read and were skipped."""
+        """The number of records that could not be read and were skipped."""
         return sum(file.bad for file in self.inference.files) if self.inference else 0
 
     @property
     def rows_loaded(self) -> int:
-        """How many rows all tables together were loaded with."""
+        """The number of rows loaded into all tables together."""
         return sum(table.loaded for table in self.tables)
 
     @property
     def rows_rejected(self) -> int:
-        """How many rows all tables together lack because of a contract."""
+        """The number of rows that contracts keep out of all tables together."""
         return sum(table.rejected + table.rejected_with_parent for table in self.tables)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a normalizer makes its plan of."""
+"""The input of a normalizer, of which it makes its plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of the rows and values of one load, counted by the engine: every row that was read is accounted for."""
+"""Counts of the rows and values of one load, made by the engine: every row that was read is accounted for."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class RowCounts:
 
     @property
     def loaded(self) -> int:
-        """How many rows are taken; of those with one primary key a merge keeps one."""
+        """The number of rows that are taken; of those with one primary key a merge keeps one."""
         return self.read - self.rejected - self.rejected_above
 
     @property
     def written(self) -> int:
-        """How many rows stand in the table's files."""
+        """The number of rows in the table's files."""
         return self.loaded - self.superseded
 
 
@@ -112,7 +112,7 @@ class Overwritten:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """What one violation of a contract kept out.
+    """The values or rows that one violation of a contract kept out.
 
     Attributes:
         violation: as it stands in the plan.
@@ -131,7 +131,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of all rows of a load.
+    """The counts of all rows of a load.
 
     Attributes:
         tables: the rows by table, those of refused tables among them; in the plan's order.

@@ -15,7 +15,7 @@ from schemactl.schema.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What stands at one path.
+    """The values at one path.
 
     Attributes:
         kinds: the types of scalars, and those that sources state; nulls are of none.

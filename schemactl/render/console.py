@@ -1,4 +1,4 @@
-"""How reports come out on a terminal: the look that was asked for, and what all of them do alike."""
+"""Prints reports on a terminal: the look that was asked for, and the parts that all reports share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ERROR, FAINT, NAME = "bold red", "dim", "bold"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a report is printed.
+    """The form in which a report is printed.
 
     Attributes:
         width: columns; None leaves every line whole, for other programs to read.

@@ -1,4 +1,4 @@
-"""What data does to a schema, as ``infer`` and ``normalize`` found it, in the formats of a review; without values."""
+"""Renders findings of ``infer`` and ``normalize`` in the formats of a review, without values of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``schemactl check`` and ``schemactl fmt`` print of schema files."""
+"""Renders ``schemactl check`` and ``schemactl fmt`` for a person and as JSON."""
 
 from __future__ import annotations
 

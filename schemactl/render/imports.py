@@ -1,4 +1,4 @@
-"""What ``schemactl import`` and ``sync`` print: what changes, and what is dropped."""
+"""Renders ``schemactl import`` and ``sync``: the changes, and what is dropped."""
 
 from __future__ import annotations
 

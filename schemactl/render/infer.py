@@ -1,4 +1,4 @@
-"""What ``schemactl infer`` prints for a person: what is new, why, and where it was seen. Nothing is cut off."""
+"""Renders ``schemactl infer`` for a person: what is new, why, and where it was seen. Nothing is cut off."""
 
 from __future__ import annotations
 

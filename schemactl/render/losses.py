@@ -1,4 +1,4 @@
-"""What formats cannot say of a schema, and schemas not of a format, in lines for a person."""
+"""Renders what a format, or a schema, cannot hold, in lines for a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``schemactl migrate`` prints: plans, runs, scripts, rollbacks, and how a destination stands."""
+"""Renders ``schemactl migrate`` for a person: plans, runs, scripts, rollbacks, and the state of a destination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``schemactl migrate`` prints with ``--format json``; the JSON Schemas are ``schemas/migrate-*.schema.json``."""
+"""Renders ``schemactl migrate`` with ``--format json``; the JSON Schemas are ``schemas/migrate-*.schema.json``."""
 
 from __future__ import annotations
 

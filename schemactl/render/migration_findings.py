@@ -25,7 +25,7 @@ from schemactl.review.severity import Severity
 from schemactl.schema.changes import Change
 
 FORMATS: Final = ("text", "json", "markdown", "github", "gitlab", "sarif", "junit")
-"""How results are printed that have findings."""
+"""Formats of results that have findings."""
 
 _TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"

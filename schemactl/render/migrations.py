@@ -1,4 +1,4 @@
-"""What ``schemactl migrate`` prints of a folder of migrations, for a person and as JSON."""
+"""Renders ``schemactl migrate`` with a folder of migrations, for a person and as JSON."""
 
 from __future__ import annotations
 

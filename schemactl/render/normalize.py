@@ -1,4 +1,4 @@
-"""What ``schemactl normalize`` prints for a person: rows by table, what was rejected and why, the schema's change."""
+"""Renders ``schemactl normalize`` for a person: rows by table, rejects with their reasons, the schema's change."""
 
 from __future__ import annotations
 

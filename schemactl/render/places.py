@@ -1,4 +1,4 @@
-"""Where a finding stands, as the file names that CI systems know: relative to the top of the repository."""
+"""Names the place of a finding as CI systems know files: relative to the top of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What text says of a plan's steps; names in backquotes, not yet escaped."""
+"""Describes a plan's steps in words; names in backquotes, not yet escaped."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ _LABELLED: Final = (
 
 @dataclass(slots=True)
 class _Node:
-    """What is to report about a schema, a table, or a column."""
+    """The changes and findings of a schema, a table, or a column."""
 
     changes: list[Change] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What text and Markdown say alike about a review: places, counts, hashes, silences; not yet escaped."""
+"""Describes reviews in the words that text and Markdown share: places, counts, hashes, silences; not yet escaped."""
 
 from __future__ import annotations
 

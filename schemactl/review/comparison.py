@@ -1,4 +1,4 @@
-"""What rules look at: two schemas, and the changes between them."""
+"""The input of rules: two schemas, and the changes between them."""
 
 from __future__ import annotations
 

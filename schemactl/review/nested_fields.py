@@ -34,7 +34,7 @@ from schemactl.schema.types import Column, DataType, Table
 
 
 class FieldEvent(Enum):
-    """What happened to a field."""
+    """The kind of a field's change."""
 
     ADDED = auto()
     REMOVED = auto()

@@ -34,7 +34,7 @@ class _Consequence:
 
 
 class ValueEffect(Enum):
-    """What happens to the values; each with the impact of the rule about columns (tests compare them)."""
+    """The fate of the values; each with the impact of the rule about columns (tests compare them)."""
 
     WIDENED = _Consequence("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
     """D301, D307"""

@@ -1,4 +1,4 @@
-"""What a review comes to: findings, silences, hashes; plain data for every output."""
+"""The report of a review: findings, silences, hashes; plain data for every output."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the data says to a question of a rule.
+    """The answer of the data to a question of a rule.
 
     Attributes:
         values: how many values were looked at.
@@ -131,7 +131,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What changed in one schema, or in the settings that decide reviews.
+    """The changes and findings of one schema, or of the settings that decide reviews.
 
     Attributes:
         name: the schema's name (the head's).
@@ -158,7 +158,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a review comes to.
+    """The report of a review.
 
     Attributes:
         compatibility: the mode.

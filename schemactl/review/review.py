@@ -45,7 +45,7 @@ def _nowhere(_keys: Keys) -> Location | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSettings:
-    """How a comparison is judged.
+    """The settings by which a comparison is judged.
 
     Attributes:
         compatibility: whom the changes must not break.

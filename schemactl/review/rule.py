@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds."""
+"""The form of a rule, and of its findings."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Rule:
 
 
 class RuleModule(Protocol):
-    """What a module in ``schemactl.review.rules`` offers."""
+    """A module in ``schemactl.review.rules``."""
 
     @property
     def RULE(self) -> Rule: ...

@@ -1,4 +1,4 @@
-"""How bad a change is, and for whom."""
+"""The severities of a change, by whom it concerns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Severity(StrEnum):
-    """How bad a change is on one axis; ``DEPENDS`` is decided by the rows, and a warning until they are counted."""
+    """The severity of a change on one axis; ``DEPENDS`` is decided by rows, and a warning until they are counted."""
 
     NONE = "none"
     INFO = "info"
@@ -26,7 +26,7 @@ _RANKS: Final = {Severity.NONE: 0, Severity.INFO: 1, Severity.DEPENDS: 2, Severi
 
 
 class Direction(StrEnum):
-    """What a change does to the set of data that fits the schema."""
+    """The effect of a change on the set of data that fits the schema."""
 
     TIGHTENS = "tightens"
     LOOSENS = "loosens"
@@ -37,7 +37,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """How bad a change is for each of the three that a schema binds.
+    """The severity of a change for each of the three that a schema binds.
 
     Attributes:
         readers: queries and programs that read the tables and know the base schema.

@@ -1,4 +1,4 @@
-"""What a value of a stored schema must be: the checks that ``schema.validation`` puts its sections together from.
+"""Checks of the values of a stored schema, which ``schema.validation`` puts its sections together from.
 
 A check yields what is wrong and where; it neither raises nor repairs. Beside it stands the JSON Schema of what it lets
 through, for editors.
@@ -38,7 +38,7 @@ Find = Callable[[Any, Keys], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a value must be.
+    """A condition on values.
 
     Attributes:
         find: yields what is wrong with a value, given where it stands.

@@ -17,7 +17,7 @@ from schemactl.schema.iso8601 import parse
 from schemactl.schema.types import DataType
 
 INT64: Final = range(-(2**63), 2**63)
-"""What a ``bigint`` holds."""
+"""The range of a ``bigint``."""
 
 UINT64_LIMIT: Final = 2**64
 """The first integer past what dlt reads from JSON."""
@@ -83,7 +83,7 @@ _FALSE: Final = frozenset({"no", "false", "f", "n", "0"})
 _LONGEST_BOOL: Final = 5
 
 _REFUSALS: Final = (ValueError, ArithmeticError, OSError)
-"""How a conversion says no; ``OSError`` comes from the C library for epochs far out of range."""
+"""Errors by which a conversion refuses; ``OSError`` comes from the C library for epochs far out of range."""
 
 
 def coerce(value: Any, from_: DataType, to: DataType) -> Any:

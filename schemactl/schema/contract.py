@@ -17,7 +17,7 @@ Stated = Mapping[str, str] | str | None
 
 
 class Mode(StrEnum):
-    """How a change is treated."""
+    """The treatment of a change."""
 
     EVOLVE = "evolve"
     FREEZE = "freeze"
@@ -26,7 +26,7 @@ class Mode(StrEnum):
 
 
 class Entity(StrEnum):
-    """What is changed: new tables, new columns, or the type of a column (variants included)."""
+    """The thing that changes: new tables, new columns, or the type of a column (variants included)."""
 
     TABLES = "tables"
     COLUMNS = "columns"

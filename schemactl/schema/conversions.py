@@ -10,7 +10,7 @@ from schemactl.schema.types import DataType
 
 
 class Conversion(StrEnum):
-    """How values of one type survive in a column of another; the members are the letters of the grid below."""
+    """The survival of values of one type in a column of another; the members are the letters of the grid below."""
 
     WHOLE = "w"
     """Every value survives."""

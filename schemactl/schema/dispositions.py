@@ -16,7 +16,7 @@ from schemactl.schema.types import Column, DataType, Table
 
 
 class Strategy(StrEnum):
-    """How rows are merged; ``delete-insert`` where a table states none."""
+    """The strategies of a merge; ``delete-insert`` where a table states none."""
 
     DELETE_INSERT = "delete-insert"
     UPSERT = "upsert"
@@ -36,7 +36,7 @@ UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope", "x-m
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """How the rows of a root table and of those nested in it are merged.
+    """The merge of the rows of a root table and of those nested in it.
 
     Attributes:
         primary_key: columns whose values identify rows; of several new rows with equal ones one is taken.

@@ -24,7 +24,7 @@ _EXAMPLE: Final = "for example `id:bigint,primary_key` or `lines.price:decimal(1
 
 @dataclass(frozen=True, slots=True)
 class ColumnHint:
-    """What is stated of a column.
+    """The hints of a column.
 
     Attributes:
         table: its table, with or without the names of those that it is nested in; None for the root table of the data.
@@ -38,7 +38,7 @@ class ColumnHint:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What is stated of a schema.
+    """The hints of a schema.
 
     Attributes:
         columns: of single columns, the last word on one counts.

@@ -1,4 +1,4 @@
-"""Which columns are marked as holding personal or confidential data, by hints such as ``x-annotation-pii``."""
+"""Finds the columns that hints mark as personal or confidential, such as ``x-annotation-pii``."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> di
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """What counts of a column.
+    """The features of a column by which renames are found.
 
     Attributes:
         kind: what must be the same: type and key hints.

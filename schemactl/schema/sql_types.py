@@ -15,7 +15,7 @@ from schemactl.schema.types import Column, DataType
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How an engine says dlt's types; ``{}`` stands for a size.
+    """The words of an engine for dlt's types; ``{}`` stands for a size.
 
     Attributes:
         text, binary: without a size; ``sized_text`` and ``sized_binary`` with one, None where it keeps none.

@@ -14,7 +14,7 @@ Stored = Callable[[Column], Properties]
 
 @dataclass(frozen=True, slots=True)
 class NameLimits:
-    """How a destination limits names.
+    """The limits of a destination on names.
 
     Attributes:
         max_bytes: of an identifier in UTF-8, beyond which it is cut; None where there is no limit that matters.

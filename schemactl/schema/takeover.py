@@ -35,7 +35,7 @@ Named = TypeVar("Named", Table, Column)
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """What a schema becomes by an edit of its import file.
+    """A schema with an edit of its import file taken over.
 
     Attributes:
         schema: the new content.
@@ -48,7 +48,7 @@ class TakenOver:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What became of a schema whose import file was edited, or would.
+    """The outcome of ``sync`` for a schema whose import file was edited.
 
     Attributes:
         before: the schema of the export file, None where there was none.

@@ -1,4 +1,4 @@
-"""What a new schema holds: dlt's tables, default hints, detections and normalizers (docs/dlt.md §1.4, §2.2)."""
+"""Makes new schemas: dlt's tables, default hints, detections and normalizers (docs/dlt.md §1.4, §2.2)."""
 
 from __future__ import annotations
 

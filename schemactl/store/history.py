@@ -50,7 +50,7 @@ class RevisionFile:
 
     @property
     def name(self) -> str:
-        """How messages call it, ``REVISION:PATH`` with a short hash."""
+        """The name in messages, ``REVISION:PATH`` with a short hash."""
         return f"{self.commit[:10]}:{self.path}"
 
     @property

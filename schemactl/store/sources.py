@@ -1,4 +1,4 @@
-"""What the SOURCE arguments of a command say before anything is read: names, and a schema file beside the data."""
+"""Reads the SOURCE arguments of a command before any data: names, and a schema file beside the data."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from schemactl.errors import ExitCode
 
 
 class CommandModule(Protocol):
-    """What a module in `schemactl.cli.commands` offers.
+    """A module in `schemactl.cli.commands`.
 
     A package there is a group: its modules are its commands, its ``Options`` all that a settings file may say of them.
     """

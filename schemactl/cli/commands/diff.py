@@ -211,7 +211,7 @@ def _review(options: Options, terminal: Terminal) -> ExitCode:
 
 
 _UNMERGED, _PLAIN, _RENAMED = 1, 7, 9
-"""How many arguments git gives (gitattributes, "Defining an external diff driver")."""
+"""The number of arguments that git gives (gitattributes, "Defining an external diff driver")."""
 
 
 def run_for_git(options: Options, terminal: Terminal) -> ExitCode:

@@ -19,7 +19,7 @@ from schemactl.schema.types import Schema
 
 
 class Normalizer(Protocol):
-    """What the module of a normalizer offers."""
+    """The module of a normalizer."""
 
     def plan(self, request: PlanRequest, /) -> Plan:
         """Return what the load makes of its documents."""

@@ -15,7 +15,7 @@ from schemactl.schema.types import DataType
 
 
 class Detector(Protocol):
-    """What the module of a detector offers."""
+    """The module of a detector."""
 
     def detect(self, value: Any, /) -> DataType | None:
         """Return the type for ``value``, None to leave it to the next detector."""

@@ -15,7 +15,7 @@ EPOCHS: Final = {"s" * 10: 1, "s" * 13: 1000}
 
 
 class Sign(StrEnum):
-    """Which signs a number may have (Java's ``SignStyle``)."""
+    """The signs that a number may have (Java's ``SignStyle``)."""
 
     NORMAL = "normal"
     NOT_NEGATIVE = "not negative"

@@ -149,7 +149,7 @@ class Typing:
 
 
 class OnError(StrEnum):
-    """What becomes of a row with texts that cannot be typed (``--typing-errors``)."""
+    """The treatment of a row with texts that cannot be typed (``--typing-errors``)."""
 
     COLUMN = "column"
     """It is loaded with nulls in their place, and its errors in the column `_errors`."""
@@ -165,7 +165,7 @@ ERRORS: Final = "_errors"
 
 @dataclass(frozen=True, slots=True)
 class TypingTask:
-    """How a source is typed."""
+    """The typing of a source."""
 
     typing: Typing
     on_error: OnError = OnError.COLUMN

@@ -9,4 +9,4 @@ from schemactl.cli.commands.engine._options import EngineOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(EngineOptions):
-    """What a settings file may say of ``schemactl engine``, for all of its commands."""
+    """The settings of ``schemactl engine`` in a file, for all of its commands."""

@@ -17,4 +17,4 @@ from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOpti
 
 @dataclass(frozen=True, kw_only=True)
 class Options(PlanningOptions, WritingOptions):
-    """What a settings file may say of ``schemactl migrate``, for all of its commands."""
+    """The settings of ``schemactl migrate`` in a file, for all of its commands."""
