@@ -38,6 +38,7 @@ from schemactl.registry import Registry
 if TYPE_CHECKING:
     from schemactl.destinations._address import dataset_of
     from schemactl.destinations._catalogue import Catalogue
+    from schemactl.destinations._ddl import cut_comment
     from schemactl.destinations._migration.ddl import check_name
     from schemactl.destinations._migration.records import (
         NO_PATIENCE,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "_address": ("dataset_of",),
     "_catalogue": ("Catalogue",),
+    "_ddl": ("cut_comment",),
     "_migration.ddl": ("check_name",),
     "_migration.records": (
         "Example",
@@ -113,6 +115,7 @@ __all__ = [
     "Unfit",
     "Version",
     "check_name",
+    "cut_comment",
     "dataset_of",
     "find_address",
     "name_limits",

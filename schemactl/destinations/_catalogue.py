@@ -86,20 +86,33 @@ def keys_of(constraints: Iterable[tuple[str, bool, Collection[str]]]) -> Mapping
     return {name: Keys(frozenset(primary.get(name, ())), frozenset(unique.get(name, ()))) for name in tables}
 
 
-def column_of(name: str, kind: Properties, is_nullable: bool, keys: Keys | None = None) -> Column:
+def column_of(
+    name: str, kind: Properties, is_nullable: bool, keys: Keys | None = None, description: str | None = None
+) -> Column:
     """Return a column of a catalog; ``kind`` is its type."""
     null = {} if is_nullable else {"nullable": False}
-    return Column(name, {**kind, **null, **(keys.of(name) if keys else {})})
+    text = {"description": description} if description else {}
+    return Column(name, {**kind, **null, **(keys.of(name) if keys else {}), **text})
 
 
-def schema_of(name: str, columns: Iterable[tuple[str, Column]]) -> Schema:
-    """Return a schema of columns with their tables' names; what a catalog does not say is as in a new schema."""
+def schema_of(
+    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None = None
+) -> Schema:
+    """Return a schema of columns with their tables' names; what a catalog does not say is as in a new schema.
+
+    Args:
+        name: of the schema.
+        columns: with the names of their tables.
+        descriptions: of tables, by name; None, or an empty text, for none.
+    """
     tables: dict[str, dict[str, Column]] = {}
     for table, column in columns:
         tables.setdefault(table, {})[column.name] = column
     # dlt adds these on reading: without them the schema would have another hash as a file.
+    texts = {table: {"description": text} for table, text in (descriptions or {}).items() if text}
     found = {
-        table: Table(table, held, {"write_disposition": "append", "resource": table}) for table, held in tables.items()
+        table: Table(table, held, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
+        for table, held in tables.items()
     }
     return replace(new_schema(name), tables=found)
 

@@ -6,12 +6,14 @@ the destination's module; here it is only spelled. A dialect is sqlglot's name f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._session import literal, qualify, quote
-from schemactl.schema.types import Column, Table
+from schemactl.schema.structure import description_of
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -22,8 +24,8 @@ ColumnType = Callable[[Column], str]
 _COMMENTS_APART: Final = frozenset(("duckdb", "postgres"))
 """Dialects in which a description is a statement of its own."""
 
-_COMMENTS_INSIDE: Final[dict[str, tuple[int, int]]] = {"mysql": (2048, 1024)}
-"""Dialects in which it stands in a definition, with the characters that a table's and a column's may have."""
+_COMMENTS_INSIDE: Final = frozenset(("mysql",))
+"""Dialects in which it stands in a definition."""
 
 _ANY_NAME: Final = "\0"
 """Stands for a column's name; no name holds it."""
@@ -84,24 +86,27 @@ def comments(
     """
     if dialect not in _COMMENTS_APART:
         return ()
+    texts = {"": description, **{each.name: description_of(each) for each in columns}}
+    return tuple(comment_on(dataset, table, column, text) for column, text in texts.items() if text)
+
+
+def comment_on(dataset: str, table: str, column: str, text: str | None) -> str:
+    """Return the statement that describes a column, or the table where the name is empty; None for no description."""
     place = qualify(dataset, table)
-    stated = {f"TABLE {place}": description} if description else {}
-    stated |= {f"COLUMN {place}.{quote(each.name)}": text for each in columns if (text := described(each))}
-    return tuple(f"COMMENT ON {what} IS {literal(text)}" for what, text in stated.items())
-
-
-def described(of: Column | Table) -> str | None:
-    """Return the description of a column or a table as a database takes it: without NUL; None where there is none."""
-    text = of.properties.get("description")
-    return text.replace("\0", "") or None if isinstance(text, str) else None
+    what = f"COLUMN {place}.{quote(column)}" if column else f"TABLE {place}"
+    return f"COMMENT ON {what} IS {'NULL' if text is None else literal(text)}"
 
 
 def _comment(text: str | None, dialect: str, *, is_table: bool = False) -> str:
     """Return the end of a definition that describes it."""
     if text is None or dialect not in _COMMENTS_INSIDE:
         return ""
-    most = _COMMENTS_INSIDE[dialect][0 if is_table else 1]
-    return f" COMMENT {'= ' if is_table else ''}{literal(text[:most])}"
+    return f" COMMENT {'= ' if is_table else ''}{literal(cut_comment(text, is_table))}"
+
+
+def cut_comment(text: str, is_table: bool) -> str:
+    """Return as much of a description as MySQL keeps: its catalog is in characters of three bytes at most."""
+    return re.sub("[^\0-\uffff]", "?", text)[: 2048 if is_table else 1024]
 
 
 def drop_table(dataset: str, table: str, dialect: str) -> str:
@@ -218,7 +223,7 @@ def _definition(column: Column, column_type: ColumnType, is_unique: bool, dialec
     mark = shape[0]  # which quotes names in this dialect
     name = mark + column.name.replace(mark, mark * 2) + mark
     definition = shape.replace(f"{mark}{_ANY_NAME}{mark}", name, 1)
-    return exp.Var(this=definition + _comment(described(column), dialect))
+    return exp.Var(this=definition + _comment(description_of(column), dialect))
 
 
 @lru_cache(maxsize=4096)

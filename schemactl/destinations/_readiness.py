@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from schemactl.destinations._bookkeeping import find_dataset
-from schemactl.destinations._ddl import add_column, comments, create_dataset, create_table, described
+from schemactl.destinations._ddl import add_column, comments, create_dataset, create_table
 from schemactl.destinations._session import Relation, Session, fold, qualify, quote
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem
-from schemactl.schema.structure import NameLimits
+from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, Schema, Table
 
 
@@ -106,9 +106,9 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     if found is None:
         with session.wrap_errors(f"make table `{table.name}`"):
             session.execute(
-                create_table(dataset, table.name, columns, description=described(table), **made)  # type: ignore[arg-type]
+                create_table(dataset, table.name, columns, description=description_of(table), **made)  # type: ignore[arg-type]
             )
-            _describe(session, dataset, table, columns, described(table))
+            _describe(session, dataset, table, columns, description_of(table))
         return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
     there = {fold(name, session.names): kind for name, kind in found.columns.items()}
     missing = [column for column in columns if fold(column.name, session.names) not in there]

@@ -14,6 +14,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -81,6 +82,10 @@ def _never_gains(*_: str) -> None:
     return None
 
 
+def _keeps_all(text: str, _: bool) -> str:
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """What a destination can do. The defaults are those of a good SQL database: a module states where it differs.
@@ -101,6 +106,8 @@ class Abilities:
         has_texts: whether each value of a type that dlt does not know (``uuid``) has a text of its own, to which the
             destination casts it without fail; such a column becomes a text without loss.
         write_values: the way of filling a column of stored rows.
+        describe_table: the way of setting the descriptions of a table and its columns, which its catalog states.
+        kept_description: what a catalog keeps of a description; asked with whether it is a table's.
         names: what becomes of names.
         lock: the lock that a step takes on its table; None where it takes none, or the engine locks no tables.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
@@ -123,6 +130,8 @@ class Abilities:
     create_table: Way = Way.IN_PLACE
     drop_table: Way = Way.IN_PLACE
     rename_table: Way = Way.IN_PLACE
+    describe_table: Way = Way.NONE
+    kept_description: Callable[[str, bool], str] = _keeps_all
     add_column: Way = Way.IN_PLACE
     drop_column: Way = Way.IN_PLACE
     rename_column: Way = Way.IN_PLACE
@@ -158,7 +167,7 @@ class Abilities:
 def way_of(step: Step, abilities: Abilities) -> Way:
     """Return how a destination takes a step."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
             return _of_tables(step, abilities)
         case AddColumn():
             return abilities.add_column
@@ -190,7 +199,7 @@ def _of_online(step: Prepare | SwapColumns | RestoreColumn) -> Way:
             assert_never(step)
 
 
-def _of_tables(step: CreateTable | DropTable | RenameTable, abilities: Abilities) -> Way:
+def _of_tables(step: CreateTable | DropTable | RenameTable | DescribeTable, abilities: Abilities) -> Way:
     match step:
         case CreateTable():
             return abilities.create_table
@@ -198,6 +207,8 @@ def _of_tables(step: CreateTable | DropTable | RenameTable, abilities: Abilities
             return abilities.drop_table
         case RenameTable():
             return abilities.rename_table
+        case DescribeTable():
+            return abilities.describe_table
         case _:
             assert_never(step)
 

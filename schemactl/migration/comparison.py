@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.migration.abilities import Abilities
+from schemactl.migration.effects import described
 from schemactl.migration.moves import moved, moves_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.spelling import check_names, spelled_as
@@ -50,6 +51,7 @@ class Comparison:
         guesses: what looks like a rename, where nothing states it and no guess is asked for.
         missing: tables of dlt's bookkeeping that are not there.
         absent: names of tables that the schema has, and dlt makes when data comes.
+        described: the tables of the catalog with their descriptions, which ``catalogue`` leaves out.
     """
 
     catalogue: Schema
@@ -59,6 +61,7 @@ class Comparison:
     guesses: tuple[TableRenamed | ColumnRenamed, ...] = ()
     missing: tuple[Table, ...] = ()
     absent: tuple[str, ...] = ()
+    described: Mapping[str, Table] = field(default_factory=dict)
 
 
 def compare(
@@ -79,6 +82,7 @@ def compare(
     if not names.is_case_sensitive:
         catalogue = spelled_as(catalogue, schema)
         known = known and spelled_as(known, schema)
+    texts, catalogue = catalogue.tables, _undescribed(catalogue)
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
     catalogue, target = _with_parents(_own(catalogue), known), _with_origins(_own(schema), known)
@@ -107,6 +111,7 @@ def compare(
         guesses=tuple(each for each in _from_first(table_moves, _renames(guessed)) if each not in certain),
         missing=tuple(missing) if abilities.keeps_dlt_tables else (),
         absent=tuple(name for name, table in target.tables.items() if not table.is_new and name not in after.tables),
+        described=texts,
     )
 
 
@@ -163,6 +168,20 @@ def _ledger(schema: Schema) -> list[Table]:
 
 def _own(schema: Schema) -> Schema:
     return replace(schema, tables={name: table for name, table in schema.tables.items() if not is_bookkeeping(name)})
+
+
+def _undescribed(catalogue: Schema) -> Schema:
+    """Return a catalog without descriptions: but for the steps that set them, no step has anything to do with them."""
+    tables = {}
+    for name, table in catalogue.tables.items():
+        columns = {
+            key: replace(column, properties=described(column.properties, None))
+            if "description" in column.properties
+            else column
+            for key, column in table.columns.items()
+        }
+        tables[name] = replace(table, columns=columns, properties=described(table.properties, None))
+    return replace(catalogue, tables=tables)
 
 
 def _remembering(stored: Stored) -> Stored:

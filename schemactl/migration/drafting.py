@@ -15,7 +15,8 @@ from schemactl.migration.comparison import (
     has_backfill,
     without_origin,
 )
-from schemactl.migration.effects import stating
+from schemactl.migration.descriptions import description_steps
+from schemactl.migration.effects import described, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
 from schemactl.migration.lookup import Lookup
 from schemactl.migration.online import is_synced, prepared_steps, sync_steps
@@ -70,6 +71,7 @@ class _Phase(IntEnum):
     ADD_KEYS = 9
     DROP_COLUMNS = 10
     DROP_TABLES = 11
+    DESCRIBE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
         drafter = replace(drafter, keys=planned_keys(drafter.lookup, drafter.is_empty))
     drafter = replace(drafter, moved=dict(drafter.moved_keys()))
     drafts = sorted(drafter.steps(), key=lambda each: each.rank)
+    described = description_steps(drafter.lookup, [draft.step for draft in drafts], abilities)
+    drafts += [Draft(_Phase.DESCRIBE, *each) for each in described]
     if not options.is_online:
         return drafts
     return [replace(draft, step=step) for draft in drafts for step in drafter.prepared(draft.step)]
@@ -252,7 +256,10 @@ class _Drafter:
             retyping = replace(retyping, before=stating(retyping.before, "primary_key", None))
         is_online = self.options.is_online and not self.is_empty(change.table)
         if is_online and is_synced(retyping, self.abilities):
-            steps = sync_steps(retyping, self.options.on_unfit, self.abilities)
+            # What else is said of the old column would be lost, which keeps a destination from it.
+            text = self.comparison.schema.tables[change.table].columns[change.column].properties.get("description")
+            after = replace(retyping.after, properties=described(retyping.after.properties, text))
+            steps = sync_steps(replace(retyping, after=after), self.options.on_unfit, self.abilities)
         else:
             steps = retype_steps(retyping, self.options.on_unfit, self.abilities)
         for step in steps:

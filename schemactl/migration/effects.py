@@ -14,6 +14,7 @@ from schemactl.migration.steps import (
     ChangeType,
     ColumnStep,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -30,7 +31,7 @@ from schemactl.migration.steps import (
     SwapColumns,
     table_of,
 )
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Column, Properties, Table
 
 
 def effect(table: Table | None, step: Step) -> Table | None:
@@ -57,6 +58,8 @@ def effect(table: Table | None, step: Step) -> Table | None:
             return None
         case RenameTable():
             return replace(table, name=step.after)
+        case DescribeTable():
+            return _described(table, step.after)
         case _:
             return replace(table, columns=_columns(table.columns, step))
 
@@ -80,11 +83,27 @@ def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
             tables[after.name] = after
 
 
+def _described(table: Table, texts: Properties) -> Table:
+    columns = dict(table.columns)
+    for name, text in texts.items():
+        if name:
+            columns[name] = replace(_find(columns, name), properties=described(columns[name].properties, text))
+    properties = described(table.properties, texts[""]) if "" in texts else table.properties
+    return replace(table, columns=columns, properties=properties)
+
+
+def described(properties: Properties, text: str | None) -> Properties:
+    """Return the properties of a table or a column with another description; None for none."""
+    others = {name: value for name, value in properties.items() if name != "description"}
+    return others if text is None else {**others, "description": text}
+
+
 def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Column]:
     match step:
         case AddColumn():
             _refuse_taken(columns, step.column.name)
-            return {**columns, step.column.name: step.column}
+            made = replace(step.column, properties=described(step.column.properties, None))  # by a step of its own
+            return {**columns, made.name: made}
         case DropColumn():
             is_key = bool(_find(columns, step.column.name).properties.get("primary_key"))
             left = {name: column for name, column in columns.items() if name != step.column.name}
@@ -97,8 +116,9 @@ def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Co
                 for name, column in columns.items()
             }
         case ChangeType():
-            _find(columns, step.before.name)
-            return {**columns, step.after.name: step.after}
+            text = _find(columns, step.before.name).properties.get("description")
+            kept = replace(step.after, properties=described(step.after.properties, text))
+            return {**columns, step.after.name: kept}
         case Backfill() | FillColumn():
             for column in (step.source, step.target) if isinstance(step, Backfill) else (step.column,):
                 _find(columns, column.name)

@@ -11,7 +11,7 @@ from typing import Any
 
 from schemactl.errors import InputError
 from schemactl.migration.cautions import needs_count
-from schemactl.migration.effects import run
+from schemactl.migration.effects import described, run
 from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
@@ -192,14 +192,15 @@ def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render)
 def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
     """Return what distinguishes one state of some tables of a destination from another.
 
-    Their columns' order does not count, nor does the case of the tables' names, which some destinations choose.
+    Their columns' order does not count, nor do descriptions, nor the case of the tables' names, which some destinations
+    choose.
 
     Returns:
         SHA-256 in hex of the tables as canonical JSON.
     """
     looked_at = {name.casefold() for name in tables}
     found = {
-        name: {column.name: dict(column.properties) for column in table.columns.values()}
+        name: {column.name: dict(described(column.properties, None)) for column in table.columns.values()}
         for name, table in catalogue.tables.items()
         if name.casefold() in looked_at
     }

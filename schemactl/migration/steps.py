@@ -14,7 +14,7 @@ from typing import Any, Final, assert_never
 
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Column, Properties, Table
 
 KEPT_PREFIX: Final = "_schemactl_old_"
 """How the name of a table begins that was dropped and is kept."""
@@ -62,6 +62,20 @@ class RenameTable:
 
     before: str
     after: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTable:
+    """Set the descriptions of a table and of columns of it.
+
+    Attributes:
+        before: the texts as they are there, by column, the table's own under the empty name; None for none.
+        after: the texts that are set, of the same columns.
+    """
+
+    table: str
+    before: Properties
+    after: Properties
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +332,7 @@ ColumnStep = (
 )
 """What is done to columns of a table, and to its keys."""
 
-Step = CreateTable | DropTable | RenameTable | ColumnStep
+Step = CreateTable | DropTable | RenameTable | DescribeTable | ColumnStep
 """Anything that is done to a destination."""
 
 
@@ -330,7 +344,8 @@ def table_of(step: Step) -> str:
         case RenameTable():
             return step.before
         case (
-            AddColumn()
+            DescribeTable()
+            | AddColumn()
             | DropColumn()
             | RenameColumn()
             | ChangeType()
@@ -353,7 +368,7 @@ def table_of(step: Step) -> str:
 def column_of(step: Step) -> str | None:
     """Return the name under which the step leaves its column; None for a step about a whole table, or several."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
             return None
         case AddPrimaryKey() | DropPrimaryKey():
             return step.columns[0] if len(step.columns) == 1 else None

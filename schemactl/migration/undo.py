@@ -14,6 +14,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -61,7 +62,7 @@ def undo_of(step: Step, abilities: Abilities) -> Undo:
 
 def _undo(step: Step) -> Undo:
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
             return _of_table(step)
         case AddColumn() | DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
             return _of_column(step)
@@ -88,7 +89,7 @@ _TAKEN_BACK: Final = {
 }
 
 
-def _of_table(step: CreateTable | DropTable | RenameTable) -> Undo:
+def _of_table(step: CreateTable | DropTable | RenameTable | DescribeTable) -> Undo:
     match step:
         case CreateTable():
             return Undo((DropTable(step.table),), note="with all rows that were loaded since")
@@ -98,6 +99,8 @@ def _of_table(step: CreateTable | DropTable | RenameTable) -> Undo:
             return Undo(is_possible=False, note="its rows are gone")
         case RenameTable():
             return Undo((RenameTable(step.after, step.before),))
+        case DescribeTable():
+            return Undo((DescribeTable(step.table, step.after, step.before),))
         case _:
             assert_never(step)
 

@@ -18,6 +18,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -62,7 +63,7 @@ def mark(step: Step) -> str:
 def title(step: Step) -> str:
     """Return what a step does, in a few words."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
             return _title_of_table(step)
         case AddColumn():
             filled = "" if step.value is ABSENT else f", {show_value(step.value)} in stored rows"
@@ -128,7 +129,7 @@ def _title_of_phase(planned: Prepare) -> str:
             assert_never(planned.phase)
 
 
-def _title_of_table(step: CreateTable | DropTable | RenameTable) -> str:
+def _title_of_table(step: CreateTable | DropTable | RenameTable | DescribeTable) -> str:
     match step:
         case CreateTable() if step.kept:
             return f"take table `{step.table.name}` back, which is kept as `{step.kept}`"
@@ -140,6 +141,12 @@ def _title_of_table(step: CreateTable | DropTable | RenameTable) -> str:
             return f"drop table `{step.table.name}`"
         case RenameTable():
             return f"rename table `{step.before}` to `{step.after}`"
+        case DescribeTable():
+            columns = [column for column in step.after if column]
+            of_table = [f"table `{step.table}`"] if "" in step.after else []
+            of_columns = [f"{count(len(columns), 'column')} of `{step.table}`"] if len(columns) > 1 else []
+            of_column = [f"column `{step.table}.{columns[0]}`"] if len(columns) == 1 else []
+            return f"describe {' and '.join((*of_table, *of_column, *of_columns))}"
         case _:
             assert_never(step)
 
@@ -216,7 +223,7 @@ def lock(planned: PlannedStep) -> str | None:
     if planned.lock is None:
         return None
     is_batch = is_outside_transaction(planned.step) and isinstance(planned.step, Backfill)
-    if not planned.lock.writers_wait and isinstance(planned.step, OnlineStep):
+    if not planned.lock.writers_wait and isinstance(planned.step, OnlineStep | DescribeTable):
         waiting = "nobody waits"
     elif not planned.lock.writers_wait:
         waiting = f"writers of the same rows wait{' for a batch' if is_batch else ''}"

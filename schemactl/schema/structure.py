@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.schema.types import Column, Properties, Schema, Table
@@ -55,3 +55,27 @@ def _columns(table: Table) -> list[Column]:
 
 def _has_seen_data(table: Table) -> bool:
     return bool(table.normalizer_hint("seen-data"))
+
+
+def description_of(of: Column | Table) -> str | None:
+    """Return the description of a column or a table as databases take it: without NUL; None where there is none."""
+    text = of.properties.get("description")
+    return text.replace("\0", "") or None if isinstance(text, str) else None
+
+
+def with_descriptions(structure: Schema, schema: Schema) -> Schema:
+    """Return the part of a schema that a catalog states, with the descriptions that the schema has."""
+    tables = {}
+    for name, table in structure.tables.items():
+        stated = schema.tables[name]
+        columns = {
+            key: replace(column, properties={**column.properties, **_description(stated.columns[key])})
+            for key, column in table.columns.items()
+        }
+        tables[name] = replace(table, columns=columns, properties={**table.properties, **_description(stated)})
+    return replace(structure, tables=tables)
+
+
+def _description(of: Column | Table) -> Properties:
+    text = description_of(of)
+    return {} if text is None else {"description": text}

@@ -28,12 +28,13 @@ def iceberg_notes(folder: Path) -> dict[str, Any]:
 def test_descriptions_reach_columns_that_are_made(kind: Any, notes: Any, tmp_path: Path) -> None:
     name = kind.__name__.rpartition(".")[2]
     url = f"{name}:{tmp_path / 'lake'}?dataset=sales"
-    first = orders({"note": {"data_type": "text", "description": "what they said"}})
+    first = orders({"note": {"data_type": "text", "description": "what they said"}}, description="All orders")
     kind.load(url, package(tmp_path, shop(first), "1", {"orders": [order(1, note="a")]}), quiet)
     grown = orders({"new": {"data_type": "double", "description": "added"}})
     kind.load(url, package(tmp_path, shop(grown), "2", {"orders": [order(2, "2", new=0.5)]}), quiet)
     found = {column: text for column, text in notes(tmp_path / "lake").items() if text}
     assert found == {"note": "what they said", "new": "added"}
+    assert kind.read_catalogue(url).schema.tables["orders"].properties["description"] == "All orders"
 
 
 def test_metadata_of_columns_reaches_delta(tmp_path: Path) -> None:

@@ -475,6 +475,40 @@ WIDE = after(
 )
 
 
+def texts_of(url: str) -> dict[str, str]:
+    """Return the descriptions that the catalog states, but for those of dlt's own columns."""
+    found = destination.read_catalogue(url).schema.tables["orders"]
+    of = {"": found.properties, **{name: each.properties for name, each in found.columns.items()}}
+    return {name: each["description"] for name, each in of.items() if "description" in each and name[:4] != "_dlt"}
+
+
+def test_descriptions_follow_the_schema_and_come_back(moved: Moved) -> None:
+    text = "it's \\ what\nthey said"
+    described = after(FIRST, note={"data_type": "text", "description": text})
+    table = described.tables["orders"]
+    described = bump(described.with_table(replace(table, properties={**table.properties, "description": "All"})))
+    assert moved.apply(described).outcome is Outcome.DONE
+    assert texts_of(moved.url) == {"": "All", "note": text}
+    assert moved.plan(described).plan.steps == ()
+    memo = {"data_type": "text", "description": "other", "x-renamed-from": "note"}
+    changed = after(described, id={"data_type": "text", "description": "the key"}, note=None, memo=memo)
+    assert moved.apply(changed).outcome is Outcome.DONE
+    assert texts_of(moved.url) == {"": "All", "memo": "other", "id": "the key"}
+    assert moved.plan(changed).plan.steps == ()
+    assert moved.undo().outcome is Outcome.DONE
+    assert texts_of(moved.url) == {"": "All", "note": text}
+
+
+def test_a_loaded_description_is_there(url: str, tmp_path: Path) -> None:
+    told = shop(orders({"note": {"data_type": "text", "description": "what they said"}}, description="All orders"))
+    made = Moved(url, tmp_path)
+    made.load(told, "1", order(1, note="5"))
+    made.apply(told)
+    assert texts_of(url) == {"": "All orders", "note": "what they said"}
+    made.load(told, "2", order(2, "2", note="6"))
+    assert made.plan(told).plan.steps == ()
+
+
 def test_a_loaded_schema_is_migrated_looked_at_and_rolled_back(moved: Moved, rows: Any) -> None:
     report = moved.plan(WIDE, allows_destructive=True)
     assert {(type(each.step).__name__, each.way) for each in report.plan.steps} == {

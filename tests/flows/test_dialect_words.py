@@ -18,6 +18,7 @@ from schemactl.migration.steps import (
     AddColumn,
     Backfill,
     ChangeType,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     RenameColumn,
@@ -53,6 +54,50 @@ def test_steps_are_written_as_the_engine_reads_them(dialect, caplog):
             (read,) = sqlglot.parse(statement, read=dialect)
             assert not isinstance(read, exp.Command), statement
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("dialect", sorted(set(Dialect.classes) - {""}))
+def test_descriptions_are_written_where_the_engine_keeps_them(dialect):
+    texts = {"": "it's all", "note": None}
+    step = DescribeTable("orders", {"": None, "note": "old"}, texts)
+    if way_of(step, abilities_of(dialect)) is Way.NONE:
+        assert dialect in _WITHOUT_COMMENTS
+        return
+    of_table, of_column = render_for(dialect)(step, Table("orders", {"note": NOTE}))
+    assert all(text in of_table.lower() for text in ("orders", "comment" if dialect != "bigquery" else "description"))
+    assert "all'" in of_table
+    assert "note" in of_column.lower()
+    assert "old" not in of_column
+
+
+_WITHOUT_COMMENTS = (
+    *("athena", "dax", "doris", "dremio", "drill", "druid", "dune", "fabric", "presto", "prql", "singlestore"),
+    *("solr", "spark2", "sqlite", "starrocks", "tableau", "tsql"),
+)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "statements"),
+    [
+        ("duckdb", ("""COMMENT ON TABLE "orders" IS 'it''s'""", """COMMENT ON COLUMN "orders"."note" IS NULL""")),
+        ("snowflake", ("""COMMENT ON TABLE "ORDERS" IS 'it\\'s'""", """COMMENT ON COLUMN "ORDERS"."NOTE" IS ''""")),
+        ("spark", ("COMMENT ON TABLE `orders` IS 'it\\'s'", "ALTER TABLE `orders` ALTER COLUMN `note` COMMENT ''")),
+        (
+            "mysql",
+            ("ALTER TABLE `orders` COMMENT = 'it''s'", "ALTER TABLE `orders` MODIFY COLUMN `note` LONGTEXT COMMENT ''"),
+        ),
+        (
+            "bigquery",
+            (
+                "ALTER TABLE `orders` SET OPTIONS (description = 'it\\'s')",
+                "ALTER TABLE `orders` ALTER COLUMN `note` SET OPTIONS (description = '')",
+            ),
+        ),
+    ],
+)
+def test_descriptions_are_said_in_the_engine_s_words(dialect, statements):
+    step = DescribeTable("orders", {"": None, "note": "old"}, {"": "it's", "note": None})
+    assert render_for(dialect)(step, Table("orders", {"note": NOTE})) == statements
 
 
 def column(name, data_type, **properties):

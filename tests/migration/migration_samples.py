@@ -9,18 +9,26 @@ from hypothesis import strategies as st
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.migration import steps as s
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.effects import described
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import plan_steps
 from schemactl.schema.hash import bump
+from schemactl.schema.structure import description_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
 TABLES = ("orders", "orders__items", "orders__items__tags", "sales", "sales__items", "clients")
 COLUMNS = ("id", "note", "notes", "price", "paid_at", "_dlt_id")
 
-SQL = Abilities()
+SQL = Abilities(describe_table=Way.IN_PLACE)
 COPYING = Abilities(retype=lambda *_: Way.COPY, set_not_null=Way.COPY, drop_not_null=Way.COPY, names=sqlite.NAMES)
-LAKE = Abilities(transactional_ddl=False, retype=lambda *_: Way.NONE, adds_not_null=True)
+LAKE = Abilities(
+    transactional_ddl=False,
+    retype=lambda *_: Way.NONE,
+    adds_not_null=True,
+    describe_table=Way.IN_PLACE,
+    kept_description=lambda text, is_table: text[: 3 if is_table else 2],
+)
 ENGINES = ((duckdb, replace(SQL, names=duckdb.NAMES)), (postgresql, SQL), (sqlite, COPYING), (duckdb, LAKE))
 
 
@@ -41,13 +49,21 @@ def is_held(of):
     return of.is_complete or "x-database-type" in of.properties
 
 
-def catalogue_of(schema, stored, unique=(), keys=()):
+def text_of(of, abilities):
+    """Return what a destination keeps of the description of a table or a column."""
+    text = description_of(of)
+    return None if text is None else abilities.kept_description(text, isinstance(of, Table))
+
+
+def catalogue_of(schema, stored, unique=(), keys=(), texts=None):
     """Return the catalog of a dataset that holds just the tables of a schema, dlt's own included.
 
     Args:
         unique: table and column of those that are unique there.
         keys: table and column of those that are in a primary key there.
+        texts: what of a table or a column is its description there; None for none of all.
     """
+    said = texts or (lambda _: None)
     tables = {}
     for each in schema.tables.values():
         columns = {name: Column(name, dict(stored(of))) for name, of in each.columns.items() if is_held(of)}
@@ -56,8 +72,13 @@ def catalogue_of(schema, stored, unique=(), keys=()):
                 columns[name] = Column(name, {**columns[name].properties, "unique": True})
             if (each.name, name) in keys:
                 columns[name] = Column(name, {**columns[name].properties, "nullable": False, "primary_key": True})
+        columns = {
+            name: replace(of, properties=described(of.properties, said(each.columns[name])))
+            for name, of in columns.items()
+        }
         if columns:
-            tables[each.name] = Table(each.name, columns, {"write_disposition": "append", "resource": each.name})
+            properties = {"write_disposition": "append", "resource": each.name}
+            tables[each.name] = Table(each.name, columns, described(properties, said(each)))
     return replace(new_schema("shop"), tables=tables)
 
 
@@ -73,10 +94,17 @@ def propose(catalogue, schema, known=None, *, engine=duckdb, abilities=None, **o
 
 
 class Dataset:
-    """Tables as name -> {column: [type, may it be null, is it unique, is it in the key]}; steps change it in place."""
+    """Tables as name -> {column: [type, may it be null, is it unique, is it in the key]}; steps change it in place.
+
+    Descriptions stand beside them, as name -> {column: text}, a table's own under the empty name.
+    """
 
     def __init__(self, catalogue, stored):
         self.stored = stored
+        self.texts = {
+            name: {key: text for key, of in (("", each), *each.columns.items()) if (text := description_of(of))}
+            for name, each in catalogue.tables.items()
+        }
         self.tables = {name: self._columns(each) for name, each in catalogue.tables.items()}
 
     def _columns(self, of):
@@ -90,14 +118,21 @@ class Dataset:
         match step:
             case s.CreateTable(made):
                 assert made.name not in self.tables
-                self.tables[made.name] = self._columns(made)
+                self.tables[made.name], self.texts[made.name] = self._columns(made), {}
             case s.DropTable(dropped):
-                del self.tables[dropped.name]
+                del self.tables[dropped.name], self.texts[dropped.name]
             case s.RenameTable(before, after):
                 assert after not in self.tables
-                self.tables[after] = self.tables.pop(before)
+                self.tables[after], self.texts[after] = self.tables.pop(before), self.texts.pop(before)
+            case s.DescribeTable(name, before, after):
+                assert before == {key: self.texts[name].get(key) for key in after}
+                assert before != after
+                assert set(after) <= {"", *self.tables[name]}
+                texts = {**self.texts[name], **after}
+                self.texts[name] = {key: text for key, text in texts.items() if text is not None}
             case s.AddColumn() | s.DropColumn() | s.RenameColumn() | s.AddUnique() | s.DropUnique():
                 self._rearrange(self.tables[step.table], step)
+                self._move_text(self.texts[step.table], step)
             case s.AddPrimaryKey() | s.DropPrimaryKey():
                 self._change_key(self.tables[step.table], step)
             case _:
@@ -117,6 +152,13 @@ class Dataset:
                 columns[after] = columns.pop(before)
             case s.AddUnique(_, name) | s.DropUnique(_, name):
                 columns[name][2] = isinstance(step, s.AddUnique)
+
+    def _move_text(self, texts, step):
+        match step:
+            case s.DropColumn(_, dropped):
+                texts.pop(dropped.name, None)
+            case s.RenameColumn(_, before, after) if before in texts:
+                texts[after] = texts.pop(before)
 
     def _change_key(self, columns, step):
         found = {name for name, each in columns.items() if each[3]}
@@ -156,10 +198,12 @@ class Dataset:
                             **({} if null else {"nullable": False}),
                             **({"unique": True} if unique else {}),
                             **({"primary_key": True} if is_key else {}),
+                            **({"description": self.texts[name][key]} if key in self.texts[name] else {}),
                         },
                     )
                     for key, (kind, null, unique, is_key) in columns.items()
                 },
+                {"description": self.texts[name][""]} if "" in self.texts[name] else {},
             )
             for name, columns in self.tables.items()
         }
@@ -277,7 +321,9 @@ def cases(draw):
         there, schema = _renamed_column(there, schema, name, old, new)
     places = st.tuples(st.sampled_from(TABLES), st.sampled_from(COLUMNS))
     unique, keys = draw(st.sets(places, max_size=3)), draw(st.sets(places, max_size=6))
-    catalogue = catalogue_of(there, engine.stored, unique, keys)
+    is_described = abilities.describe_table is not Way.NONE and draw(st.booleans())
+    texts = (lambda of: text_of(of, abilities)) if is_described else None
+    catalogue = catalogue_of(there, engine.stored, unique, keys, texts)
     kept = {name: each for name, each in catalogue.tables.items() if draw(st.integers(0, 6))}
     known = draw(st.none() | schemas | st.just(other) | st.just(there))
     return engine, abilities, replace(catalogue, tables=kept), schema, known, draw(options)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from hypothesis import HealthCheck, event, given, settings
-from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas
+from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas, text_of
 
 from schemactl.flows.migrate.genuine import check_reached
 from schemactl.migration.abilities import Way
@@ -17,6 +17,7 @@ from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropPrimaryKey,
     DropTable,
@@ -63,9 +64,10 @@ def ran(case, steps):
 @LAW
 @given(cases())
 def test_the_steps_lead_to_the_schema(case):
-    engine, _, _, schema, _, _ = case
+    engine, abilities, _, schema, _, _ = case
     proposal = plan_of(case)
     dataset = ran(case, proposal.steps)
+    is_described = abilities.describe_table is not Way.NONE
     waiting = {note.table for note in proposal.notes if note.kind is NoteKind.WAITS}
     lenient = reported_columns(proposal, NoteKind.NULLABLE)
     kept = reported_columns(proposal, NoteKind.PRIMARY_KEY)
@@ -73,7 +75,12 @@ def test_the_steps_lead_to_the_schema(case):
         complete = {name: each for name, each in table.columns.items() if each.is_complete}
         if table.name.startswith("_dlt") or not complete or table.name in waiting:
             continue
+        texts = dataset.texts[table.name] if is_described else {}
+        if is_described and (text := text_of(table, abilities)):
+            assert texts[""] == text
         for name, column in complete.items():
+            if is_described and not name.startswith("_dlt") and (text := text_of(column, abilities)):
+                assert texts[name] == text
             kind = {key: value for key, value in engine.stored(column).items() if key != "nullable"}
             held = dataset.tables[table.name][name]
             assert held[0] == kind
@@ -128,7 +135,25 @@ def test_undone_in_reverse_the_steps_leave_the_destination_as_it_was(case):
     for each in reversed(steps):
         for step in each.undo.steps:
             dataset.run(step)
-    assert dataset.tables == Dataset(catalogue, engine.stored).tables
+    before = Dataset(catalogue, engine.stored)
+    assert (dataset.tables, dataset.texts) == (before.tables, before.texts)
+
+
+@LAW
+@given(cases())
+def test_descriptions_that_no_schema_has_stated_stay(case):
+    _, abilities, _, schema, known, _ = case
+    for each in plan_of(case).steps:
+        if not isinstance(each.step, DescribeTable):
+            continue
+        assert abilities.describe_table is not Way.NONE
+        assert each.risk is Risk.SAFE
+        stated = schema.tables[each.step.table]
+        for name, text in each.step.after.items():
+            assert text == text_of(stated.columns[name] if name else stated, abilities)
+            if text is None:
+                former = [of for table in known.tables.values() for of in (table, *table.columns.values())]
+                assert each.step.before[name] in [text_of(of, abilities) for of in former]
 
 
 @LAW
@@ -199,7 +224,7 @@ def test_nothing_is_planned_for_a_destination_that_has_all(schema, engine, chose
         for name, each in table.columns.items()
         if each.is_complete and each.properties.get("primary_key")
     }
-    catalogue = catalogue_of(schema, kind.stored, unique, keys)
+    catalogue = catalogue_of(schema, kind.stored, unique, keys, lambda of: text_of(of, abilities))
     assert plan_steps(catalogue, schema, schema, stored=kind.stored, abilities=abilities, options=chosen).steps == ()
 
 

@@ -27,6 +27,7 @@ from schemactl.destinations._structure import Clash, package_as_stored
 from schemactl.errors import DestinationError, SchemactlError
 from schemactl.schema.dispositions import Strategy, merge_of
 from schemactl.schema.nested_types import structure_of
+from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -181,7 +182,10 @@ def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTabl
     columns = [column for column in table.columns.values() if column.is_complete]
     if there is None:
         fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
-        return lake.create(table.name, fields, journal.load_id, partitions=partitions_of(table))
+        description = description_of(table)
+        return lake.create(
+            table.name, fields, journal.load_id, partitions=partitions_of(table), description=description
+        )
     # What is there already has no values for them.
     missing = [column for column in columns if column.name not in there.fields.names]
     fields = [_field(lake, column, is_nullable=True) for column in missing]

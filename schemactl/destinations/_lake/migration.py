@@ -25,6 +25,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropPrimaryKey,
     DropTable,
     DropUnique,
@@ -68,6 +69,8 @@ class LakeMigration(LakeStore, Ledger):
                 self.drop(step.table.name)
             case RenameTable():
                 self.rename(step.before, step.after)
+            case DescribeTable():
+                self.describe(step)
             case OnlineStep():
                 raise DestinationError(f"`{self.origin}` does no steps of `--online`")
             case _:

@@ -7,7 +7,8 @@ from typing import Final, assert_never
 
 from schemactl.destinations._migration.composing import Written, composed
 from schemactl.destinations._migration.constants import constant
-from schemactl.destinations._migration.ddl import quoted
+from schemactl.destinations._migration.ddl import checked_texts, quoted
+from schemactl.destinations._session import literal
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.effects import run
@@ -17,7 +18,9 @@ from schemactl.migration.steps import (
     AddUnique,
     Backfill,
     ChangeType,
+    ColumnStep,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -50,6 +53,13 @@ def render(step: Step, table: Table | None, dataset: str, abilities: Abilities) 
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
+    if isinstance(step, DescribeTable):
+        place = quoted(step.table, abilities.names)
+        places = {column: f"COLUMN {place}.{quoted(column, abilities.names)}" for column in step.after if column}
+        return tuple(
+            f"COMMENT ON {places.get(column, f'TABLE {place}')} IS {'NULL' if text is None else literal(text)}"
+            for column, text in checked_texts(step)
+        )
     statement = _statement(step, abilities.names)
     is_rewritten = way_of(step, abilities) in (Way.REWRITE, Way.COPY)
     return (f"{statement} {REWRITES}" if is_rewritten else statement,)
@@ -126,7 +136,7 @@ def type_words(column: Column) -> str:
     return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"
 
 
-def _statement(step: Step, names: NameLimits) -> str:
+def _statement(step: CreateTable | DropTable | RenameTable | ColumnStep, names: NameLimits) -> str:
     match step:
         case CreateTable() | DropTable() | RenameTable():
             return _of_table(step, names)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.migration.abilities import Way
-from schemactl.migration.steps import Step
+from schemactl.migration.steps import DescribeTable, Step
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -95,6 +95,10 @@ class LakeStore(ABC):
     @abstractmethod
     def rename(self, before: str, after: str) -> None:
         """Give a table another name."""
+
+    @abstractmethod
+    def describe(self, step: DescribeTable) -> None:
+        """Set the descriptions of a table and of its columns; asked only where ``Abilities`` say that it can."""
 
     @abstractmethod
     def alter(self, step: Step) -> None:

@@ -176,7 +176,13 @@ class Lake(Protocol):
         ...
 
     def create(
-        self, name: str, fields: Sequence[pyarrow.Field], load_id: str, *, partitions: Sequence[str]
+        self,
+        name: str,
+        fields: Sequence[pyarrow.Field],
+        load_id: str,
+        *,
+        partitions: Sequence[str],
+        description: str | None,
     ) -> LakeTable: ...
 
     def drop(self, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from schemactl.destinations._ddl import ColumnType
 from schemactl.destinations._session import quote
 from schemactl.errors import InputError
+from schemactl.migration.steps import DescribeTable
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column
 
@@ -42,6 +43,18 @@ def quoted(name: str, limits: NameLimits) -> str:
     if limits.max_bytes is not None and size > limits.max_bytes:
         raise InputError(f"`{name}` is longer than the {limits.max_bytes} bytes that the destination keeps of a name")
     return quote(name)
+
+
+def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:
+    """Return the descriptions that a step sets, by column, the table's under the empty name.
+
+    Raises:
+        InputError: one is no text.
+    """
+    for column, text in step.after.items():
+        if text is not None and (not isinstance(text, str) or not text or "\0" in text):
+            raise InputError(f"the description of `{step.table}{column and '.'}{column}` is no text: {text!r}")
+    return tuple(step.after.items())
 
 
 def checked_type(column: Column, column_type: ColumnType) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol, assert_never
 from schemactl.destinations import _ddl
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.conversion import Retype
-from schemactl.destinations._migration.ddl import quoted
+from schemactl.destinations._migration.ddl import checked_texts, quoted
 from schemactl.errors import InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.steps import (
@@ -19,6 +19,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropTable,
@@ -117,11 +118,12 @@ def create_table(dialect: Dialect, dataset: str, table: Table, *, with_keys: boo
         dialect.sql,
         is_unique=with_keys,
         primary_key=primary,
-        description=_ddl.described(table),
     )
 
 
-def render_of_table(step: CreateTable | DropTable | RenameTable, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+def render_of_table(
+    step: CreateTable | DropTable | RenameTable | DescribeTable, dialect: Dialect, dataset: str
+) -> tuple[str, ...]:
     """Return the statements of a step about a whole table."""
     dialect.checked(dataset)
     match step:
@@ -130,16 +132,18 @@ def render_of_table(step: CreateTable | DropTable | RenameTable, dialect: Dialec
         case DropTable() if step.kept:
             return render_of_table(RenameTable(step.table.name, step.kept), dialect, dataset)
         case CreateTable():
-            described = _ddl.described(step.table), step.table.columns.values()
-            return (
-                create_table(dialect, dataset, step.table),
-                *_ddl.comments(dataset, step.table.name, *described, dialect.sql),
-            )
+            return (create_table(dialect, dataset, step.table),)
         case DropTable():
             return (_ddl.drop_table(dataset, dialect.checked(step.table.name), dialect.sql),)
         case RenameTable():
             before, after = dialect.checked(step.before), dialect.checked(step.after)
             return (_ddl.rename_table(dataset, before, after, dialect.sql),)
+        case DescribeTable():
+            dialect.checked(step.table)
+            return tuple(
+                _ddl.comment_on(dataset, step.table, column and dialect.checked(column), text)
+                for column, text in checked_texts(step)
+            )
         case _:
             assert_never(step)
 
@@ -150,10 +154,7 @@ def render_of_column(step: AddColumn | DropColumn | RenameColumn, dialect: Diale
     match step:
         case AddColumn():
             dialect.checked(step.column.name)
-            return (
-                _ddl.add_column(*place, step.column, dialect.type_of, dialect.sql, is_unique=False),
-                *_ddl.comments(*place, None, (step.column,), dialect.sql),
-            )
+            return (_ddl.add_column(*place, step.column, dialect.type_of, dialect.sql, is_unique=False),)
         case DropColumn():
             return (_ddl.drop_column(*place, dialect.checked(step.column.name), dialect.sql),)
         case RenameColumn():

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
+COMMENT: Final = "comment"
+"""The key in a field's metadata that describes it."""
+
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 """What makes the text of Delta's errors colored, on a terminal or not."""
 _STACK: Final = re.compile(r"\d+: \S+$|at \S+:\d+(:\d+)?$")
@@ -71,13 +74,16 @@ def catalogue_of(dataset: Path) -> Catalogue:
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
     versions = [(each.name, each.version_hash()) for each in stored_versions(list_files(dataset))]
+    tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
     columns = (
-        (name, column_of(each, kind, is_nullable))
-        for name, folder in tables_in(dataset).items()
-        for each, kind, is_nullable in columns_of(open_table(folder))
+        (name, column_of(each, kind, is_nullable, description=texts.get(each)))
+        for name, table in tables.items()
+        for texts in ({field.name: field.metadata.get(COMMENT) for field in table.schema().fields},)
+        for each, kind, is_nullable in columns_of(table)
     )
+    texts = {name: table.metadata().description for name, table in tables.items()}
     name = schema_name({name for name, _ in versions}, dataset.resolve().name)
-    return Catalogue(schema_of(name, columns), f"delta:{dataset}", hashes_of(versions))
+    return Catalogue(schema_of(name, columns, texts), f"delta:{dataset}", hashes_of(versions))
 
 
 @contextmanager

@@ -223,11 +223,17 @@ class DeltaLake:
         return self.folder / name
 
     def create(
-        self, name: str, fields: Sequence[pyarrow.Field], load_id: str, *, partitions: Sequence[str]
+        self,
+        name: str,
+        fields: Sequence[pyarrow.Field],
+        load_id: str,
+        *,
+        partitions: Sequence[str],
+        description: str | None,
     ) -> DeltaLakeTable:
         folder = self.place(name)
         with wrap_errors(f"cannot make the Delta table `{folder}`"):
-            make_table(folder, fields, partitions, _mark(load_id))
+            make_table(folder, fields, partitions, _mark(load_id), description)
         return DeltaLakeTable(folder, open_table(folder))
 
     def drop(self, name: str) -> None:
@@ -344,7 +350,13 @@ def _partition_text(value: Any) -> str:
             return str(value)
 
 
-def make_table(place: Path, fields: Sequence[pyarrow.Field], partitions: Sequence[str], mark: CommitProperties) -> None:
+def make_table(
+    place: Path,
+    fields: Sequence[pyarrow.Field],
+    partitions: Sequence[str],
+    mark: CommitProperties,
+    description: str | None = None,
+) -> None:
     """Make a table without rows, whole or not at all: a log that has no commit yet would be a broken table.
 
     Raises:
@@ -357,7 +369,11 @@ def make_table(place: Path, fields: Sequence[pyarrow.Field], partitions: Sequenc
     made = place.parent / WORKSHOP / place.name
     clear(made.parent)
     DeltaTable.create(
-        str(made), Schema.from_arrow(pyarrow.schema(fields)), partition_by=list(partitions), commit_properties=mark
+        str(made),
+        Schema.from_arrow(pyarrow.schema(fields)),
+        partition_by=list(partitions),
+        description=description,
+        commit_properties=mark,
     )
     os.replace(made, place)  # noqa: PTH105 - in one step, as files are replaced
     clear(made.parent)

@@ -25,7 +25,7 @@ from schemactl.destinations._lake.types import arrow_type, partitions_of, plain_
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
-from schemactl.destinations.delta.catalogue import NAMES, catalogue_of, new_kind, wrap_errors
+from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
 from schemactl.destinations.delta.lake import (
     WORKSHOP,
     DeltaLake,
@@ -44,6 +44,7 @@ from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropTable,
@@ -78,6 +79,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
 )
@@ -190,6 +192,18 @@ class DeltaMigration(LakeMigration, FolderLedger):
             os.replace(lake.place(before), lake.place(after))  # noqa: PTH105 - in one step, as files are replaced
         self.read.pop(before, None)
 
+    def describe(self, step: DescribeTable) -> None:
+        self._writing()
+        mark = _mark("describe")
+        with wrap_errors(f"cannot describe `{self.folder / step.table}`", AGAIN):
+            for column, text in step.after.items():
+                opened = self._open(step.table).table
+                if column:
+                    opened.alter.set_column_metadata(column, {COMMENT: text or ""}, commit_properties=mark)
+                else:
+                    opened.alter.set_table_description(text or "", commit_properties=mark)
+        self.read.pop(step.table, None)
+
     def alter(self, step: Step) -> None:
         from deltalake import Field
 
@@ -283,8 +297,6 @@ def _is_same(one: Path, other: Path) -> bool:
 AGAIN: Final = "migrate again"
 """What to do where another program was faster."""
 
-_COMMENT: Final = b"comment"
-
 
 def fields_of(table: DeltaTable) -> pyarrow.Schema:
     """Return a table's columns as new files are to hold them, with what Delta keeps beside them."""
@@ -296,8 +308,8 @@ def fields_of(table: DeltaTable) -> pyarrow.Schema:
 
 def commented(field: pyarrow.Field, before: pyarrow.Field) -> pyarrow.Field:
     """Return a column with the comment of another; what else stands beside that one may be about its type."""
-    comment = (before.metadata or {}).get(_COMMENT)
-    return field if comment is None else field.with_metadata({_COMMENT: comment})
+    comment = (before.metadata or {}).get(COMMENT.encode())
+    return field if comment is None else field.with_metadata({COMMENT: comment})
 
 
 def demand_of(table: DeltaLakeTable) -> Hindrance | None:

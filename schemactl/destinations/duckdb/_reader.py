@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _COLUMNS: Final = """
-    select database_name, schema_name, table_name, column_name, data_type, is_nullable
+    select database_name, schema_name, table_name, column_name, data_type, is_nullable, duckdb_columns.comment,
+        duckdb_tables.comment
     from duckdb_columns() join duckdb_tables() using (database_name, schema_name, table_name)
     where database_name = current_database() and not duckdb_tables.internal
     order by schema_name, duckdb_tables.table_oid, column_index
@@ -72,6 +73,10 @@ def read_connection(connection: DuckDBPyConnection, address: FileAddress, asked:
         table = ".".join(quote(name) for name in (file, dataset, VERSIONS_TABLE))
         newest_first = f"select schema_name, version_hash from {table} order by inserted_at desc"
         stated = connection.execute(newest_first).fetchall()
-    columns = ((table, column_of(name, kind_of(of), is_null, keys.get(table))) for table, name, of, is_null in held)
+    columns = (
+        (table, column_of(name, kind_of(of), is_null, keys.get(table), text))
+        for table, name, of, is_null, text, _ in held
+    )
+    texts = {row[0]: row[-1] for row in held}
     name = schema_name({row[0] for row in stated}, dataset)
-    return Catalogue(schema_of(name, columns), f"{address}?dataset={dataset}", hashes_of(stated))
+    return Catalogue(schema_of(name, columns, texts), f"{address}?dataset={dataset}", hashes_of(stated))

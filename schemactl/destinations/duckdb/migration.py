@@ -51,6 +51,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -82,6 +83,7 @@ ABILITIES: Final = Abilities(
     drop_primary_key=Way.COPY,
     copies_keyed=True,
     copies_file=True,
+    describe_table=Way.IN_PLACE,
     gains=gains,
     structure_in=structure_in,
 )
@@ -103,7 +105,7 @@ def _is_copied(step: Step, table: Table) -> bool:
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
             return render_of_table(step, DIALECT, dataset)
         case _ if table is not None and _is_copied(step, table):
             return by_copy(step, DIALECT, dataset, table)

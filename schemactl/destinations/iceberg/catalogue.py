@@ -45,6 +45,9 @@ _KINDS: Final[dict[str, Properties]] = {
     "timestamptz": {"data_type": "timestamp"},
     "timestamp": {"data_type": "timestamp", "timezone": False},
 }
+COMMENT: Final = "comment"
+"""The property that describes a table."""
+
 _METADATA: Final = "metadata"
 _ENDING: Final = ".metadata.json"
 
@@ -129,12 +132,14 @@ def check_place(address: Address, schema_name: str, done: str, hint: str) -> Non
 
 def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dataset: str, origin: str) -> Catalogue:
     columns = (
-        (name, column_of(each, kind, is_nullable))
+        (name, column_of(each, kind, is_nullable, description=docs.get(each)))
         for name, table in tables.items()
+        for docs in ({field.name: field.doc for field in table.schema().fields},)
         for each, kind, is_nullable in columns_of(table)
     )
+    texts = {name: table.properties.get(COMMENT) for name, table in tables.items()}
     name = schema_name({name for name, _ in versions}, dataset)
-    return Catalogue(schema_of(name, columns), origin, hashes_of(versions))
+    return Catalogue(schema_of(name, columns, texts), origin, hashes_of(versions))
 
 
 def datasets_in(catalog: Catalog) -> list[str]:

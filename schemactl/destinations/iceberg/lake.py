@@ -16,7 +16,7 @@ from schemactl.destinations._lake.table import Journal, journal_from_text
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import is_known, is_loaded, rows_of
-from schemactl.destinations.iceberg.catalogue import new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, version_table
 from schemactl.schema.types import Column, Properties, Schema
@@ -83,11 +83,12 @@ class IcebergLake:
         stated: Mapping[str, str] | None = None,
         *,
         partitions: Sequence[str] = (),
+        description: str | None = None,
     ) -> IcebergLakeTable:
         """Make a table; ``stated`` are Iceberg's own properties of it."""
         import pyarrow
 
-        properties = {LOAD_ID: load_id, **(stated or {})}
+        properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(stated or {})}
         identifier = (*self.namespace, name)
         with wrap_errors(f"cannot make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)

@@ -24,6 +24,7 @@ from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Pa
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import (
+    COMMENT,
     NAMES,
     check_place,
     datasets_in,
@@ -43,6 +44,7 @@ from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropTable,
@@ -87,6 +89,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    describe_table=Way.IN_PLACE,
     gains=partial(gained_by_ddl, wider=WIDENS),
 )
 
@@ -161,6 +164,22 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         namespace = self.lake.namespace
         with wrap_errors(f"cannot rename `{before}` of `{self.lake.origin}`", AGAIN):
             self.lake.catalog.rename_table((*namespace, before), (*namespace, after))
+
+    def describe(self, step: DescribeTable) -> None:
+        table = self._open(step.table).table
+        texts = {column: text for column, text in step.after.items() if column}
+        what = f"cannot describe `{step.table}` of `{self.lake.origin}`"
+        try:
+            with wrap_errors(what, AGAIN), table.transaction() as transaction:
+                if "" in step.after and step.after[""] is None:
+                    transaction.remove_properties(COMMENT)
+                elif "" in step.after:
+                    transaction.set_properties({COMMENT: step.after[""]})
+                with transaction.update_schema() as update:
+                    for column, text in texts.items():
+                        update.update_column((column,), doc=text or "")
+        except ValueError as error:  # a column that is missing
+            raise DestinationError(f"{what}: {error}") from error
 
     def alter(self, step: Step) -> None:
         name = table_of(step)

@@ -25,7 +25,7 @@ _DATASETS: Final = """
 """
 
 _COLUMNS: Final = """
-    select c.table_name, c.column_name, c.column_type, c.is_nullable = 'YES'
+    select c.table_name, c.column_name, c.column_type, c.is_nullable = 'YES', c.column_comment, t.table_comment
     from information_schema.columns c
         join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
     where c.table_schema = %s and t.table_type = 'BASE TABLE'
@@ -71,9 +71,11 @@ def read_session(session: MySqlSession, asked: str | None) -> Catalogue:
                 kind_of("json" if (table, name) in jsons else text_of(written)),
                 bool(is_nullable),
                 keys.get(table),
+                text_of(text),
             ),
         )
-        for table, name, written, is_nullable in rows
+        for table, name, written, is_nullable, text, _ in rows
     )
     name = schema_name({row[0] for row in stated}, dataset)
-    return Catalogue(schema_of(name, columns), f"{session.shown}?dataset={dataset}", hashes_of(stated))
+    texts = {row[0]: text_of(row[-1]) for row in rows}
+    return Catalogue(schema_of(name, columns, texts), f"{session.shown}?dataset={dataset}", hashes_of(stated))

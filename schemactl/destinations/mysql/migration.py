@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._ddl import cut_comment
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.conversion import Retype, coerce_text, has_spellings
-from schemactl.destinations._migration.ddl import checked_type
+from schemactl.destinations._migration.ddl import checked_texts, checked_type
 from schemactl.destinations._migration.opening import choose
 from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
 from schemactl.destinations._migration.rendering import (
@@ -39,6 +40,7 @@ from schemactl.destinations.mysql.conversion import (
     convert,
     written_retype,
 )
+from schemactl.destinations.mysql.definitions import with_comment
 from schemactl.destinations.mysql.dependents import find_hindrance, hanging_on
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
@@ -51,6 +53,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -119,6 +122,8 @@ ABILITIES: Final = Abilities(
     drop_primary_key=Way.REWRITE,
     names=NAMES,
     lock=_lock_of,
+    describe_table=Way.IN_PLACE,
+    kept_description=cut_comment,
 )
 
 
@@ -137,6 +142,15 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return (f"RENAME TABLE {DIALECT.table(dataset, step.before)} TO {DIALECT.table(dataset, step.after)}",)
         case CreateTable() | DropTable():
             return render_of_table(step, DIALECT, dataset)
+        case DescribeTable():
+            columns = table.columns if table is not None else {}
+            return tuple(
+                alter(DIALECT, dataset, step.table, f"COMMENT = {literal(text or '')}")
+                if not column
+                else f"{_modify(dataset, step.table, column, columns[column], columns[column].nullable)}"
+                f" COMMENT {literal(text or '')}"
+                for column, text in checked_texts(step)
+            )
         case AddColumn() | DropColumn() | RenameColumn():
             return render_of_column(step, DIALECT, dataset)
         case FillColumn():
@@ -232,6 +246,8 @@ class MySqlMigration(SqlMigration[MySqlSession]):
                 self._stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
             case DropUnique():
                 statements = self._drop_unique(step)
+            case DescribeTable():
+                statements = self._describe(step)
             case ChangeType():
                 statements = (self._with_kept(statements[0], step.table, step.before.name, step.after),)
             case SetNotNull() | DropNotNull():
@@ -248,6 +264,17 @@ class MySqlMigration(SqlMigration[MySqlSession]):
         with self.database.wrap_errors("look for indexes"):
             found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
         return tuple(_drop_index(self.dataset, step.table, row[0]) for row in found)
+
+    def _describe(self, step: DescribeTable) -> tuple[str, ...]:
+        """Return the statements of a step, in which columns keep all else that the server says of them."""
+        with self.database.wrap_errors("look at a table"):
+            place = DIALECT.table(self.dataset, step.table)
+            made = text_of(self.database.query(f"SHOW CREATE TABLE {place}")[0][1])
+        actions = [
+            f"MODIFY COLUMN {with_comment(made, column, text)}" if column else f"COMMENT = {literal(text or '')}"
+            for column, text in checked_texts(step)
+        ]
+        return tuple(alter(DIALECT, self.dataset, step.table, action) for action in actions)
 
     def _with_kept(self, statement: str, table: str, name: str, column: Column) -> str:
         """Return a change of a column that leaves its collation and its comment as they are."""

@@ -41,7 +41,16 @@ from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.destinations.parquet.rows import count, cut, read_rows, sampled_rows, write_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, DropTable, RenameTable, Step, table_of
+from schemactl.migration.steps import (
+    AddColumn,
+    ChangeType,
+    CreateTable,
+    DescribeTable,
+    DropTable,
+    RenameTable,
+    Step,
+    table_of,
+)
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
 
@@ -215,6 +224,9 @@ class ParquetMigration(LakeMigration, FolderLedger):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise DestinationError(f"`{target}` is in the place of the table's new folder", hint="remove it")
         self._move(self.folder / before, target)
+
+    def describe(self, step: DescribeTable) -> None:
+        raise DestinationError(f"files of `{step.table}` are not changed: the next load's describe it")
 
     def alter(self, step: Step) -> None:
         """Add a column: an empty file states it, in the place of others that are empty.

@@ -31,7 +31,8 @@ _DATASETS: Final = """
 """
 
 _COLUMNS: Final = """
-    select relname, attname, pg_catalog.format_type(atttypid, atttypmod), not attnotnull
+    select relname, attname, pg_catalog.format_type(atttypid, atttypmod), not attnotnull,
+        pg_catalog.col_description(tables.oid, attnum), pg_catalog.obj_description(tables.oid, 'pg_class')
     from pg_catalog.pg_attribute
         join pg_catalog.pg_class as tables on tables.oid = attrelid
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
@@ -87,6 +88,10 @@ def read_connection(connection: Connection[Any], address: Address, asked: str | 
         newest_first = sql.SQL("select schema_name, version_hash from {} order by inserted_at desc")
         statement = newest_first.format(sql.Identifier(dataset, VERSIONS_TABLE))
         stated = connection.execute(statement).fetchall()
-    columns = ((table, column_of(name, kind_of(of), is_null, keys.get(table))) for table, name, of, is_null in rows)
+    columns = (
+        (table, column_of(name, kind_of(of), is_null, keys.get(table), text))
+        for table, name, of, is_null, text, _ in rows
+    )
+    texts = {row[0]: row[-1] for row in rows}
     name = schema_name({row[0] for row in stated}, dataset)
-    return Catalogue(schema_of(name, columns), f"{address.shown}?dataset={dataset}", hashes_of(stated))
+    return Catalogue(schema_of(name, columns, texts), f"{address.shown}?dataset={dataset}", hashes_of(stated))

@@ -64,6 +64,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -137,7 +138,7 @@ def _lock_of(step: Step) -> Lock | None:
             return None
         case Backfill() | FillColumn():
             return Lock("ROW EXCLUSIVE", readers_wait=False, writers_wait=False)
-        case Prepare(phase=Phase.VALIDATE_CHECK | Phase.BUILD_INDEX):
+        case DescribeTable() | Prepare(phase=Phase.VALIDATE_CHECK | Phase.BUILD_INDEX):
             return Lock("SHARE UPDATE EXCLUSIVE", readers_wait=False, writers_wait=False)
         case Prepare(phase=Phase.START_SYNC):
             return Lock("SHARE ROW EXCLUSIVE", readers_wait=False, writers_wait=True)
@@ -153,6 +154,7 @@ ABILITIES: Final = Abilities(
     adds_filled=True,
     is_online=True,
     keeps_dropped=True,
+    describe_table=Way.IN_PLACE,
     can_sync=can_sync,
     has_texts=has_texts,
     lock=_lock_of,
@@ -164,7 +166,7 @@ DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"decode({digit
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
             return render_of_table(step, DIALECT, dataset)
         case AddColumn() if step.value is not ABSENT:
             return _add_filled(step, dataset)
@@ -204,10 +206,10 @@ def _of_constraint(
 
 def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
     """Return what adds a column whose value for stored rows is in the catalog: no row is written."""
-    added, *comments = render_of_column(step, DIALECT, dataset)
+    (added,) = render_of_column(step, DIALECT, dataset)
     value = constant(step.value, step.column, DIALECT.type_of, DIALECT.unhex)
     action = f"ALTER COLUMN {DIALECT.name(step.column.name)} DROP DEFAULT"
-    return f"{added} DEFAULT {value}", alter(DIALECT, dataset, step.table, action), *comments
+    return f"{added} DEFAULT {value}", alter(DIALECT, dataset, step.table, action)
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:

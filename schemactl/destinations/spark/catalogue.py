@@ -76,12 +76,16 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
         rows = select(spark, f"SELECT schema_name, version_hash FROM {table} ORDER BY inserted_at DESC")
         versions = [(row["schema_name"], row["version_hash"]) for row in rows]
     columns = [
-        (name, column_of(column, _kind(written), is_nullable=True))
+        (name, column_of(column, _kind(written), is_nullable=True, description=table.descriptions.get(column)))
         for name, table in there.items()
         for column, written in table.columns.items()
     ]
+    listed = {each.name: each.description for each in spark.catalog.listTables(str(namespace))}
+    texts = {name: listed.get(copies.get(name, name)) for name in there}
     found = schema_name({name for name, _ in versions}, namespace.schema)
-    return Catalogue(schema_of(found, columns), f"spark:{namespace.catalogue}.{namespace.schema}", hashes_of(versions))
+    return Catalogue(
+        schema_of(found, columns, texts), f"spark:{namespace.catalogue}.{namespace.schema}", hashes_of(versions)
+    )
 
 
 def _visible(held: Mapping[str, HeldTable]) -> tuple[Mapping[str, HeldTable], Mapping[str, str]]:

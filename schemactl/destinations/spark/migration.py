@@ -58,6 +58,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.NONE,
     drop_primary_key=Way.NONE,
     names=NAMES,
+    describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
 )
 

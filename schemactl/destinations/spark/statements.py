@@ -26,6 +26,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -56,6 +57,14 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return (f"DROP TABLE {_table(dataset, step.table.name)}",)
         case RenameTable():
             return (_rename(dataset, step.before, step.after),)
+        case DescribeTable():
+            place = _table(dataset, step.table)
+            return tuple(
+                f"ALTER TABLE {place} ALTER COLUMN {_name(column)} COMMENT {literal(text or '')}"
+                if column
+                else f"COMMENT ON TABLE {place} IS {literal(text or '')}"
+                for column, text in ddl.checked_texts(step)
+            )
         case AddColumn():
             return (f"ALTER TABLE {_table(dataset, step.table)} ADD COLUMNS ({_definition(step.column)})",)
         case ChangeType() if is_same_type(step.before, step.after):

@@ -24,11 +24,12 @@ from schemactl.errors import DestinationError
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
-    """A table of a catalog: its columns' types as Spark writes them, by name."""
+    """A table of a catalog: its columns' types as Spark writes them, and their descriptions, by name."""
 
     name: str
     columns: Mapping[str, str]
     is_view: bool = False
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_there(spark: SparkSession, namespace: Namespace) -> bool:
@@ -47,7 +48,7 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldT
     # A lease comes and goes beside those who only read.
     names = sorted(row.tableName for row in shown if not row.isTemporary and not row.tableName.startswith(LEASE))
     views = _views(spark, namespace)
-    return {name: HeldTable(name, _columns(spark, namespace.table(name)), name in views) for name in names}
+    return {name: _held(spark, namespace, name, is_view=name in views) for name in names}
 
 
 def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
@@ -57,8 +58,10 @@ def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
     return frozenset(row.viewName for row in shown if not row.isTemporary)
 
 
-def _columns(spark: SparkSession, table: str) -> Mapping[str, str]:
-    return {field.name: sql_type(field.dataType) for field in spark.table(table).schema.fields}
+def _held(spark: SparkSession, namespace: Namespace, name: str, *, is_view: bool) -> HeldTable:
+    fields = spark.table(namespace.table(name)).schema.fields
+    columns = {each.name: sql_type(each.dataType) for each in fields}
+    return HeldTable(name, columns, is_view, {each.name: each.metadata.get("comment", "") for each in fields})
 
 
 def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:

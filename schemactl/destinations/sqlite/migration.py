@@ -58,6 +58,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -124,6 +125,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
             return (_add_unique(step, _index(step)),)
         case DropUnique():
             return (_ddl.drop_index(MAIN, _index(step), DIALECT.sql), *by_copy(step, DIALECT, MAIN, table))
+        case DescribeTable():
+            return ()  # it keeps no descriptions: no plan with such a step can be applied
         case OnlineStep():
             raise InputError("this destination does no steps of `--online`")
         case _:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
-from schemactl.destinations import check_name, new_column
+from schemactl.destinations import check_name, cut_comment, new_column
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.fit import fit
@@ -23,6 +23,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -98,6 +99,28 @@ _HAS_PRIMARY_KEY: Final = frozenset(
 """Who can give a table a primary key that was made without one."""
 _DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysql", "oracle", "snowflake"))
 """Who can drop it without its constraint's name, which nobody can look up."""
+_COMMENTS_ON: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("postgres", "duckdb", "redshift", "trino", "materialize", "risingwave"), "NULL"),
+    **dict.fromkeys(("snowflake", "oracle", "teradata", "exasol"), "''"),
+}
+"""Who has ``COMMENT ON``, with what takes a comment away."""
+_COMMENTS: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys(
+        ("databricks", "spark"),
+        ("COMMENT ON TABLE {table} IS {text}", "ALTER TABLE {table} ALTER COLUMN {column} COMMENT {text}"),
+    ),
+    "mysql": ("ALTER TABLE {table} COMMENT = {text}", "ALTER TABLE {table} MODIFY COLUMN {definition} COMMENT {text}"),
+    "clickhouse": ("ALTER TABLE {table} MODIFY COMMENT {text}", "ALTER TABLE {table} COMMENT COLUMN {column} {text}"),
+    "bigquery": (
+        "ALTER TABLE {table} SET OPTIONS (description = {text})",
+        "ALTER TABLE {table} ALTER COLUMN {column} SET OPTIONS (description = {text})",
+    ),
+    "hive": (
+        "ALTER TABLE {table} SET TBLPROPERTIES ('comment' = {text})",
+        "ALTER TABLE {table} CHANGE COLUMN {column} {definition} COMMENT {text}",
+    ),
+}
+"""How others describe a table, and a column."""
 _NOTED_ONLY: Final = frozenset(("bigquery",))
 """Who takes a primary key only with the words that nobody sees to it."""
 
@@ -136,6 +159,8 @@ def abilities_of(dialect: str) -> Abilities:
         drop_unique=Way.NONE,  # nobody can look up the constraint's name
         add_primary_key=Way.SCAN if dialect in _HAS_PRIMARY_KEY else Way.NONE,
         drop_primary_key=Way.IN_PLACE if dialect in _DROPS_PRIMARY_KEY else Way.NONE,
+        describe_table=Way.IN_PLACE if dialect in _COMMENTS_ON or dialect in _COMMENTS else Way.NONE,
+        kept_description=cut_comment if dialect == "mysql" else lambda text, _: text,
         keeps_dlt_tables=False,
     )
 
@@ -167,10 +192,29 @@ class _Writer:
                 return [exp.Drop(tables=[self._table(step.table.name)], kind="TABLE")]
             case Backfill() | FillColumn():
                 return [self._update(step, table)]
+            case DescribeTable():
+                return [self._describe(step, column, text, table) for column, text in step.after.items()]
             case OnlineStep():
                 raise InputError("a script has no steps of `--online`")
             case _:
                 return [exp.Alter(this=self._table(table_of(step)), kind="TABLE", actions=[self._action(step)])]
+
+    def _describe(self, step: DescribeTable, column: str, text: str | None, table: Table | None) -> exp.Expression:
+        from sqlglot import exp
+
+        def written(made: exp.Expr) -> str:
+            return made.sql(self.dialect, identify=True)
+
+        is_column, place = bool(column), written(self._table(step.table))
+        if self.dialect in _COMMENTS_ON:
+            what = f"COLUMN {place}.{written(self._name(column))}" if is_column else f"TABLE {place}"
+            value = _COMMENTS_ON[self.dialect] if text is None else written(exp.convert(text))
+            return exp.Var(this=f"COMMENT ON {what} IS {value}")
+        names = {"column": written(self._name(column))} if is_column else {}
+        if is_column and table is not None:
+            names["definition"] = written(self._definition(table.columns[column]))
+        made = _COMMENTS[self.dialect][is_column].format(table=place, text=written(exp.convert(text or "")), **names)
+        return exp.Var(this=made)
 
     def _action(
         self,

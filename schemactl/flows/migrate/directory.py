@@ -38,7 +38,7 @@ from schemactl.schema.apply import apply
 from schemactl.schema.changes import ColumnsReordered, HeaderChanged
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
-from schemactl.schema.structure import structure_of
+from schemactl.schema.structure import structure_of, with_descriptions
 from schemactl.schema.types import Schema, Table, schema_from_dict
 from schemactl.store.text import read_text, replace_file
 
@@ -328,7 +328,7 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
 
 
 def _tables_of(schema: Schema, module: MigratingDestination) -> dict[str, Table]:
-    return dict(structure_of(schema, schema, module.stored).tables)
+    return dict(with_descriptions(structure_of(schema, schema, module.stored), schema).tables)
 
 
 def _made(

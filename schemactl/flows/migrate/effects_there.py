@@ -9,7 +9,17 @@ from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.effects import effect
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.steps import Backfill, CreateTable, DropTable, FillColumn, Prepare, RenameTable, Step, table_of
+from schemactl.migration.steps import (
+    Backfill,
+    CreateTable,
+    DescribeTable,
+    DropTable,
+    FillColumn,
+    Prepare,
+    RenameTable,
+    Step,
+    table_of,
+)
 from schemactl.schema.types import Table
 
 
@@ -82,7 +92,7 @@ def is_there(step: Step, tables: Mapping[str, Table], module: MigratingDestinati
     """
     table = tables.get(table_of(step))
     match step:
-        case Backfill() | FillColumn() | Prepare():
+        case Backfill() | FillColumn() | Prepare() | DescribeTable():
             return False
         case CreateTable():
             return table is not None

@@ -14,7 +14,7 @@ from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
 from schemactl.schema.hash import bump
-from schemactl.schema.structure import structure_of
+from schemactl.schema.structure import structure_of, with_descriptions
 from schemactl.schema.types import Column, Schema
 from schemactl.store.folder import SchemasFolder
 
@@ -47,7 +47,8 @@ def write_script(request: ScriptRequest) -> PlanReport:
     check_dialect(request.dialect)
     schema = find_wanted(request.reference, request.schemas)
     start = _find_start(request.start, schema.name, SchemasFolder.at(request.schemas)) if request.start else None
-    catalogue = structure_of(start, start, stated) if start else Schema(name=schema.name, tables={})
+    empty = Schema(name=schema.name, tables={})
+    catalogue = with_descriptions(structure_of(start, start, stated), start) if start else empty
     catalogue = replace(catalogue, name=schema.name)
     if start is not None:
         catalogue = _with_keys(catalogue, start, request.options)

@@ -16,6 +16,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
@@ -138,7 +139,7 @@ def _moved(step: SwapColumns | RestoreColumn) -> dict[str, str]:
 def _column(step: Step) -> str:
     """Return the name under which the step finds its column; empty for a step about a whole table, or a key."""
     match step:
-        case CreateTable() | DropTable() | RenameTable() | AddPrimaryKey() | DropPrimaryKey():
+        case CreateTable() | DropTable() | RenameTable() | DescribeTable() | AddPrimaryKey() | DropPrimaryKey():
             return ""
         case RenameColumn():
             return step.before
@@ -177,7 +178,7 @@ def _renamed(step: S, name: _Name) -> S:  # noqa: C901, PLR0911, PLR0912 - a cas
             return replace(step, table=name.table, column=replace(step.column, name=name.column))
         case AddUnique() | DropUnique():
             return replace(step, table=name.table, column=name.column)
-        case AddPrimaryKey() | DropPrimaryKey():
+        case DescribeTable() | AddPrimaryKey() | DropPrimaryKey():
             return replace(step, table=name.table)
         case Backfill():
             return replace(step, table=name.table, source=replace(step.source, name=name.column))
