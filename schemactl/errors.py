@@ -123,6 +123,12 @@ class DestinationError(SchemactlError):
     """A destination could not be reached or refused a step."""
 
 
+class DriverMissing(DestinationError):
+    """A package is missing that a destination needs; as for Spark's, the installation is wrong, not the destination."""
+
+    code = ExitCode.BAD_INPUT
+
+
 class ChangedMeanwhile(DestinationError):
     """A destination was changed by others while it was read: to read it again may go well."""
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from schemactl.errors import DestinationError, InputError, did_you_mean
+from schemactl.errors import DriverMissing, InputError, did_you_mean
 from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
@@ -172,6 +172,6 @@ def schema_name(stated: Collection[str], dataset: str) -> str:
     return (name if name.isidentifier() else f"_{name}")[:MAX_NAME_LENGTH]
 
 
-def missing_driver(package: str, extra: str) -> DestinationError:
+def missing_driver(package: str, extra: str) -> DriverMissing:
     """Return the error for a package that is not installed."""
-    return DestinationError(f"the package `{package}` is not installed", hint=install_command(extra))
+    return DriverMissing(f"the package `{package}` is not installed", hint=install_command(extra))

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.errors import InputError, Location, SchemactlError
+from schemactl.errors import InputError, Location
 from schemactl.formats._fields import (
     HINTS,
     Codec,
@@ -47,13 +47,13 @@ def arrow() -> Any:
     """Return pyarrow.
 
     Raises:
-        SchemactlError: it is not installed.
+        InputError: it is not installed.
     """
     try:
         import pyarrow
     except ImportError as error:
         message = "the package `pyarrow` is not installed"
-        raise SchemactlError(message, hint=install_command("parquet")) from error
+        raise InputError(message, hint=install_command("parquet")) from error
     return pyarrow
 
 

@@ -26,7 +26,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:
 
     Raises:
         InputError: the schema has several tables, or none.
-        SchemactlError: pyarrow is not installed.
+        InputError: pyarrow is not installed.
     """
     pa = arrow()
     made = arrow_schema(schema)
@@ -42,7 +42,7 @@ def read(content: bytes, path: str) -> Document:
 
     Raises:
         InputError: it is neither a file nor a stream of Arrow; or two names become one.
-        SchemactlError: pyarrow is not installed.
+        InputError: pyarrow is not installed.
     """
     pa = arrow()
     buffer = pa.py_buffer(content)

@@ -26,7 +26,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - o
 
     Raises:
         InputError: the schema has several tables, or none.
-        SchemactlError: pyarrow is not installed.
+        InputError: pyarrow is not installed.
     """
     sink = arrow().BufferOutputStream()
     from pyarrow import parquet
@@ -42,7 +42,7 @@ def read(content: bytes, path: str) -> Document:
 
     Raises:
         InputError: it is no Parquet file; or two names become one.
-        SchemactlError: pyarrow is not installed.
+        InputError: pyarrow is not installed.
     """
     pa = arrow()
     from pyarrow import parquet

@@ -13,7 +13,7 @@ import pytest
 from schemactl.destinations import duckdb as destination
 from schemactl.destinations._address import file_address
 from schemactl.destinations.duckdb import _reader
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import DestinationError, ExitCode, InputError
 from schemactl.installation import install_command
 from schemactl.schema.types import Column, Schema
 
@@ -200,3 +200,4 @@ def test_a_missing_driver_is_reported(path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(DestinationError, match="`duckdb` is not installed") as caught:
         read(path)
     assert caught.value.hint == install_command("duckdb")
+    assert caught.value.code == ExitCode.BAD_INPUT  # as where Spark is missing

@@ -126,6 +126,13 @@ def test_a_holder_on_another_machine_that_says_nothing_loses_the_lease(spark: An
     later.release()
 
 
+def test_a_holder_says_no_more_that_it_is_at_work_once_the_lease_has_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.0)
+    held = Lease(None, read_address("spark:spark_catalog.shop"), 0.0)  # type: ignore[arg-type] - it asks nothing
+    held._beaten = time.monotonic() - lease.LEASE_SECONDS
+    held._beat()
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_holder_on_another_machine_that_is_at_work_keeps_the_lease(
     spark: Any, url: str, elsewhere: Any, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations.dlt.address import Address
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import DestinationError, DriverMissing, InputError
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def open_session(address: Address, schema: Schema) -> Session:
         )
     except MissingDependencyException as error:
         hint = f'pip install "dlt[{destination.destination_name}]"'
-        raise DestinationError(f"`{address}`: its driver is not installed", hint=hint) from error
+        raise DriverMissing(f"`{address}`: its driver is not installed", hint=hint) from error
     except ConfigurationException as error:
         fields = _missing_fields(error)
         what = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"

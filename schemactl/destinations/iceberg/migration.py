@@ -348,8 +348,7 @@ def connect(
                 check_writable(address.folder)
             held.enter_context(holding(lock_folder(address), patience.seconds))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
-        if hasattr(catalog, "close"):
-            held.enter_context(closing(catalog))
+        held.enter_context(closing(catalog))
         with wrap_errors(f"cannot read `{address}`"):
             lake = IcebergLake(address, catalog, _choose(address, schema_name, catalog))
         if not is_read_only:

@@ -123,8 +123,9 @@ class Lease:
         return False
 
     def _beat(self) -> None:
+        """Say again and again that the holder is at work; a lease that has run out is the next one's."""
         number, beats = self.number, count(1)
-        while not self._stopped.wait(_BEAT_SECONDS):
+        while not self._stopped.wait(_BEAT_SECONDS) and time.monotonic() - self._beaten < LEASE_SECONDS:
             with _tolerating_spark():  # a beat that fails is none, as `check` notices
                 self._say(number, {**self._holder, "beats": next(beats)})
                 self._beaten = time.monotonic()
