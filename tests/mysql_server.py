@@ -29,11 +29,14 @@ def running() -> Iterator[str]:
         pytest.skip("there is no MariaDB server: `apt-get install mariadb-server` brings one")
     with tempfile.TemporaryDirectory(prefix="schemactl-my-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
-        who: dict[str, Any] = {}
+        socket, data, temporary = folder / "socket", folder / "data", folder / "tmp"
+        temporary.mkdir()
+        # A server that starts removes temporary tables from its folder: those of another one, where both share it.
+        who: dict[str, Any] = {"env": {**os.environ, "TMPDIR": str(temporary)}}
         if os.geteuid() == 0:  # which the server does not run as
-            shutil.chown(folder, "nobody")
-            who = {"user": "nobody", "extra_groups": []}
-        socket, data = folder / "socket", folder / "data"
+            for place in (folder, temporary):
+                shutil.chown(place, "nobody")
+            who |= {"user": "nobody", "extra_groups": []}
         log = (folder / "log").open("wb")
         asked = [install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"]
         done = subprocess.run(asked, stdout=log, stderr=log, cwd="/", timeout=PATIENCE_SECONDS, check=False, **who)
