@@ -40,7 +40,6 @@ WANTED = schema_of(
     column("state", nullable=False, **{"x-backfill": "new"}),
     before=FIRST,
 )
-READERS, WRITERS, PAUSE_SECONDS = 8, 4, 0.005
 
 
 def main() -> None:
@@ -63,7 +62,7 @@ def main() -> None:
                 rows = f"SELECT g, g, 'n' || g, g FROM generate_series(1, {arguments.rows}) g"
                 connection.execute(f"INSERT INTO shop.orders {rows}".encode())
                 connection.execute("VACUUM ANALYZE shop.orders")
-            with in_use(url, arguments.rows, READERS, WRITERS, PAUSE_SECONDS) as clients:
+            with in_use(url, arguments.rows) as clients:
                 time.sleep(20)
                 show("nothing else", clients, 20)
                 began = time.monotonic()

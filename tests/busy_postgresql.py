@@ -85,7 +85,7 @@ def insert(connection: Any, row: int, amount: int) -> None:
 
 @contextmanager
 def in_use(
-    url: str, rows: int, readers: int = 2, writers: int = 2, pause_seconds: float = 0.0
+    url: str, rows: int, readers: int = 8, writers: int = 4, pause_seconds: float = 0.005
 ) -> Iterator[list[Client]]:
     """Read and write all the time; afterwards each row is as its writer left it.
 
