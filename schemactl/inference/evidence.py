@@ -267,13 +267,13 @@ def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Positio
     What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
     (``propagation`` in the config of dlt's normalizer).
     """
-    firsts: dict[Position, dict[Path, set[str]]] = {}
+    firsts: dict[Position, _Firsts] = {}
     for path, classes in paths.items():
         for name, seen in classes.items():
-            firsts.setdefault(seen.first, {}).setdefault(path, set()).add(name)
+            firsts.setdefault(seen.first, _Firsts()).at(path, classes).names.add(name)
     kept: dict[Position, Any] = {}
     for position in sorted(firsts.keys() & documents.keys()):
-        cut = _cut_row(documents[position], (), _Firsts(firsts[position]), paths)
+        cut = _cut_row(documents[position], firsts[position])
         if cut is not _NOTHING:
             kept[position] = cut
     return kept
@@ -284,67 +284,83 @@ _NOTHING: Any = object()
 _LONGEST_WITNESS: Final = 1 << 16
 
 
+@dataclass(slots=True)
 class _Firsts:
-    """The classes of values that a document is the first of and that were not met yet, by path."""
+    """The values at one path that a document is the first of their class with, as far as they were not met yet.
 
-    def __init__(self, by_path: dict[Path, set[str]]) -> None:
-        self._by_path = by_path
-        self._left = Counter(path[:size] for path in by_path for size in range(len(path) + 1))
+    Attributes:
+        names: the classes.
+        below: the same for the steps from here, where there is any.
+        known: all classes of the path.
+        is_single: whether a document has no more than one value there.
+    """
 
-    def are_left(self, path: Path) -> bool:
-        """Return whether any is left at a path or below: else nothing there needs to be looked at."""
-        return self._left[path] > 0
+    names: set[str] = field(default_factory=set)
+    below: dict[str | None, _Firsts] = field(default_factory=dict)
+    known: PathEvidence = field(default_factory=dict)
+    is_single: bool = True
 
-    def take(self, value: Any, path: Path, paths: Mapping[Path, PathEvidence]) -> bool:
+    def at(self, path: Path, known: PathEvidence) -> _Firsts:
+        """Return those of a path below the document."""
+        found = self
+        for step in path:
+            found = found.below.setdefault(step, _Firsts(is_single=found.is_single and step is not ELEMENT))
+        found.known = known
+        return found
+
+    def take(self, value: Any) -> bool:
         """Return whether a value is a first; the next one of its class is none."""
-        names = self._by_path.get(path)
-        if names is None:
+        if not self.names:
             return False
+        # A value by itself is what the names are of. To classify each takes seconds in rows of 10,000 columns.
+        if self.is_single:
+            self.names.clear()
+            return True
         name = classify(value)
-        if name not in names:
-            return name not in paths[path]
-        names.discard(name)
-        if not names:
-            del self._by_path[path]
-            self._left.subtract(path[:size] for size in range(len(path) + 1))
+        if name not in self.names:
+            return name not in self.known
+        self.names.discard(name)
         return True
 
 
-def _cut_row(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvidence]) -> Any:
+def _cut_row(value: Any, firsts: _Firsts) -> Any:
     """Cut a value that makes a row of its own: a document or an element of a list."""
-    cut = _cut(value, path, firsts, paths)
+    cut = _cut(value, firsts)
     return _with_scalars(cut, value) if isinstance(cut, dict) and _holds_list(cut) else cut
 
 
-def _cut(value: Any, path: Path, firsts: _Firsts, paths: Mapping[Path, PathEvidence]) -> Any:
+def _cut(value: Any, firsts: _Firsts) -> Any:
     """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left.
 
     Args:
-        value: what stands at ``path`` in a document.
-        path: where it stands.
-        firsts: what the document is the first of, as far as it was not met yet.
-        paths: all classes.
+        value: what stands at a path in a document.
+        firsts: what the document is the first of there and below.
     """
-    # Most values are no first: to classify each takes a minute in rows of 10,000 columns.
-    if not firsts.are_left(path):
-        return _NOTHING
-    is_first = firsts.take(value, path, paths)
+    is_first = firsts.take(value)
     match value:
         case dict():
-            parts = {key: _cut(item, (*path, key), firsts, paths) for key, item in value.items()}
+            parts = {key: _cut_below(value[key], firsts, key) for key in list(filter(firsts.below.__contains__, value))}
             if not is_first and all(part is _NOTHING for part in parts.values()):
                 return _NOTHING
-            is_keyed = has_row_key(value)
-            # Without its own row key the object would become another kind of row.
-            kept = {key: value[key] if is_keyed and is_row_key(key) else part for key, part in parts.items()}
-            return {key: part for key, part in kept.items() if part is not _NOTHING}
+            if has_row_key(value):
+                # Without its own row key the object would become another kind of row.
+                parts = {key: item if is_row_key(key) else parts.get(key, _NOTHING) for key, item in value.items()}
+            return {key: part for key, part in parts.items() if part is not _NOTHING}
         case list():
-            below = (*path, ELEMENT)
-            elements = [_cut_row(item, below, firsts, paths) for item in value if firsts.are_left(below)]
+            elements = [_cut_below(item, firsts, ELEMENT) for item in value if ELEMENT in firsts.below]
             left = _first_of_each([item for item in elements if item is not _NOTHING])
             return left if left or is_first else _NOTHING
         case _:
             return _shortened(value) if is_first else _NOTHING
+
+
+def _cut_below(value: Any, firsts: _Firsts, step: str | None) -> Any:
+    """Cut a value one step further; where nothing more is left to be met, nobody looks there again."""
+    below = firsts.below[step]
+    cut = _cut_row(value, below) if step is ELEMENT else _cut(value, below)
+    if not below.names and not below.below:
+        del firsts.below[step]
+    return cut
 
 
 def _shortened(value: Any) -> Any:
