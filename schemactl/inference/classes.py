@@ -91,7 +91,7 @@ def type_of_class(value_class: str) -> DataType | None:
 
 def has_row_key(value: dict[str, Any]) -> bool:
     """Return whether an object brings a value for ``_dlt_id``, however the key is spelled."""
-    return any(item and is_row_key(key) for key, item in value.items())
+    return any(map(value.get, filter(is_row_key, value)))
 
 
 @lru_cache(1 << 16)
