@@ -11,7 +11,7 @@ import pytest
 from migrated_datasets import column, schema_of
 
 from schemactl.cli.app import run
-from schemactl.destinations.duckdb._session import first_line
+from schemactl.destinations.duckdb.session import first_line
 from schemactl.engine.session.failure import shorten
 from schemactl.errors import DestinationError
 from schemactl.examples import Examples, examples_of, mask, show_examples, shown, shown_error
@@ -245,8 +245,8 @@ def test_values_in_errors_of_spark_are_masked():
 
 
 def test_values_in_errors_of_postgresql_are_masked(postgres_url: str):
-    from schemactl.destinations.postgresql._address import parse_address
-    from schemactl.destinations.postgresql._session import open_session
+    from schemactl.destinations.postgresql.address import parse_address
+    from schemactl.destinations.postgresql.session import open_session
 
     with (
         open_session(parse_address(postgres_url)) as session,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ from staged_loads import an_input, line, lines, order, orders, package, quiet, s
 
 from schemactl.destinations import duckdb as destination
 from schemactl.destinations._package import LoadPackage, StagedTable
-from schemactl.destinations.duckdb import _loader
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import table_from_dict
 from tests.destinations.conftest import TYPED
+
+loading = import_module("schemactl.destinations.duckdb.load")  # whose name in the package is a function's
 
 
 @pytest.fixture
@@ -408,8 +410,8 @@ def test_rows_that_do_not_arrive_stop_the_load(path: Path, tmp_path: Path) -> No
 
 
 def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_loader, "_PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(_loader, "_PATIENCE_OF_LOADS_SECONDS", 0.2)
+    monkeypatch.setattr(loading, "_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(loading, "_PATIENCE_OF_LOADS_SECONDS", 0.2)
 
 
 def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._busy import is_busy
 from schemactl.destinations._migration.opening import waiting
-from schemactl.destinations.duckdb._session import DuckDbSession, is_in_use, open_session
+from schemactl.destinations.duckdb.session import DuckDbSession, is_in_use, open_session
 from schemactl.errors import DestinationError
 
 ADDRESS = parse_file_address("duckdb:///Could not set lock.blocks.duckdb")

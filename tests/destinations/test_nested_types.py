@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from schemactl.destinations._json import json_texts
 from schemactl.destinations._lake.types import arrow_of, structure_of_arrow
 from schemactl.destinations._structure import Clash, first_difference, grown
-from schemactl.destinations.duckdb._nested import duckdb_type, spelt, structure_in
-from schemactl.destinations.duckdb._types import kind_of, stored
+from schemactl.destinations.duckdb.nested import duckdb_type, spelt, structure_in
+from schemactl.destinations.duckdb.types import kind_of, stored
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type
 from schemactl.schema.types import Column
 

@@ -11,8 +11,8 @@ import pytest
 
 from schemactl.destinations import postgresql as destination
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations.postgresql import _reader
-from schemactl.destinations.postgresql._address import parse_address
+from schemactl.destinations.postgresql import catalogue
+from schemactl.destinations.postgresql.address import parse_address
 from schemactl.errors import DestinationError, InputError
 from schemactl.installation import install_command
 from schemactl.schema.types import Column
@@ -130,7 +130,7 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
 
         with psycopg.connect(database) as connection:
             address = parse_address(database)
-            _reader.read_connection(Counting(connection), address, address.dataset)  # type: ignore[arg-type]
+            catalogue.read_connection(Counting(connection), address, address.dataset)  # type: ignore[arg-type]
         return len(asked)
 
     versions = "_dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamptz)"

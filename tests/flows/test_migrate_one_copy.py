@@ -13,8 +13,8 @@ from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.destinations._migration.rendering import COPY_PREFIX
-from schemactl.destinations.duckdb._session import DuckDbSession
-from schemactl.destinations.sqlite._session import SqliteDatabase
+from schemactl.destinations.duckdb.session import DuckDbSession
+from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration

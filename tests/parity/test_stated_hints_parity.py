@@ -13,7 +13,7 @@ from dlt.pipeline.exceptions import PipelineStepFailed
 from loaded_tables import ByDlt
 from test_inference_parity import PLAIN
 
-from schemactl.destinations.postgresql._types import column_type
+from schemactl.destinations.postgresql.types import column_type
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve

@@ -139,7 +139,7 @@ def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: s
     """
     import duckdb
 
-    from schemactl.destinations.duckdb._session import first_line
+    from schemactl.destinations.duckdb.session import first_line
 
     connection.register(_ROWS, in_microseconds(rows))
     try:

@@ -6,10 +6,10 @@ as the schema.
 
 from __future__ import annotations
 
-from schemactl.destinations.duckdb._loader import check_tables, load, read_past_loads
-from schemactl.destinations.duckdb._reader import read_catalogue
-from schemactl.destinations.duckdb._types import NAMES, column_type, stored
+from schemactl.destinations.duckdb.catalogue import read_catalogue
+from schemactl.destinations.duckdb.load import check_tables, load, read_past_loads
 from schemactl.destinations.duckdb.migration import ABILITIES, connect, render
+from schemactl.destinations.duckdb.types import NAMES, column_type, stored
 
 __all__ = [
     "ABILITIES",

@@ -27,7 +27,7 @@ from schemactl.destinations._migration.conversion import (
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._session import literal
 from schemactl.destinations._types import parse_type
-from schemactl.destinations.duckdb._types import column_type
+from schemactl.destinations.duckdb.types import column_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 

@@ -30,18 +30,18 @@ from schemactl.destinations._migration.rendering import (
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
-from schemactl.destinations.duckdb._hanging import (
-    Hanging,
+from schemactl.destinations.duckdb.catalogue import read_connection
+from schemactl.destinations.duckdb.conversion import convert, has_texts, register, type_of
+from schemactl.destinations.duckdb.dependents import (
+    Dependents,
     comments_again,
     copy_hindrance,
     hindrance_of,
-    read_hanging,
+    read_dependents,
 )
-from schemactl.destinations.duckdb._nested import gains, structure_in
-from schemactl.destinations.duckdb._reader import read_connection
-from schemactl.destinations.duckdb._session import DuckDbSession, is_in_use, open_session
-from schemactl.destinations.duckdb._types import NAMES
-from schemactl.destinations.duckdb.conversion import convert, has_texts, register, type_of
+from schemactl.destinations.duckdb.nested import gains, structure_in
+from schemactl.destinations.duckdb.session import DuckDbSession, is_in_use, open_session
+from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.steps import (
@@ -181,7 +181,7 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
-        hanging: what hung on the tables when it was first asked for; read anew where a table is copied.
+        dependents: what hung on the tables when it was first asked for; read anew where a table is copied.
     """
 
     def kept(self) -> tuple[str, ...]:
@@ -204,22 +204,22 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
             ) from error
         return str(copy)
 
-    hanging: dict[str, Hanging] = field(default_factory=dict)
+    dependents: dict[str, Dependents] = field(default_factory=dict)
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why DuckDB does not take a step, before any has run; see ``destinations.MigrationSession``."""
-        found = self._hanging_on(table_of(step))
+        found = self._dependents_of(table_of(step))
         return hindrance_of(step, found, _is_copied_there(step, found))
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; views go by names."""
-        return tuple(self._hanging_on(table).of_column_alone(column))
+        return tuple(self._dependents_of(table).of_column_alone(column))
 
-    def _hanging_on(self, table: str) -> Hanging:
+    def _dependents_of(self, table: str) -> Dependents:
         with self.database.wrap_errors("look at what hangs on the tables"):
-            if not self.hanging:
-                self.hanging.update({"": Hanging(), **read_hanging(self.database, self.dataset)})
-        return self.hanging.get(table.lower(), Hanging())
+            if not self.dependents:
+                self.dependents.update({"": Dependents(), **read_dependents(self.database, self.dataset)})
+        return self.dependents.get(table.lower(), Dependents())
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         start = f"CREATE TABLE {DIALECT.name(self.dataset)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
@@ -252,14 +252,14 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
             DestinationError: the table has what a copy would lose.
         """
         with self.database.wrap_errors("copy a table"):
-            hanging = read_hanging(self.database, self.dataset).get(table.lower(), Hanging())
-        lost = copy_hindrance(table, hanging, dropped)
+            dependents = read_dependents(self.database, self.dataset).get(table.lower(), Dependents())
+        lost = copy_hindrance(table, dependents, dropped)
         if lost is not None:
             raise DestinationError(f"{lost.message}, in `{self.origin}`", hint=lost.hint)
         yield
         with self.database.wrap_errors("copy a table"):
             relation = self.database.relation(self.dataset, table)
-            for statement in comments_again(self.dataset, table, hanging, relation.columns if relation else ()):
+            for statement in comments_again(self.dataset, table, dependents, relation.columns if relation else ()):
                 self.database.execute(statement)
 
 
@@ -273,9 +273,9 @@ def _dropped(steps: Sequence[Step]) -> list[str]:
     return [step.column.name for step in steps if isinstance(step, DropColumn)]
 
 
-def _is_copied_there(step: Step, hanging: Hanging) -> bool:
+def _is_copied_there(step: Step, dependents: Dependents) -> bool:
     """Return whether a step copies its table, as the table is before any step."""
-    is_table_keyed = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in hanging.constraints)
+    is_table_keyed = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in dependents.constraints)
     match step:
         case DropColumn():
             return is_table_keyed

@@ -52,7 +52,7 @@ def find_hindrance(session: MySqlSession, dataset: str, step: Step) -> Hindrance
             found = [*_foreign_keys(session, dataset, table, None), *_views(session, dataset, table, None)]
             verb = "would be broken"
         case DropColumn():
-            found = _hanging(session, dataset, table, step.column.name)
+            found = _dependents(session, dataset, table, step.column.name)
             verb = "would be lost or broken"
         case RenameColumn():
             found = [
@@ -76,12 +76,12 @@ def find_hindrance(session: MySqlSession, dataset: str, step: Step) -> Hindrance
     return Hindrance(f"of table `{table}` {', '.join(found)} {verb}", hint)
 
 
-def hanging_on(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
+def dependents_of(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
     """Return what goes with a column that makes room for another."""
-    return [*_hanging(session, dataset, table, column), *_words(session, dataset, table, column)]
+    return [*_dependents(session, dataset, table, column), *_words(session, dataset, table, column)]
 
 
-def _hanging(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
+def _dependents(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
     places = (dataset, table)
     indexes = [f"index `{row[0]}`" for row in session.query(_INDEXES, *places, *places, column)]
     return [

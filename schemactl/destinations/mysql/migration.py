@@ -41,7 +41,7 @@ from schemactl.destinations.mysql.conversion import (
     written_retype,
 )
 from schemactl.destinations.mysql.definitions import with_comment
-from schemactl.destinations.mysql.dependents import find_hindrance, hanging_on
+from schemactl.destinations.mysql.dependents import dependents_of, find_hindrance
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
 from schemactl.errors import InputError
@@ -237,7 +237,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"):
-            return tuple(hanging_on(self.database, self.dataset, table, column))
+            return tuple(dependents_of(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; values go through dlt's coercion before, and comments stay."""

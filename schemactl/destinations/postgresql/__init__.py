@@ -6,10 +6,10 @@ as the schema.
 
 from __future__ import annotations
 
-from schemactl.destinations.postgresql._loader import check_tables, load, read_past_loads
-from schemactl.destinations.postgresql._reader import read_catalogue
-from schemactl.destinations.postgresql._types import NAMES, column_type, stored
+from schemactl.destinations.postgresql.catalogue import read_catalogue
+from schemactl.destinations.postgresql.load import check_tables, load, read_past_loads
 from schemactl.destinations.postgresql.migration import ABILITIES, connect, render
+from schemactl.destinations.postgresql.types import NAMES, column_type, stored
 
 __all__ = [
     "ABILITIES",

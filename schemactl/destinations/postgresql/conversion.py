@@ -31,7 +31,7 @@ from schemactl.destinations._migration.conversion import (
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._session import literal
 from schemactl.destinations._types import parse_type
-from schemactl.destinations.postgresql._types import column_type, has_texts
+from schemactl.destinations.postgresql.types import column_type, has_texts
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 

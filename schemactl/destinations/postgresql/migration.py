@@ -25,12 +25,8 @@ from schemactl.destinations._migration.rendering import (
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
-from schemactl.destinations.postgresql._address import parse_address
-from schemactl.destinations.postgresql._hanging import SCHEMA, TRIAL, find_hindrance, hanging_on, refusal_of
-from schemactl.destinations.postgresql._locks import lock_holders, milliseconds
-from schemactl.destinations.postgresql._reader import read_connection
-from schemactl.destinations.postgresql._session import PostgresSession, open_session
-from schemactl.destinations.postgresql._types import NAMES, has_texts, kind_of
+from schemactl.destinations.postgresql.address import parse_address
+from schemactl.destinations.postgresql.catalogue import read_connection
 from schemactl.destinations.postgresql.conversion import (
     INDEX_MAPPING,
     MAKE_MAPPING,
@@ -43,6 +39,8 @@ from schemactl.destinations.postgresql.conversion import (
     type_of,
     written_retype,
 )
+from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_hindrance, refusal_of
+from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
     Notify,
@@ -55,6 +53,8 @@ from schemactl.destinations.postgresql.online import (
     restore_column,
     set_proven_not_null,
 )
+from schemactl.destinations.postgresql.session import PostgresSession, open_session
+from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration.abilities import Abilities, Lock, Way
 from schemactl.migration.steps import (
@@ -307,7 +307,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"):
-            return tuple(hanging_on(self.database, self.dataset, table, column))
+            return tuple(dependents_of(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; values that PostgreSQL does not cast as dlt does go through dlt's coercion.

@@ -32,9 +32,11 @@ from schemactl.destinations._migration.rendering import (
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
-from schemactl.destinations.sqlite._hanging import (
+from schemactl.destinations.sqlite.catalogue import MAIN, files_of, has_tables, read_connection
+from schemactl.destinations.sqlite.conversion import convert
+from schemactl.destinations.sqlite.dependents import (
     SPARE,
-    hanging_on,
+    dependents_of,
     has_column,
     indexes,
     lost_by_copy,
@@ -44,10 +46,8 @@ from schemactl.destinations.sqlite._hanging import (
     unique_indexes,
     unreadable,
 )
-from schemactl.destinations.sqlite._reader import MAIN, files_of, has_tables, read_connection
-from schemactl.destinations.sqlite._session import SqliteDatabase, open_database
-from schemactl.destinations.sqlite._types import NAMES, column_type
-from schemactl.destinations.sqlite.conversion import convert
+from schemactl.destinations.sqlite.session import SqliteDatabase, open_database
+from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.spelling import spelled_as
@@ -220,7 +220,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"), trial_of(self.database, table) as trial:
-            return tuple(hanging_on(trial, table, column)) if has_column(trial, table, column) else ()
+            return tuple(dependents_of(trial, table, column)) if has_column(trial, table, column) else ()
 
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""

@@ -135,8 +135,8 @@ def left_behind(session: MigrationSession, proposal: Proposal) -> Iterator[Note]
         if found is None or not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
             continue
         is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
-        if is_followed and (hanging := found(seen.table, seen.before)):
-            message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(hanging)}"
+        if is_followed and (dependents := found(seen.table, seen.before)):
+            message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(dependents)}"
             hint = f"make it anew for the column that is `{step.before}` afterwards"
             yield Note(NoteKind.STAYS, step.table, step.before, message, hint)
 

@@ -14,8 +14,8 @@ from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
 from schemactl.destinations._structure import Clash, grown
-from schemactl.destinations.duckdb._nested import WIDER, duckdb_type, spelt, structure_in
-from schemactl.destinations.duckdb._types import NAMES, column_type
+from schemactl.destinations.duckdb.nested import WIDER, duckdb_type, spelt, structure_in
+from schemactl.destinations.duckdb.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.schema.nested_types import structure_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._session import literal
-from schemactl.destinations.postgresql._session import PostgresSession
+from schemactl.destinations.postgresql.session import PostgresSession
 from schemactl.examples import shown_error
 
 _SHOWN_SESSIONS: Final = 3

@@ -18,8 +18,8 @@ from schemactl.destinations._catalogue import (
     schema_of,
 )
 from schemactl.destinations._session import quote
-from schemactl.destinations.duckdb._session import is_lock
-from schemactl.destinations.duckdb._types import kind_of
+from schemactl.destinations.duckdb.session import is_lock
+from schemactl.destinations.duckdb.types import kind_of
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:

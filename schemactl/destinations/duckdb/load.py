@@ -12,8 +12,8 @@ from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._migration.opening import waiting
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
-from schemactl.destinations.duckdb._session import DuckDbSession, commit, is_in_use, open_session, wrap_errors
-from schemactl.destinations.duckdb._types import NAMES
+from schemactl.destinations.duckdb.session import DuckDbSession, commit, is_in_use, open_session, wrap_errors
+from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema
 

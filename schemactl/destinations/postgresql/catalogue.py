@@ -16,9 +16,9 @@ from schemactl.destinations._catalogue import (
     schema_name,
     schema_of,
 )
-from schemactl.destinations.postgresql._address import Address, parse_address, without_password
-from schemactl.destinations.postgresql._session import hint_of
-from schemactl.destinations.postgresql._types import kind_of
+from schemactl.destinations.postgresql.address import Address, parse_address, without_password
+from schemactl.destinations.postgresql.session import hint_of
+from schemactl.destinations.postgresql.types import kind_of
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
-from schemactl.destinations.postgresql._address import Address, without_password
-from schemactl.destinations.postgresql._copy import csv_of
-from schemactl.destinations.postgresql._types import NAMES, column_type
+from schemactl.destinations.postgresql.address import Address, without_password
+from schemactl.destinations.postgresql.copying import csv_of
+from schemactl.destinations.postgresql.types import NAMES, column_type
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
 from schemactl.schema.structure import NameLimits

@@ -1,4 +1,4 @@
-"""What hangs on the tables of a DuckDB file beside what a schema says, and the steps that it stands in the way of."""
+"""Finds what hangs on the tables of a DuckDB file (indexes, constraints, comments), and the steps that it blocks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Hanging:
-    """What hangs on one table.
+class Dependents:
+    """The dependents of one table: what hangs on it beside what a schema says.
 
     Attributes:
         indexes: names of those that somebody made; keys have none.
@@ -74,22 +74,22 @@ class _Asked(Protocol):
     def query(self, statement: str) -> list[tuple[Any, ...]]: ...
 
 
-def read_hanging(database: _Asked, dataset: str) -> dict[str, Hanging]:
-    """Return what hangs on each table of a dataset, by its name in lower case; those without any of it are left out."""
+def read_dependents(database: _Asked, dataset: str) -> dict[str, Dependents]:
+    """Return the dependents of each table of a dataset, by its name in lower case; tables without any are left out."""
     where = f"WHERE database_name = current_database() AND schema_name = {literal(dataset)}"
-    found: dict[str, Hanging] = {}
+    found: dict[str, Dependents] = {}
     for table, name, value in (*_constraints(database, where), *_of_columns(database, where)):
-        there = found.get(table.lower(), Hanging())
+        there = found.get(table.lower(), Dependents())
         more: dict[str, Any] = {name: (*getattr(there, name), value)}
         found[table.lower()] = replace(there, **more)
     for table, made in database.query(f"SELECT table_name, sql FROM duckdb_tables() {where}"):
         if _COLLATE.search(_QUOTED.sub("", made)):
-            found[table.lower()] = replace(found.get(table.lower(), Hanging()), has_collation=True)
+            found[table.lower()] = replace(found.get(table.lower(), Dependents()), has_collation=True)
     return found
 
 
 def _constraints(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield tables with the name of a field of ``Hanging``, and one more value for it."""
+    """Yield tables with the name of a field of ``Dependents``, and one more value for it."""
     for table, index in database.query(f"SELECT table_name, index_name FROM duckdb_indexes() {where} ORDER BY ALL"):
         yield table, "indexes", index
     for table, kind, columns, target in database.query(
@@ -116,37 +116,37 @@ def _of_columns(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
         yield table, "comments", ("", comment)
 
 
-def hindrance_of(step: Step, hanging: Hanging, is_copied: bool) -> Hindrance | None:
+def hindrance_of(step: Step, dependents: Dependents, is_copied: bool) -> Hindrance | None:
     """Return why DuckDB does not take a step, whatever the values are; None where it does.
 
     Args:
         step: in the names that the tables have.
-        hanging: what hangs on its table.
+        dependents: what hangs on its table.
         is_copied: whether the step is done by a copy of the table.
     """
     table = table_of(step)
     if isinstance(step, AddColumn | CreateTable | DropTable):
         return None  # what refers to a table that is dropped may be dropped before
-    if hanging.referring:
-        listed = _listed(hanging.referring)
+    if dependents.referring:
+        listed = _listed(dependents.referring)
         return Hindrance(
             f"foreign keys of {listed} refer to `{table}`, and DuckDB changes no such table",
             "make the tables without foreign keys first",
         )
-    if hanging.indexes:
+    if dependents.indexes:
         return Hindrance(
-            f"`{table}` has the index {_listed(hanging.indexes)}, and DuckDB changes no table that has one",
+            f"`{table}` has the index {_listed(dependents.indexes)}, and DuckDB changes no table that has one",
             "drop it before, and make it again afterwards",
         )
     if is_copied:
         dropped = (step.column.name,) if isinstance(step, DropColumn) else ()
-        return copy_hindrance(table, hanging, dropped)
-    return _of_column(step, hanging)
+        return copy_hindrance(table, dependents, dropped)
+    return _of_column(step, dependents)
 
 
-def copy_hindrance(table: str, hanging: Hanging, dropped: Collection[str] = ()) -> Hindrance | None:
+def copy_hindrance(table: str, dependents: Dependents, dropped: Collection[str] = ()) -> Hindrance | None:
     """Return why a table cannot be copied: what the copy would not have; None where it has all."""
-    lost = [*hanging.lost_by_copy(dropped), *(f"index `{name}`" for name in hanging.indexes)]
+    lost = [*dependents.lost_by_copy(dropped), *(f"index `{name}`" for name in dependents.indexes)]
     if not lost:
         return None
     return Hindrance(
@@ -155,7 +155,7 @@ def copy_hindrance(table: str, hanging: Hanging, dropped: Collection[str] = ()) 
     )
 
 
-def _of_column(step: Step, hanging: Hanging) -> Hindrance | None:
+def _of_column(step: Step, dependents: Dependents) -> Hindrance | None:
     """Return why DuckDB does not change a column in its place."""
     kinds: tuple[str, ...]
     match step:
@@ -167,7 +167,7 @@ def _of_column(step: Step, hanging: Hanging) -> Hindrance | None:
             name, kinds = step.before, ("FOREIGN KEY",)
         case _:
             return None
-    kind = next((each for each in kinds if hanging.of_column(each, name)), None)
+    kind = next((each for each in kinds if dependents.of_column(each, name)), None)
     if kind is None:
         return None
     return Hindrance(
@@ -176,14 +176,14 @@ def _of_column(step: Step, hanging: Hanging) -> Hindrance | None:
     )
 
 
-def comments_again(dataset: str, table: str, hanging: Hanging, columns: Collection[str]) -> Sequence[str]:
+def comments_again(dataset: str, table: str, dependents: Dependents, columns: Collection[str]) -> Sequence[str]:
     """Return the statements that give a table's copy the comments that it had; ``columns`` are the copy's."""
     place = qualify(dataset, table)
     return [
         f"COMMENT ON COLUMN {place}.{quote(name)} IS {literal(text)}"
         if name
         else f"COMMENT ON TABLE {place} IS {literal(text)}"
-        for name, text in hanging.comments
+        for name, text in dependents.comments
         if not name or name.lower() in map(str.lower, columns)
     ]
 

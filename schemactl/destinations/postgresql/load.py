@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
-from schemactl.destinations.postgresql._address import parse_address
-from schemactl.destinations.postgresql._session import commit, open_session
+from schemactl.destinations.postgresql.address import parse_address
+from schemactl.destinations.postgresql.session import commit, open_session
 from schemactl.schema.types import Schema
 
 

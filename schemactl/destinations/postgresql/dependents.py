@@ -1,4 +1,4 @@
-"""What hangs on the columns of PostgreSQL's tables, and keeps them from steps whatever their values are."""
+"""Finds what hangs on the columns of PostgreSQL's tables (indexes, views, constraints), and what it blocks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Final, Protocol
 
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._session import literal, qualify, quote
-from schemactl.destinations.postgresql._session import PostgresSession
-from schemactl.destinations.postgresql._types import WITH_TEXTS, has_texts
+from schemactl.destinations.postgresql.session import PostgresSession
+from schemactl.destinations.postgresql.types import WITH_TEXTS, has_texts
 from schemactl.migration.steps import (
     Backfill,
     ChangeType,
@@ -149,17 +149,17 @@ def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Hindrance | N
     if database.query(f"SELECT FROM pg_class WHERE oid = {place} AND relkind = 'p'"):
         return Hindrance(f"`{found.table}` is partitioned, and is not changed while others write", hint)
     if step.phase is Phase.START_SYNC and isinstance(found, Backfill):
-        hanging = hanging_on(database, dataset, found.table, found.source.name)
+        dependents = dependents_of(database, dataset, found.table, found.source.name)
         if "description" in found.target.properties:
-            hanging = [what for what in hanging if what != "its comment"]  # the new column has it
-        if hanging:
+            dependents = [what for what in dependents if what != "its comment"]  # the new column has it
+        if dependents:
             name = f"`{found.table}.{found.source.name}`"
-            message = f"on {name} hang {', '.join(hanging)}, which a column that takes its place would not have"
+            message = f"on {name} hang {', '.join(dependents)}, which a column that takes its place would not have"
             return Hindrance(message, f"{hint}, or drop them before, and make them anew afterwards")
     return None
 
 
-def hanging_on(database: _Asked, dataset: str, table: str, column: str) -> list[str]:
+def dependents_of(database: _Asked, dataset: str, table: str, column: str) -> list[str]:
     """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
     place = _oid(dataset, table)
     views = {what for _, what in _of_column(database, _DEPENDENTS, place, column)}

@@ -21,7 +21,7 @@ from schemactl.destinations._catalogue import (
     schema_name,
     schema_of,
 )
-from schemactl.destinations.sqlite._types import kind_of, kind_of_key
+from schemactl.destinations.sqlite.types import kind_of, kind_of_key
 from schemactl.errors import DestinationError
 
 _COLUMNS: Final = """

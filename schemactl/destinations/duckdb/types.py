@@ -7,7 +7,7 @@ from typing import Final
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._stated_type import stated_type
 from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
-from schemactl.destinations.duckdb._nested import duckdb_type, spelt
+from schemactl.destinations.duckdb.nested import duckdb_type, spelt
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties

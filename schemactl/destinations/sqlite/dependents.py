@@ -1,4 +1,4 @@
-"""What hangs on the tables of a SQLite file beside what a schema says, and what of it a copy would lose."""
+"""Finds what hangs on the tables of a SQLite file (indexes, views, triggers), and what of it a copy would lose."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final
 
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._session import quote
-from schemactl.destinations.sqlite._session import SqliteDatabase
 from schemactl.destinations.sqlite.conversion import register
+from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.migration.steps import DropColumn, DropUnique
 
 _LOST_BY_COPY: Final = re.compile(
@@ -83,7 +83,7 @@ order by type <> 'table', rowid
 """
 """Views and triggers may be about any table; without them only the table itself counts."""
 
-_HANGING: Final = "select type, name, sql from sqlite_master where type <> 'table' and sql is not null"
+_DEPENDENTS: Final = "select type, name, sql from sqlite_master where type <> 'table' and sql is not null"
 _DEFAULT: Final = "select dflt_value from pragma_table_xinfo(?) where name = ? collate nocase"
 
 
@@ -127,12 +127,12 @@ def refusal_of_rename(database: SqliteDatabase, table: str, column: str) -> str 
     return None
 
 
-def hanging_on(database: SqliteDatabase, table: str, column: str) -> list[str]:
+def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str]:
     """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
     found = database.connection.execute(_DEFAULT, [table, column]).fetchone()
-    before = database.connection.execute(_HANGING).fetchall()
+    before = database.connection.execute(_DEPENDENTS).fetchall()
     if refusal_of_rename(database, table, column) is not None:
         return []  # what is in its way is reported as that
-    after = {(kind, name): sql for kind, name, sql in database.connection.execute(_HANGING).fetchall()}
-    hanging = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
-    return [*hanging, *(["its default"] if found is not None and found[0] is not None else [])]
+    after = {(kind, name): sql for kind, name, sql in database.connection.execute(_DEPENDENTS).fetchall()}
+    dependents = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
+    return [*dependents, *(["its default"] if found is not None and found[0] is not None else [])]

@@ -14,9 +14,9 @@ from schemactl.destinations._address import FileAddress
 from schemactl.destinations._busy import is_busy
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, SqlDefaults, quote
-from schemactl.destinations.sqlite._reader import MAIN, has_tables, recover
-from schemactl.destinations.sqlite._types import NAMES, column_type
+from schemactl.destinations.sqlite.catalogue import MAIN, has_tables, recover
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_rows
+from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
