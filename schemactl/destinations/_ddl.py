@@ -86,14 +86,19 @@ def comments(
     """
     if dialect not in _COMMENTS_APART:
         return ()
-    texts = {"": description, **{each.name: description_of(each) for each in columns}}
-    return tuple(comment_on(dataset, table, column, text) for column, text in texts.items() if text)
+    texts = {"": description, **{quote(each.name): description_of(each) for each in columns}}
+    return tuple(comment_on(qualify(dataset, table), column, text) for column, text in texts.items() if text)
 
 
-def comment_on(dataset: str, table: str, column: str, text: str | None) -> str:
-    """Return the statement that describes a column, or the table where the name is empty; None for no description."""
-    place = qualify(dataset, table)
-    what = f"COLUMN {place}.{quote(column)}" if column else f"TABLE {place}"
+def comment_on(table: str, column: str, text: str | None) -> str:
+    """Return the statement that describes a column, or its table.
+
+    Args:
+        table: its name, quoted.
+        column: its name, quoted; empty for the table.
+        text: the description; None for none.
+    """
+    what = f"COLUMN {table}.{column}" if column else f"TABLE {table}"
     return f"COMMENT ON {what} IS {'NULL' if text is None else literal(text)}"
 
 

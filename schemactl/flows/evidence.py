@@ -139,23 +139,25 @@ def with_records(report: InferenceReport, find: FindRecords | None, schema: Sche
     lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
     if find is None or not lacking:
         return report
-    records = find(lacking)
+    records = shown_records(find(lacking), schema)
     violations = tuple(
-        replace(each, data_item=shown_record(records[each.first], schema))
-        if each.first is not None and each.first in records
-        else each
+        replace(each, data_item=records[each.first]) if each.first is not None and each.first in records else each
         for each in report.violations
     )
     return replace(report, violations=violations)
 
 
-def shown_record(record: str, schema: Schema) -> str | None:
-    """Return the beginning of a record (JSON) as examples are shown: masked where any column is personal."""
+def shown_records(records: Mapping[Position, str], schema: Schema) -> dict[Position, str | None]:
+    """Return how records (JSON) begin, as examples are shown: masked where any column is personal."""
     is_of_person = any(
         is_personal(schema, table.name, name) for table in schema.tables.values() for name in table.columns
     )
-    found = shown((json.loads(record),), is_of_person)
-    return json.dumps(found[0], ensure_ascii=False)[:_LONGEST_RECORD] if found else None
+
+    def item(record: str) -> str | None:
+        found = shown((json.loads(record),), is_of_person)
+        return json.dumps(found[0], ensure_ascii=False)[:_LONGEST_RECORD] if found else None
+
+    return {at: item(record) for at, record in records.items()}
 
 
 def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from schemactl.destinations import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
 from schemactl.examples import shown
-from schemactl.flows.evidence import shown_record
+from schemactl.flows.evidence import shown_records
 from schemactl.flows.evolution import Evolution
 from schemactl.flows.progress import Progress
 from schemactl.inference.evidence import Evidence
@@ -156,11 +156,12 @@ def counted(
 ) -> tuple[ViolationFinding, ...]:
     """Return the violations with what they have kept out, where something was; ``schema`` marks personal columns."""
     kept_out = {(each.violation.table, each.violation.column): each for each in rejected}
+    records = shown_records({each.first: each.record for each in rejected}, schema)
     described: list[ViolationFinding] = []
     for finding in findings:
         found = kept_out.get((finding.table, finding.column))
-        if found is not None and found.record is not None:
-            finding = replace(finding, data_item=shown_record(found.record, schema))
+        if found is not None:
+            finding = replace(finding, data_item=records[found.first])
         if found is not None and finding.column is not None:
             example = _shown(found.example, schema, finding.table, finding.variant_of or finding.column)
             finding = replace(finding, values=found.count, first=found.first, example=example)

@@ -78,13 +78,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The number of times that a problem was met, its first place (file and number), the value and the record there."""
+    """How often a problem was met, where it was met first (file and number), and the value there."""
 
     count: int
     file: str
     number: int
     example: str | None
-    record: str | None = None
 
 
 @dataclass(slots=True)
@@ -97,6 +96,7 @@ class Outcome:
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         filled: the columns, by table, in which a row that is loaded has a value.
         cut: how many texts of columns, by table, have nanoseconds that their timestamps and times do not keep.
+        records: those in which violations of a contract were met first, as JSON, by file and number.
     """
 
     tables: dict[str, Counts] = field(default_factory=dict)
@@ -104,6 +104,7 @@ class Outcome:
     spans: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: set[tuple[str, str]] = field(default_factory=set)
     cut: Counter[tuple[str, str]] = field(default_factory=Counter)
+    records: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def counts(self, table: str) -> Counts:
         """Return the counts of a table, to be added to."""
@@ -137,6 +138,7 @@ class Outcome:
             self.measure(table, column, *span)
         self.filled |= other.filled
         self.cut.update(other.cut)
+        self.records |= other.records
 
     def to_plain(self) -> dict[str, Any]:
         """Return the outcome as JSON can hold it."""
@@ -149,6 +151,7 @@ class Outcome:
             "spans": [[*key, *span] for key, span in self.spans.items()],
             "filled": sorted(map(list, self.filled)),
             "cut": [[*key, count] for key, count in self.cut.items()],
+            "records": [[*place, record] for place, record in self.records.items()],
         }
 
     @staticmethod
@@ -160,6 +163,7 @@ class Outcome:
             {(table, column): (least, greatest) for table, column, least, greatest in plain["spans"]},
             {(table, column) for table, column in plain["filled"]},
             Counter({(table, column): count for table, column, count in plain["cut"]}),
+            {(file, number): record for file, number, record in plain["records"]},
         )
 
 
@@ -183,10 +187,16 @@ def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally
             continue
         unfit.append(
             Unfit(
-                problem.table, problem.column or "", problem.paths[0], problem.kind, problem.expected,
-                seen.count, first, seen.example,
+                problem.table,
+                problem.column or "",
+                problem.paths[0],
+                problem.kind,
+                problem.expected,
+                seen.count,
+                first,
+                seen.example,
             )
-        )  # fmt: skip
+        )
     return Tally({name: _row_counts(outcome.counts(name)) for name in names}, tuple(unfit), tuple(overwritten))
 
 
@@ -204,7 +214,13 @@ def rejected_by(outcome: Outcome, problems: Sequence[Problem]) -> tuple[Rejected
         _, sums = found.setdefault((violation.table, violation.column), (violation, Outcome()))
         sums.add(0, seen)
     return tuple(
-        Rejected(violation, seen.count, Position(seen.file, seen.number), seen.example, seen.record)
+        Rejected(
+            violation,
+            seen.count,
+            Position(seen.file, seen.number),
+            seen.example,
+            outcome.records[seen.file, seen.number],
+        )
         for violation, sums in found.values()
         for seen in sums.problems.values()
     )

@@ -705,10 +705,14 @@ class _Level:
             example = None if values is None else text_of(values.at(int(first[0])))
             if problem.violation is not None and problem.column is None:
                 example = _row_text(frame.whole(int(first[0])))
-            record = None if problem.violation is None else _row_text(frame.document(int(first[0])))
-            self.maker.outcome.add(at, Seen(len(rows), frame.chunk.file, number, example, record))
+            outcome, place = self.maker.outcome, (frame.chunk.file, number)
+            outcome.add(at, Seen(len(rows), *place, example))
             if problem.violation is None:
                 continue
+            is_first = (outcome.problems[at].file, outcome.problems[at].number) == place
+            # Many columns may be refused first in one record, which may be large.
+            if is_first and place not in outcome.records:
+                outcome.records[place] = _row_text(frame.document(int(first[0])))
             kept_out += 0 if problem.refuses_row or problem.column is None else len(rows)
             is_whole = problem.refuses_row or problem.column is None
             described = Refused(

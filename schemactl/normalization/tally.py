@@ -126,7 +126,7 @@ class Rejected:
     count: int
     first: Position
     example: str | None
-    record: str | None = None
+    record: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
+from schemactl.destinations._ddl import comment_on
 from schemactl.destinations._migration.composing import Written, composed
 from schemactl.destinations._migration.constants import constant
 from schemactl.destinations._migration.ddl import checked_texts, quoted
-from schemactl.destinations._session import literal
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.effects import run
@@ -54,10 +54,9 @@ def render(step: Step, table: Table | None, dataset: str, abilities: Abilities) 
         InputError: a name, a type or a value cannot be written.
     """
     if isinstance(step, DescribeTable):
-        place = quoted(step.table, abilities.names)
-        places = {column: f"COLUMN {place}.{quoted(column, abilities.names)}" for column in step.after if column}
+        names = abilities.names
         return tuple(
-            f"COMMENT ON {places.get(column, f'TABLE {place}')} IS {'NULL' if text is None else literal(text)}"
+            comment_on(quoted(step.table, names), column and quoted(column, names), text)
             for column, text in checked_texts(step)
         )
     statement = _statement(step, abilities.names)

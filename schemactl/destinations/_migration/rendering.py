@@ -139,10 +139,9 @@ def render_of_table(
             before, after = dialect.checked(step.before), dialect.checked(step.after)
             return (_ddl.rename_table(dataset, before, after, dialect.sql),)
         case DescribeTable():
-            dialect.checked(step.table)
+            place = dialect.table(dataset, step.table)
             return tuple(
-                _ddl.comment_on(dataset, step.table, column and dialect.checked(column), text)
-                for column, text in checked_texts(step)
+                _ddl.comment_on(place, column and dialect.name(column), text) for column, text in checked_texts(step)
             )
         case _:
             assert_never(step)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
+from schemactl.destinations._ddl import comment_on
 from schemactl.destinations._migration.records import Hindrance
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.migration.steps import (
@@ -180,9 +181,7 @@ def comments_again(dataset: str, table: str, dependents: Dependents, columns: Co
     """Return the statements that give a table's copy the comments that it had; ``columns`` are the copy's."""
     place = qualify(dataset, table)
     return [
-        f"COMMENT ON COLUMN {place}.{quote(name)} IS {literal(text)}"
-        if name
-        else f"COMMENT ON TABLE {place} IS {literal(text)}"
+        comment_on(place, name and quote(name), text)
         for name, text in dependents.comments
         if not name or name.lower() in map(str.lower, columns)
     ]
