@@ -102,10 +102,13 @@ def _by_base64(texts: pa.StringArray) -> list[str]:
     """Return the class of each of some words, for which it matters only whether they are base64 by their looks."""
     is_base64 = _matches(texts, "^[A-Za-z0-9+/]+={0,2}$")
     padding = _numbers(pc.count_substring(texts, "="))
-    # Python reads past padding where none is missing.
     missing = -(_lengths(texts) - padding) % 4
-    is_base64 &= (missing == 0) | (missing == padding)
     word, words = _class_of_family("word"), _class_of_family("words")
+    is_padded = missing == padding
+    if _class_of_family("word=") == word:
+        # Python before 3.13 reads past padding where none is missing.
+        is_padded |= missing == 0
+    is_base64 &= is_padded
     return [word if each else words for each in is_base64.tolist()]
 
 
