@@ -203,7 +203,8 @@ def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
     messages: list[bytes] = []
     for read in scan.documents:
         places = {"folder": str(Path.cwd()), "before": read.before, "gaps": read.documents.gaps}
-        messages += _run_kernel(spark, read.records, "write_documents", job=pickle.dumps(job), **places)
+        arguments: dict[str, Any] = {"job": pickle.dumps(job), "columns": read.columns}
+        messages += _run_kernel(spark, read.records, "write_documents", **arguments, **places)
     for typed in scan.typed:
         task = typed.batch.task
         rows = typed_rows(typed.batch, _used_keys(job)) if task is None else text_rows(typed.batch)

@@ -26,6 +26,7 @@ from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
+from schemactl.inference.classes import is_row_key
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
@@ -63,11 +64,13 @@ class ReadDocuments:
         documents: the batch.
         before: by file, as people are shown it, and block how many records stand before the block in the file.
         records: for the kernel (``partitions.records_of``).
+        columns: as of ``partitions.RecordReader.pieces``.
     """
 
     documents: Documents
     before: Mapping[tuple[str, int], int]
     records: Records
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,11 @@ def scan_inputs(
     progress("reading documents", None)
     are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
     documents = [_Documents(spark, each, sample, progress, are_few) for each in batches if isinstance(each, Documents)]
-    parts = [each.located("observe_partition", options=options) for each in documents]
+    columns = [each.columns(options) for each in documents]
+    parts = [
+        each.located("observe_partition", options=options, columns=names)
+        for each, names in zip(documents, columns, strict=True)
+    ]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
     if typed and options.model is not None:
@@ -167,8 +174,8 @@ def scan_inputs(
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
         tuple(
-            ReadDocuments(each.documents, part.before, each.records)
-            for each, part in zip(documents, parts, strict=True)
+            ReadDocuments(each.documents, part.before, each.records, names)
+            for each, part, names in zip(documents, parts, columns, strict=True)
         ),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
         typing=_model_findings(parts),
@@ -346,6 +353,16 @@ class _Documents:
         frame = documents.records()
         self.records: Records = frame.toArrow().to_batches() if are_few else frame
         self._share = sample.share_of(self._count(progress) if sample.records else 0)
+
+    def columns(self, options: ReadOptions) -> tuple[str, ...]:
+        """Return the columns of rows that are read a column at a time; none where records are read one by one."""
+        rows = self.documents.rows
+        is_plain = self._share >= 1 and options.dispatch is None and options.model is None
+        if not is_plain or not isinstance(rows, FileRows):
+            return ()
+        names = rows.layout.names
+        are_fields = len(set(names)) == len(names) and not any(map(is_row_key, names))
+        return names if are_fields else ()
 
     def located(self, function: str, **arguments: Any) -> _Located:
         """Run a function of ``kernel.partitions`` on all partitions."""

@@ -28,6 +28,8 @@ from schemactl.kernel.splitting import (
 from schemactl.memory import largest_document
 
 READ_BYTES: Final = 1 << 20
+ROWS_BYTES: Final = 1 << 22
+"""Rows of many columns cost little more in large blocks, as each column of a block has a price."""
 _OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
 SUFFIXES: Final = tuple(_OPENERS)
 """How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
@@ -138,7 +140,7 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
                 yield rows.documents(part.layout.names)
         else:
             with part.open() as opened:
-                blocks = _blocks(opened, part.encoding)
+                blocks = _blocks(opened, part.encoding, READ_BYTES)
                 if part.before is not None and part.size is not None:
                     yield from split_part(blocks, part.before, part.size)
                 else:
@@ -167,14 +169,14 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
             opened.seek(part.start - 1)
             is_inside = part.is_in_cell ^ (opened.read(1) == b'"')
             opened.seek(part.start - 1)
-            taken, blocks = skip_row(_blocks(opened, part.encoding), part.layout.line_end, is_inside)
+            taken, blocks = skip_row(_blocks(opened, part.encoding, ROWS_BYTES), part.layout.line_end, is_inside)
             size = None if size is None else size - (taken - 1)
         else:
-            blocks, skipped = _blocks(opened, part.encoding), part.layout.header_rows
+            blocks, skipped = _blocks(opened, part.encoding, ROWS_BYTES), part.layout.header_rows
         if size is not None and size <= 0:
             return
         for text in split_rows(blocks, part.layout.line_end, size):
-            if len(text) - READ_BYTES > largest_document():
+            if len(text) - ROWS_BYTES > largest_document():
                 sizes = f"{len(text) >> 20:,} MB, and no more than {largest_document() >> 20:,} MB can be parsed here"
                 raise UnreadableFileError(f"{part.file}: a row has {sizes}")
             rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, part.layout)
@@ -187,12 +189,12 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
 def _lines(part: FilePart) -> Iterator[list[bytes]]:
     with part.open() as opened:
         if not part.start:
-            for lines in split_lines(_blocks(opened, part.encoding), part.size):
+            for lines in split_lines(_blocks(opened, part.encoding, READ_BYTES), part.size):
                 yield _without_marks(lines)
             return
         # A line is of the part that it begins in; the byte before may be the end of another.
         opened.seek(part.start - 1)
-        skipped, blocks = skip_line(_blocks(opened, part.encoding))
+        skipped, blocks = skip_line(_blocks(opened, part.encoding, READ_BYTES))
         size = None if part.size is None else part.size - (skipped - 1)
         if size is None or size > 0:
             for lines in split_lines(blocks, size):
@@ -204,13 +206,13 @@ def _without_marks(lines: list[bytes]) -> list[bytes]:
     return [line.removeprefix(BYTE_ORDER_MARK) for line in lines]
 
 
-def _blocks(opened: IO[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield a file a block at a time, as UTF-8."""
+def _blocks(opened: IO[bytes], encoding: str, size: int) -> Iterator[bytes]:
+    """Yield a file as UTF-8, about ``size`` bytes at a time."""
     if encoding == "UTF-8":
-        yield from iter(partial(opened.read, READ_BYTES), b"")
+        yield from iter(partial(opened.read, size), b"")
         return
     with io.TextIOWrapper(opened, encoding, errors="replace") as text:
-        yield from (part.encode() for part in iter(partial(text.read, READ_BYTES), ""))
+        yield from (part.encode() for part in iter(partial(text.read, size), ""))
 
 
 def _pieces(file: str, records: Iterable[list[bytes]]) -> Iterator[pa.RecordBatch]:

@@ -16,15 +16,24 @@ from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, is_row_key
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, cut_witnesses, example_of
 from schemactl.inference.paths import ELEMENT, Path
-from schemactl.kernel.value_classes import classes_of_numbers, classes_of_texts
+from schemactl.kernel.value_classes import (
+    class_of_code,
+    classes_of_numbers,
+    codes_of_columns,
+    codes_of_texts,
+    has_few,
+    numbers_of,
+)
 from schemactl.schema.types import DataType
 
 _BOOL: Final = str(DataType.BOOL)
-_FEW: Final = 4
-"""Where a column has fewer different texts than a quarter of its values, each is classified once."""
 
 
 @contextmanager
@@ -72,6 +81,49 @@ class Observer:
                 place = positions[column.owners[0]]
                 self.too_deep = place if self.too_deep is None else min(self.too_deep, place)
         batch.observe_texts()
+
+    def add_cells(self, names: Sequence[str], columns: Sequence[pa.StringArray], first: Position) -> None:
+        """Observe rows of texts that follow one another, as ``add`` observes documents without what is null.
+
+        Args:
+            names: of the columns, no two alike, none a row key.
+            columns: the texts of each.
+            first: of the first row.
+        """
+        rows = len(columns[0])
+        if not rows:
+            return
+        if self._root.see(OBJECT, first, rows).first is first:
+            self._first_documents.setdefault(first, {})
+        filled = [at for at, column in enumerate(columns) if column.null_count < rows]
+        if not filled:
+            return
+        texts = [columns[at].drop_null() for at in filled]
+        places = np.concatenate([_places_of(columns[at]) for at in filled])
+        codes = codes_of_columns(texts)
+        # Texts of one column and class come together, in their order.
+        classes = int(codes.max()) + 1
+        groups = np.repeat(filled, list(map(len, texts))) * classes + codes
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        joined = pa.concat_arrays(texts)
+        lengths = numbers_of(pc.utf8_length(joined))[order]
+        for group, at, count, shortest, longest in zip(
+            groups[order][starts].tolist(),
+            order[starts].tolist(),
+            np.diff(starts, append=len(order)).tolist(),
+            np.minimum.reduceat(lengths, starts).tolist(),
+            np.maximum.reduceat(lengths, starts).tolist(),
+            strict=True,
+        ):
+            column, code = divmod(group, classes)
+            position = Position(first.file, first.number + int(places[at]))
+            seen = self._root.at(names[column]).see(class_of_code(code), position, count)
+            seen.add_lengths(shortest, longest)
+            if seen.first is position:
+                text = joined[at].as_py()
+                seen.example = example_of(text)
+                self._first_documents.setdefault(position, {})[names[column]] = text
 
     def evidence(self) -> Evidence:
         """Return the evidence of all batches."""
@@ -122,6 +174,16 @@ class _Node:
         if known is None:
             known = self.below[step] = _Node((*self.path, step))
         return known
+
+    def see(self, name: str, position: Position, count: int) -> _Seen:
+        """Count values of one class, the first of which is at ``position``: ``first`` is that very one if it is so."""
+        seen = self.seen.get(name)
+        if seen is None:
+            seen = self.seen[name] = _Seen(position)
+        elif position < seen.first:
+            seen.first = position
+        seen.count += count
+        return seen
 
     def walk(self) -> Iterator[_Node]:
         nodes = [self]
@@ -179,48 +241,41 @@ class _Batch:
 
     def observe_texts(self) -> None:
         """Count the texts of all columns: they are classified together."""
-        asked: list[Sequence[str]] = []
-        for column in self._texts:
-            distinct = set(column.values)
-            asked.append(column.values if len(distinct) * _FEW > len(column.values) else list(distinct))
-        names = classes_of_texts(list(chain.from_iterable(asked)))
+        asked = [list(set(column.values)) if has_few(column.values) else column.values for column in self._texts]
+        codes = codes_of_texts(list(chain.from_iterable(asked)))
         start = 0
         for column, texts in zip(self._texts, asked, strict=True):
-            found = names[start : start + len(texts)]
+            found = codes[start : start + len(texts)]
             start += len(texts)
-            if len(set(found)) == 1:
-                self._see_texts(column, found[0])
-            elif texts is column.values:
-                self._see_apart(column, found)
-            else:
-                self._see_apart(column, list(map(dict(zip(texts, found, strict=True)).__getitem__, column.values)))
+            sizes = np.fromiter(map(len, column.values), np.int64, len(column.values))
+            if (found == found[0]).all():
+                self._see_texts(column, int(found[0]), 0, sizes)
+                continue
+            if texts is not column.values:
+                known = dict(zip(texts, found.tolist(), strict=True))
+                found = np.fromiter(map(known.__getitem__, column.values), np.int32, len(column.values))
+            for code in np.unique(found).tolist():
+                places = np.flatnonzero(found == code)
+                self._see_texts(column, code, int(places[0]), sizes[places])
         self._texts.clear()
 
-    def _see_apart(self, column: _Column, names: Sequence[str]) -> None:
-        """Count values of several classes."""
+    def _see_texts(self, column: _Column, code: int, first: int, sizes: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        """Count texts of one class, the first of which stands at ``first``."""
+        seen = self._see(column.node, class_of_code(code), column.owners[first], len(sizes), column.values[first])
+        seen.add_lengths(int(sizes.min()), int(sizes.max()))
+
+    def _observe_numbers(self, column: _Column) -> None:
+        names = classes_of_numbers(column.values)
+        if isinstance(names, str):
+            self._see_numbers(column, names)
+            return
         parts: dict[str, tuple[list[Any], list[int]]] = {name: ([], []) for name in set(names)}
         for name, value, owner in zip(names, column.values, column.owners, strict=True):
             values, owners = parts[name]
             values.append(value)
             owners.append(owner)
         for name, (values, owners) in parts.items():
-            part = _Column(column.node, values, owners)
-            if isinstance(values[0], str):
-                self._see_texts(part, name)
-            else:
-                self._see_numbers(part, name)
-
-    def _see_texts(self, column: _Column, name: str) -> None:
-        lengths = list(map(len, column.values))
-        seen = self._see(column.node, name, column.owners[0], len(lengths), column.values[0])
-        seen.add_lengths(min(lengths), max(lengths))
-
-    def _observe_numbers(self, column: _Column) -> None:
-        names = classes_of_numbers(column.values)
-        if isinstance(names, str):
-            self._see_numbers(column, names)
-        else:
-            self._see_apart(column, names)
+            self._see_numbers(_Column(column.node, values, owners), name)
 
     def _see_numbers(self, column: _Column, name: str) -> None:
         seen = self._see(column.node, name, column.owners[0], len(column.values), column.values[0])
@@ -269,17 +324,18 @@ class _Batch:
     def _see(self, node: _Node, name: str, owner: int, count: int, value: Any = None) -> _Seen:
         """Count values of one class; ``owner`` is the document of the first of them, ``value``."""
         position = self._positions[owner]
-        seen = node.seen.get(name)
-        if seen is None:
-            seen = node.seen[name] = _Seen(position)
-        elif seen.first <= position:
-            seen.count += count
-            return seen
-        seen.count += count
-        seen.first = position
-        seen.example = None if value is None else example_of(value)
-        self._first_documents[position] = self._documents[owner]
+        seen = node.see(name, position, count)
+        if seen.first is position:
+            seen.example = None if value is None else example_of(value)
+            self._first_documents[position] = self._documents[owner]
         return seen
+
+
+def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return where values stand in a column."""
+    if not column.null_count:
+        return np.arange(len(column))
+    return np.flatnonzero(numbers_of(column.is_valid().cast(pa.uint8())))
 
 
 def _in_order(parts: Sequence[tuple[Sequence[Any], list[int]]]) -> tuple[Sequence[Any], Sequence[int]]:

@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.parquet
 
+from schemactl.inference.evidence import Position
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import Gaps, RecordReader, read_rows, row_number
-from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
-from schemactl.kernel.rows import Chunk, MadeRows, RowMaker
+from schemactl.kernel.partitions import Gaps, RecordReader, RowsPiece, read_rows, row_number
+from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
+from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, rows_by_table
 from schemactl.normalization.plan import Plan
 
@@ -121,6 +122,7 @@ def write_documents(
     folder: str,
     before: Mapping[tuple[str, int], int],
     gaps: Gaps | None = None,
+    columns: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Write the rows of JSON documents; yield one message.
 
@@ -130,9 +132,10 @@ def write_documents(
         folder: the working folder of the command.
         before: by file, as people are shown it, and block, how many records stand before the block in the file.
         gaps: rows of files that are no records, see ``partitions.row_number``.
+        columns: as of ``partitions.RecordReader.pieces``.
     """
     asked: RowsJob = pickle.loads(job)
-    return _write(asked, _document_chunks(batches, folder, before, asked.options), gaps)
+    return _write(asked, _document_chunks(batches, folder, before, asked.options, columns), gaps)
 
 
 def write_typed(
@@ -239,13 +242,25 @@ def _document_chunks(
     folder: str,
     before: Mapping[tuple[str, int], int],
     options: ReadOptions,
+    columns: Sequence[str] = (),
 ) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
-    for each in Sorter(options).sort(RecordReader(folder).read(batches)):
+    def offset(first: Position) -> int:
+        # A position counts from the beginning of the block.
+        block = first.number >> BLOCK_SHIFT
+        return before[first.file, block] + 1 - (block << BLOCK_SHIFT)
+
+    for each in RecordReader(folder).pieces(batches, options, columns):
+        if isinstance(each, RowsPiece):
+            start, cells = each.first.number + offset(each.first), each.rows.columns
+            rows = range(start, start + len(cells[0]))
+            documents = [NO_KEYS] * len(rows)
+            texts = dict(zip(columns, cells, strict=True))
+            yield ONE_TABLE, Chunk(each.first.file, rows, documents, texts, columns, has_absent=True)
+            continue
         piece = each if isinstance(each, Piece) else each.piece
-        file, first = piece.positions[0].file, piece.positions[0].number
-        # The position counts from the beginning of the block.
-        offset = before[file, first >> BLOCK_SHIFT] + 1 - (first >> BLOCK_SHIFT << BLOCK_SHIFT)
-        numbers = [position.number + offset for position in piece.positions]
+        first = piece.positions[0]
+        file, start = first.file, offset(first)
+        numbers = [position.number + start for position in piece.positions]
         if not isinstance(each, Piece):
             yield piece.table, replace(each, numbers=numbers)
         elif piece.table is not None:

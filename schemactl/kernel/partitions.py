@@ -8,9 +8,9 @@ from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote
 from zlib import crc32
 
@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
-from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, Piece
+from schemactl.kernel.cells import TextRows
+from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.outcome import FieldErrors
@@ -27,6 +28,9 @@ from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
 from schemactl.memory import largest_document
+
+if TYPE_CHECKING:
+    from schemactl.kernel.models import RejectedDocuments
 
 AT_ONCE: Final = 2000
 """Records that are parsed together: a thousand take a tenth longer, as each column of a batch has a price."""
@@ -90,6 +94,19 @@ def row_number(record: int, file: str, gaps: Gaps | None) -> int:
     return record if gaps is None else record + bisect_left(gaps.get(file, (0,)), record)
 
 
+@dataclass(frozen=True, slots=True)
+class RowsPiece:
+    """Some rows of texts of one file.
+
+    Attributes:
+        rows: none of them bad.
+        first: the position of the first one.
+    """
+
+    rows: TextRows
+    first: Position
+
+
 class RecordReader:
     """Reads the records of one partition, and counts them.
 
@@ -118,6 +135,36 @@ class RecordReader:
                 file = shown_path(address, self._folder)
                 for start in range(0, len(texts), AT_ONCE):
                     yield from self._parse(file, block, texts[start : start + AT_ONCE])
+
+    def pieces(
+        self, batches: Iterable[pa.RecordBatch], options: ReadOptions, columns: Sequence[str]
+    ) -> Iterator[Piece | RowsPiece | RejectedDocuments]:
+        """Yield what is read, sorted by table.
+
+        Args:
+            batches: as of ``records_of``.
+            options: how records are read.
+            columns: names, where shares of well-formed CSV are read a column at a time: all rows, for one table.
+        """
+        if columns:
+            yield from self._read_rows(batches, columns)
+        else:
+            yield from Sorter(options).sort(self.read(batches))
+
+    def _read_rows(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[Piece | RowsPiece]:
+        with without_garbage_collection():
+            for share in chain.from_iterable(batch.column("share").to_pylist() for batch in batches):
+                for address, block, rows in read_cells(share):
+                    file, count = shown_path(address, self._folder), len(rows.faults)
+                    counts = self.blocks.setdefault((file, block), BlockCounts())
+                    if rows.faults.null_count < count:
+                        yield from self._parse(file, block, rows.documents(columns))
+                        continue
+                    if count:
+                        yield RowsPiece(rows, Position(file, (block << BLOCK_SHIFT) + counts.lines))
+                    counts.lines += count
+                    counts.records += count
+                    counts.documents += count
 
     def _parse(self, file: str, block: int, texts: list[bytes]) -> Iterator[Piece]:
         counts = self.blocks.setdefault((file, block), BlockCounts())
@@ -185,6 +232,11 @@ class Shares:
         if piece.table is not None and (observer := self._observer(piece.table)) is not None:
             observer.add(piece.documents, piece.positions)
 
+    def add_rows(self, piece: RowsPiece, names: Sequence[str]) -> None:
+        """Take rows, all of which go to one table."""
+        self.count(ONE_TABLE, piece.first.file, len(piece.rows.faults), piece.first)
+        self._observers.setdefault(ONE_TABLE, Observer()).add_cells(names, piece.rows.columns, piece.first)
+
     def count(self, table: str | None, file: str, documents: int, first: Position) -> None:
         """Count documents of a table."""
         counts = self._counts.setdefault(table, {})
@@ -238,13 +290,28 @@ class Part:
 
 
 def observe_partition(
-    batches: Iterable[pa.RecordBatch], folder: str, share: float = 1, options: ReadOptions = AS_THEY_ARE
+    batches: Iterable[pa.RecordBatch],
+    folder: str,
+    share: float = 1,
+    options: ReadOptions = AS_THEY_ARE,
+    columns: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table."""
-    reader, shares, sorter = RecordReader(folder, share), Shares(), Sorter(options)
+    """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table.
+
+    Args:
+        batches: as of ``RecordReader``.
+        folder: the working folder of the command.
+        share: of the records that are read.
+        options: how they are read.
+        columns: as of ``RecordReader.pieces``.
+    """
+    reader, shares = RecordReader(folder, share), Shares()
     errors: Errors = {}
     rejected: Counter[str] = Counter()
-    for each in sorter.sort(reader.read(batches)):
+    for each in reader.pieces(batches, options, columns):
+        if isinstance(each, RowsPiece):
+            shares.add_rows(each, columns)
+            continue
         if isinstance(each, Piece):
             shares.add(each)
             continue

@@ -37,6 +37,10 @@ NULL_KIND: Final = "null"
 """The kind of missing values of primary keys (``tally.Unfit``)."""
 
 
+NO_KEYS: Final[dict[str, Any]] = {}
+"""A document all keys of which stand in columns."""
+
+
 @dataclass(frozen=True)
 class Chunk:
     """Some hundred documents of one file, in the order of the file.
@@ -48,6 +52,7 @@ class Chunk:
         columns: scalars of a stated type at the top of documents, by key.
         names: of all keys at the top of documents, in order, where there are columns.
         whole: paths at which sources state JSON: whatever stands there is a value of that kind.
+        has_absent: whether documents lack the keys of columns that are null.
     """
 
     file: str
@@ -56,6 +61,7 @@ class Chunk:
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
     names: Sequence[str] = ()
     whole: frozenset[Path] = frozenset()
+    has_absent: bool = False
 
     @cached_property
     def whole_documents(self) -> Sequence[Any]:
@@ -66,7 +72,10 @@ class Chunk:
         listed = [
             stated[name] if name in stated else [document[name] for document in self.documents] for name in self.names
         ]
-        return [dict(zip(self.names, values, strict=True)) for values in zip(*listed, strict=True)]
+        found = [dict(zip(self.names, values, strict=True)) for values in zip(*listed, strict=True)]
+        if not self.has_absent:
+            return found
+        return [{name: value for name, value in each.items() if value is not None} for each in found]
 
 
 @dataclass(frozen=True, slots=True)

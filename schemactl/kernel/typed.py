@@ -17,13 +17,12 @@ from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, value_at
 from schemactl.kernel.kinds import natural_kind
-from schemactl.kernel.rows import Chunk
+from schemactl.kernel.rows import NO_KEYS, Chunk
 from schemactl.kernel.stored import python_values
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 from schemactl.schema.typing.model import TypingTask
 
 _AT_ONCE: Final = 1_000
-_EMPTY: Final[dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: T
             for name, column in columns.items()
             if name not in scalars
         }
-        documents: list[Any] = [_EMPTY] * len(part)
+        documents: list[Any] = [NO_KEYS] * len(part)
         if nested:
             values = zip(*nested.values(), strict=True)
             documents = [dict(zip(nested, each, strict=True)) for each in values]

@@ -11,7 +11,7 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,47 +23,93 @@ from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.detectors.timestamp import window
 
 _MOST_REMEMBERED: Final = 1 << 17
-_classes_of_texts: dict[str, str] = {}
+_codes_of_texts: dict[str, int] = {}
+
+_CLASSES: Final[list[str]] = []
+"""Classes by their codes: arrays of numbers are fast, those of texts are not."""
+_CODES: Final[dict[str, int]] = {}
+_UNSURE: Final = -1
+
+_HEAD: Final = 256
+_FEW: Final = 4
+
+_Codes: TypeAlias = "np.ndarray[Any, np.dtype[np.int32]]"
 
 
-def classes_of_texts(texts: Sequence[str]) -> list[str]:
-    """Return the class of each text; fast for any number of different ones."""
+def _code_of(name: str) -> int:
+    if name not in _CODES:
+        _CODES[name] = len(_CLASSES)
+        _CLASSES.append(name)
+    return _CODES[name]
+
+
+def class_of_code(code: int) -> str:
+    """Return the class that a code stands for in this process."""
+    return _CLASSES[code]
+
+
+def codes_of_texts(texts: Sequence[str]) -> _Codes:
+    """Return the code of the class of each text; fast for any number of different ones."""
+    return _codes_of(text_array(texts))
+
+
+def has_few(texts: Sequence[str]) -> bool:
+    """Return whether a column has so few different texts, by its first ones, that each is classified once."""
+    head = texts[:_HEAD]
+    return len(set(head)) * _FEW <= len(head)
+
+
+def codes_of_columns(columns: Sequence[pa.StringArray]) -> _Codes:
+    """Return the code of the class of each text of some columns without nulls, one column after the other."""
+    asked: list[pa.StringArray] = []
+    places: list[Any] = []
+    for column in columns:
+        if len(column) > _HEAD and len(column[:_HEAD].unique()) * _FEW <= _HEAD:
+            encoded = column.dictionary_encode()
+            asked.append(encoded.dictionary)
+            places.append(numbers_of(encoded.indices))
+        else:
+            asked.append(column)
+            places.append(slice(None))
+    codes = np.split(_codes_of(pa.concat_arrays(asked)), np.cumsum(list(map(len, asked)))[:-1])
+    return np.concatenate([of_column[at] for of_column, at in zip(codes, places, strict=True)])
+
+
+def _codes_of(texts: pa.StringArray) -> _Codes:
     if _has_installed_detectors():
         # Third parties' detectors may distinguish texts of one family.
-        return [_class_of_text(text) for text in texts]
-    array = text_array(texts)
-    found = np.full(len(texts), None, object)
+        return np.fromiter(map(_code_of_text, texts.to_pylist()), np.int32, len(texts))
+    found = np.full(len(texts), _UNSURE, np.int32)
     left = np.arange(len(texts))
     for pattern, name in _FAMILIES:
         if not len(left):
             break
-        part = array if len(left) == len(array) else array.take(_array(left, pa.int64()))
+        part = texts if len(left) == len(texts) else texts.take(_array(left, pa.int64()))
         hit = _matches(part, pattern)
         if not hit.any():
             continue
         if isinstance(name, str):
-            found[left[hit]] = _class_of_family(name)
+            found[left[hit]] = _code_of_family(name)
         else:
             found[left[hit]] = name(part.take(_array(np.flatnonzero(hit), pa.int64())))
-            hit &= found[left] != None  # noqa: E711 - compares each element
-        left = left[~hit]
+        left = left[found[left] == _UNSURE]
     for at in left.tolist():
-        found[at] = _class_of_text(texts[at])
-    return found.tolist()
+        found[at] = _code_of_text(texts[at].as_py())
+    return found
 
 
-def _class_of_text(text: str) -> str:
-    known = _classes_of_texts.get(text)
+def _code_of_text(text: str) -> int:
+    known = _codes_of_texts.get(text)
     if known is None:
-        if len(_classes_of_texts) >= _MOST_REMEMBERED:
-            _classes_of_texts.clear()
-        known = _classes_of_texts[text] = classify(text)
+        if len(_codes_of_texts) >= _MOST_REMEMBERED:
+            _codes_of_texts.clear()
+        known = _codes_of_texts[text] = _code_of(classify(text))
     return known
 
 
 @cache
-def _class_of_family(example: str) -> str:
-    return classify(example)
+def _code_of_family(example: str) -> int:
+    return _code_of(classify(example))
 
 
 # --- families of texts ---
@@ -98,65 +144,70 @@ _GROUPS_OF_DIGITS = (
 _SMALL_POWER = r"(?:(?:0|[1-9][0-9]{0,8})\.[0-9]+[eE]-[0-9]{1,2}|[0-9]\.[0-9]+[eE]\+?0?[0-8])"
 
 
-def _by_base64(texts: pa.StringArray) -> list[str]:
-    """Return the class of each of some words, for which it matters only whether they are base64 by their looks."""
+def _by_base64(texts: pa.StringArray) -> _Codes:
+    """Return the code of each of some words, for which it matters only whether they are base64 by their looks."""
     is_base64 = _matches(texts, "^[A-Za-z0-9+/]+={0,2}$")
-    padding = _numbers(pc.count_substring(texts, "="))
+    padding = numbers_of(pc.count_substring(texts, "="))
     missing = -(_lengths(texts) - padding) % 4
-    word, words = _class_of_family("word"), _class_of_family("words")
+    word, words = _code_of_family("word"), _code_of_family("words")
     is_padded = missing == padding
-    if _class_of_family("word=") == word:
+    if _code_of_family("word=") == word:
         # Python before 3.13 reads past padding where none is missing.
         is_padded |= missing == 0
-    is_base64 &= is_padded
-    return [word if each else words for each in is_base64.tolist()]
+    return np.where(is_base64 & is_padded, word, words).astype(np.int32)
 
 
-def _by_letters(texts: pa.StringArray) -> list[str | None]:
-    """Return the class of texts with a letter that no number has; ten characters may be a day to Python."""
-    names: list[str | None] = list(_by_base64(texts))
-    for at in np.flatnonzero(_lengths(texts) == 10).tolist():
-        names[at] = None
-    return names
+def _by_letters(texts: pa.StringArray) -> _Codes:
+    """Return the code of texts with a letter that no number has; ten characters may be a day to Python."""
+    codes = _by_base64(texts)
+    codes[_lengths(texts) == 10] = _UNSURE
+    return codes
 
 
-def _by_digits(texts: pa.StringArray) -> list[str | None]:
-    """Return the class of numbers without a sign; of seven, eight and twelve digits, those of days and epochs apart."""
+def _by_digits(texts: pa.StringArray) -> _Codes:
+    """Return the code of numbers without a sign; of seven, eight and twelve digits, those of days and epochs apart."""
     sizes = _lengths(texts)
-    names: list[str | None] = [_class_of_family("9" * size) for size in sizes.tolist()]
+    codes = _by_size(sizes, lambda size: _code_of_family("9" * size))
     for at in np.flatnonzero(np.isin(sizes, (7, 8, len(_LAST_EPOCH)))).tolist():
         text = texts[at].as_py()
         match len(text):
             case 7 if "001" <= text[4:] <= "366":
-                names[at] = None
+                codes[at] = _UNSURE
             case 8 if "0101" <= text[4:] <= "1231":
-                names[at] = None
+                codes[at] = _UNSURE
             case 12 if text <= _LAST_EPOCH:
-                names[at] = _class_of_family("1" * len(_LAST_EPOCH))
-    return names
+                codes[at] = _code_of_family("1" * len(_LAST_EPOCH))
+    return codes
 
 
 _LAST_EPOCH = "253402300799"
 """Seconds of the end of the year 9999."""
 
 
-def _by_zero_digits(texts: pa.StringArray) -> list[str | None]:
-    sizes = _lengths(texts).tolist()
-    return [_class_of_family("0" * size) if size <= len(_LAST_EPOCH) else None for size in sizes]
+def _by_zero_digits(texts: pa.StringArray) -> _Codes:
+    return _by_size(_lengths(texts), lambda size: _code_of_family("0" * size) if size <= len(_LAST_EPOCH) else _UNSURE)
 
 
-def _by_negative_digits(texts: pa.StringArray) -> list[str | None]:
-    sizes = (_lengths(texts) - 1).tolist()
-    # Eleven digits reach to the beginning of the year 1.
-    return [None if size == 11 else _class_of_family("-" + ("1" if size < 11 else "9") * size) for size in sizes]
+def _by_negative_digits(texts: pa.StringArray) -> _Codes:
+    def code(size: int) -> int:
+        # Eleven digits reach to the beginning of the year 1.
+        return _UNSURE if size == 12 else _code_of_family("-" + ("1" if size < 12 else "9") * (size - 1))
+
+    return _by_size(_lengths(texts), code)
+
+
+def _by_size(sizes: np.ndarray[Any, np.dtype[np.int32]], code: Callable[[int], int]) -> _Codes:
+    """Return the code that each size has."""
+    found, places = np.unique(sizes, return_inverse=True)
+    return np.array([code(size) for size in found.tolist()], np.int32)[places]
 
 
 def _lengths(texts: pa.StringArray) -> np.ndarray[Any, np.dtype[np.int32]]:
-    return _numbers(pc.binary_length(texts))
+    return numbers_of(pc.binary_length(texts))
 
 
 def _matches(texts: pa.StringArray, pattern: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    return _numbers(pc.match_substring_regex(texts, pattern).cast(pa.uint8())).astype(bool)
+    return numbers_of(pc.match_substring_regex(texts, pattern).cast(pa.uint8())).astype(bool)
 
 
 # From and to buffers: `pyarrow.array` and `to_numpy` load pandas, which takes longer than most files.
@@ -176,13 +227,13 @@ def _array(values: np.ndarray[Any, Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
-def _numbers(values: pa.Array) -> np.ndarray[Any, Any]:
-    """Return an array of numbers without nulls."""
+def numbers_of(values: pa.Array) -> np.ndarray[Any, Any]:
+    """Return the numbers of an array without nulls."""
     whole = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
     return whole[values.offset : values.offset + len(values)]
 
 
-_FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], Sequence[str | None]]], ...]] = (
+_FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...]] = (
     (_PROSE, "words"),
     (rf"^{_WORD_START}[A-Za-z0-9+/]*={{0,2}}$", _by_base64),
     (rf"^{_YEAR}-{_day('-')}[T ]{_CLOCK}{_ZONE}$", "2024-05-06T07:08:09Z"),

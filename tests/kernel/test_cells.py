@@ -85,7 +85,7 @@ def test_rows_are_whole_wherever_blocks_end(size: int):
 def test_each_row_is_of_the_part_that_it_begins_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, block: int
 ):
-    monkeypatch.setattr(files, "READ_BYTES", block)
+    monkeypatch.setattr(files, "ROWS_BYTES", block)
     layout = CsvLayout(("a", "b", "c"), ";", end.encode())
     content = CONTENT.replace("\n", end).encode()
     path = tmp_path / "a.csv"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -170,3 +171,21 @@ def test_thousands_of_keys_are_all_seen() -> None:
     rows = [{f"key {number}": number for number in range(start, start + 2_500)} for start in (0, 2_500, 1_000)]
     lines = [json.dumps(row).encode() for row in rows]
     assert_same(observed(lines, 2), reference(lines))
+
+
+cells = st.none() | st.sampled_from([each for each in HARD_TEXTS if each]) | st.text(min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), st.lists(keys.filter(lambda key: not is_row_key(key)), min_size=1, max_size=5, unique=True))
+def test_cells_of_columns_are_seen_as_documents_without_the_empty_ones(data: st.DataObject, names: list[str]) -> None:
+    rows = data.draw(st.lists(st.lists(cells, min_size=len(names), max_size=len(names)), min_size=1, max_size=30))
+    size = data.draw(st.integers(1, 12))
+    observer = Observer()
+    for start in data.draw(st.permutations(range(0, len(rows), size))):
+        part = rows[start : start + size]
+        columns = [pa.array(column, pa.string()) for column in zip(*part, strict=True)]
+        observer.add_cells(names, columns, Position("a", start + 1))
+
+    documents = [{name: cell for name, cell in zip(names, row, strict=True) if cell is not None} for row in rows]
+    assert_same(observer.evidence(), observe((Position("a", at), each) for at, each in enumerate(documents, 1)))

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import classify
 from schemactl.kernel import value_classes
-from schemactl.kernel.value_classes import class_of_number, classes_of_numbers, classes_of_texts, text_array
+from schemactl.kernel.value_classes import (
+    class_of_code,
+    class_of_number,
+    classes_of_numbers,
+    codes_of_columns,
+    codes_of_texts,
+    text_array,
+)
 from schemactl.schema.coercion import WEI_LIMIT
 
 DIGITS = "0123456789"
@@ -94,7 +101,7 @@ def _made_up_texts(rng: random.Random) -> Iterator[str]:
 
 
 def assert_classified(texts: list[str]) -> None:
-    found = zip(texts, classes_of_texts(texts), strict=True)
+    found = zip(texts, map(class_of_code, codes_of_texts(texts)), strict=True)
     assert [(text, name) for text, name in found if name != classify(text)] == []
 
 
@@ -114,6 +121,13 @@ def test_any_texts_are_classified_as_each_by_itself(texts: list[str]) -> None:
     assert_classified(texts)
 
 
+def test_columns_of_few_different_texts_are_classified_as_each_by_itself() -> None:
+    columns = [["true", "5", "2024-05-06"] * 200, [str(at) for at in range(600)], [], ["no"] * 300]
+    texts = [text for column in columns for text in column]
+    found = map(class_of_code, codes_of_columns([text_array(column) for column in columns]))
+    assert list(found) == [classify(text) for text in texts]
+
+
 def test_common_texts_are_classified_without_a_look_at_each() -> None:
     """Otherwise a column of such texts would take a hundred times as long."""
     texts = [
@@ -126,9 +140,9 @@ def test_common_texts_are_classified_without_a_look_at_each() -> None:
         "3FA85F64-5717-4562-B3FC-2C963F66AFA6", "2001:db8::8a2e:370:7334", "00:1a:2b:3c:4d:5e", "2024-05-06 07:08:09 UTC", "1 Main Street",
         "978-3-16-148410-0", "1 000 000", "12 345", "#42", "(555) 123-4567",
     ]  # fmt: skip
-    value_classes._classes_of_texts.clear()
+    value_classes._codes_of_texts.clear()
     assert_classified(texts)
-    assert value_classes._classes_of_texts == {}
+    assert value_classes._codes_of_texts == {}
 
 
 EDGES = (
