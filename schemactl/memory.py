@@ -12,16 +12,28 @@ from typing import Final
 
 _ASSUMED_BYTES: Final = 4 << 30
 _CGROUP_LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-_TIMES: Final = 16
-"""A document of many small objects takes so many times its size once it is parsed."""
+_TIMES: Final = 20
+"""A load of a document of many small objects takes twelve times its size, Java beside it half a GB."""
 
-_LEAST_LIMIT: Final = 64 << 20
+_LEAST_LIMIT: Final = 32 << 20
+
+ELEMENTS_AT_ONCE: Final = 1 << 16
+"""Elements of lists that become rows together: all those of a long list would take as much memory again."""
 
 
 @cache
 def largest_document() -> int:
     """Return how many bytes a document may have on this machine."""
     return max(_LEAST_LIMIT, (machine_memory_mb() << 20) // _TIMES)
+
+
+def why_too_large(size: int) -> str | None:
+    """Return why a document, or a row, of so many bytes is not parsed on this machine; None where it is."""
+    limit = largest_document()
+    if size <= limit:
+        return None
+    has = f"{size >> 20:,} MB, and on a machine with {machine_memory_mb():,} MB of memory"
+    return f"{has} no more than {limit >> 20:,} MB can be parsed"
 
 
 def machine_memory_mb(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:

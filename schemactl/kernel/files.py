@@ -5,10 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import os
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -25,11 +26,12 @@ from schemactl.kernel.splitting import (
     split_lines,
     split_part,
 )
-from schemactl.memory import largest_document
+from schemactl.memory import why_too_large
 
 READ_BYTES: Final = 1 << 20
 ROWS_BYTES: Final = 1 << 22
 """Rows of many columns cost little more in large blocks, as each column of a block has a price."""
+HEAD_BYTES: Final = 1 << 12
 _OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
 SUFFIXES: Final = tuple(_OPENERS)
 """How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
@@ -79,6 +81,12 @@ class FilePart:
         if self.start:
             opened.seek(self.start)
         return opened
+
+    def is_list(self) -> bool:
+        """Return whether a document is a list; not where it begins with much blank."""
+        with suppress(OSError, EOFError), self.open() as opened:
+            return opened.read(HEAD_BYTES).decode(self.encoding, "replace").lstrip("\ufeff \t\r\n").startswith("[")
+        return False
 
 
 class UnreadableFileError(Exception):
@@ -139,6 +147,8 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
             for rows in _rows(part):
                 yield rows.documents(part.layout.names)
         else:
+            if part.size is None and (reason := why_too_large(os.stat(part.path).st_size)) and not part.is_list():  # noqa: PTH116
+                raise UnreadableFileError(f"{part.file}: document 1 has {reason}")
             with part.open() as opened:
                 blocks = _blocks(opened, part.encoding, READ_BYTES)
                 if part.before is not None and part.size is not None:
@@ -176,9 +186,8 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
         if size is not None and size <= 0:
             return
         for text in split_rows(blocks, part.layout.line_end, size):
-            if len(text) - ROWS_BYTES > largest_document():
-                sizes = f"{len(text) >> 20:,} MB, and no more than {largest_document() >> 20:,} MB can be parsed here"
-                raise UnreadableFileError(f"{part.file}: a row has {sizes}")
+            if reason := why_too_large(len(text) - ROWS_BYTES):
+                raise UnreadableFileError(f"{part.file}: a row has {reason}")
             rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, part.layout)
             is_first = False
             kept = rows.skip(skipped)

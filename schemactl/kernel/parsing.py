@@ -6,10 +6,13 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
+
+from schemactl.kernel.splitting import runs_of_members
 
 _MARK: Final = secrets.randbits(52)
 """Follows each text of a batch, so that no text can be made to pass for two, or two for one: nobody can guess it."""
@@ -18,6 +21,12 @@ _BETWEEN: Final = b",%d],\n[" % _MARK
 _BLANKS: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_DIGITS: Final = 1000
+_LARGE: Final = 1 << 24
+_LEVELS_IN_PARTS: Final = 8
+"""How deep large lists and objects are looked for in a document: each level is one more walk over its text."""
+
+_BLANK: Final = re.compile(rb"[ \t\r\n]*")
+_KEY: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:')
 _TO_ZEROS: Final = bytes(ord("0") if 48 <= octet < 58 else octet for octet in range(256))
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
@@ -85,6 +94,13 @@ def parse_text(text: bytes) -> Any:
         ValueError: it is no JSON document, or one that nests deeper than Python's parser reads.
     """
     text = text.removeprefix(_BYTE_ORDER_MARK)
+    if len(text) > _LARGE:
+        with suppress(ValueError):
+            return _parse_in_parts(text, 0, len(text))
+    return _parse_whole(text)
+
+
+def _parse_whole(text: bytes) -> Any:
     if not _may_hold_long_integer(text):
         try:
             return orjson.loads(text)
@@ -97,6 +113,37 @@ def parse_text(text: bytes) -> Any:
     if b"\\u" in text and _HALF_PAIR.search(json.dumps(document, ensure_ascii=False)):
         raise ValueError("half of a surrogate pair is no character")
     return document
+
+
+def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
+    """Parse the value of a part of a text, a large list or object a run of its members at a time.
+
+    All at once a parser takes half as much memory again as what it makes.
+
+    Raises:
+        ValueError: it may be no JSON document; ``orjson`` knows.
+    """
+    start = _BLANK.match(text, start, end).end()  # type: ignore[union-attr]
+    is_list = text.startswith(b"[", start)
+    if end - start <= _LARGE or level > _LEVELS_IN_PARTS or not (is_list or text.startswith(b"{", start)):
+        return _parse_whole(text[start:end])
+    brackets = b"[]" if is_list else b"{}"
+    made: Any = [] if is_list else {}
+    for begin, stop in runs_of_members(text, start + 1):
+        if stop - begin <= _LARGE:
+            members = _parse_whole(brackets[:1] + text[begin:stop] + brackets[1:])
+            if not members:
+                raise ValueError("nothing stands between two commas")
+        elif is_list:
+            members = [_parse_in_parts(text, begin, stop, level + 1)]
+        elif key := _KEY.match(text, begin, stop):
+            members = {orjson.loads(key[1]): _parse_in_parts(text, key.end(), stop, level + 1)}
+        else:
+            raise ValueError("a member of an object has no key")
+        made.extend(members) if is_list else made.update(members)
+    if not text.startswith(brackets[1:], stop) or not _BLANK.fullmatch(text, stop + 1, end):
+        raise ValueError("a list or an object ends otherwise than it began")
+    return made
 
 
 def _may_hold_long_integer(text: bytes) -> bool:

@@ -27,7 +27,7 @@ from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
-from schemactl.memory import largest_document
+from schemactl.memory import why_too_large
 
 if TYPE_CHECKING:
     from schemactl.kernel.models import RejectedDocuments
@@ -129,10 +129,13 @@ class RecordReader:
         """
         with without_garbage_collection():
             for address, block, texts in records_of(batches):
-                if len(texts) and (largest := max(map(len, texts))) > largest_document():
-                    sizes = f"{largest >> 20:,} MB, and no more than {largest_document() >> 20:,} MB can be parsed here"
-                    raise UnreadableFileError(f"{address}: a document has {sizes}")
                 file = shown_path(address, self._folder)
+                if reason := why_too_large(max(map(len, texts), default=0)):
+                    counts = self.blocks.get((file, block), BlockCounts())
+                    number = counts.lines + 1 + max(range(len(texts)), key=lambda at: len(texts[at]))
+                    # Where other blocks stand before, they are not counted yet.
+                    which = f"document {number:,}" if block == 0 else "a document"
+                    raise UnreadableFileError(f"{address}: {which} has {reason}")
                 for start in range(0, len(texts), AT_ONCE):
                     yield from self._parse(file, block, texts[start : start + AT_ONCE])
 

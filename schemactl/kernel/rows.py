@@ -24,6 +24,7 @@ from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text
 from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, Seen, describe_rejects
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build
+from schemactl.memory import ELEMENTS_AT_ONCE
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
@@ -825,7 +826,11 @@ class _Level:
             starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
             indexes = np.arange(len(elements)) - starts
             below = refused[parents] if refused is not None else None
-            level.run(_Frame(level, frame.chunk, elements, _Nesting(frame, parents, indexes), below), made)
+            for at in range(0, len(elements), ELEMENTS_AT_ONCE):
+                taken = slice(at, at + ELEMENTS_AT_ONCE)
+                nesting = _Nesting(frame, parents[taken], indexes[taken])
+                part = None if below is None else below[taken]
+                level.run(_Frame(level, frame.chunk, elements[taken], nesting, part), made)
 
 
 def _is_sized(column: Column) -> bool:

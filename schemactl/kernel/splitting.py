@@ -6,8 +6,9 @@ stands between two commas of the list itself. A part of a file is cut as the who
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -234,6 +235,20 @@ class _Splitter:
 
     def _separators(self, block: bytes) -> Iterator[tuple[int, bool]]:
         """Yield where the list has a comma or its end, and which of the two."""
+        blanked, begins, stops, end = self.outside(block)
+        for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True):
+            place = blanked.find(b",", begin + 1, stop)
+            while place >= 0:
+                yield place, False
+                place = blanked.find(b",", place + 1, stop)
+        if end is not None:
+            yield end, True
+
+    def outside(self, block: bytes) -> tuple[bytes, _Places, _Places, int | None]:
+        """Return a block without escapes, where what is of no inner list, object or text begins and ends, and the end.
+
+        Commas of the list itself stand there: between two marks, outside of texts, where one bracket is open.
+        """
         blanked = self._escapes.blank(block)
         places: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
         marks = np.frombuffer(blanked, np.uint8)[places]
@@ -241,23 +256,44 @@ class _Splitter:
         depths = self._depth + np.cumsum(_STEPS[marks] * ~is_in_text)
         ends = np.flatnonzero(depths <= 0)
         last = int(ends[0]) if len(ends) else len(depths)
-        # Commas of the list itself stand between two marks, outside of texts, where one bracket is open.
         are_between = np.flatnonzero((depths[:last] == 1) & ~is_in_text[:last])
-        begins: Sequence[int] = places[are_between].tolist()
-        bounds = np.append(places, len(block))
-        stops: Sequence[int] = bounds[are_between + 1].tolist()
+        begins, bounds = places[are_between], np.append(places, len(block))
+        stops = bounds[are_between + 1]
         if self._depth == 1 and not self._is_in_text:
-            begins, stops = [-1, *begins], [int(bounds[0]), *stops]
-        for begin, stop in zip(begins, stops, strict=True):
-            place = blanked.find(b",", begin + 1, stop)
-            while place >= 0:
-                yield place, False
-                place = blanked.find(b",", place + 1, stop)
+            begins, stops = np.insert(begins, 0, -1), np.insert(stops, 0, bounds[0])
         if len(ends):
             self._depth = 0
-            yield int(places[last]), True
         elif len(depths):
             self._depth, self._is_in_text = int(depths[-1]), bool(is_in_text[-1])
+        return blanked, begins, stops, int(places[last]) if len(ends) else None
+
+
+def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Yield where runs of members of a list or an object begin and end, by commas; the last one ends at its end.
+
+    Args:
+        text: as UTF-8.
+        start: behind the bracket of the list or object.
+        size: of the blocks that are looked at; a run of more bytes than that is one member.
+
+    Raises:
+        ValueError: it has no end.
+    """
+    splitter = _Splitter(BEGUN)
+    begin = start
+    for at in range(start, len(text), size):
+        blanked, begins, stops, end = splitter.outside(text[at : at + size])
+        firsts = map(blanked.find, repeat(b","), begins + 1, stops)
+        first = next((place for place in firsts if place >= 0), None)
+        if first is not None:
+            lasts = map(blanked.rfind, repeat(b","), begins[::-1] + 1, stops[::-1])
+            for comma in sorted({first, next(place for place in lasts if place >= 0)}):
+                yield begin, at + comma
+                begin = at + comma + 1
+        if end is not None:
+            yield begin, at + end
+            return
+    raise ValueError("a list or an object has no end")
 
 
 # --- lines ---

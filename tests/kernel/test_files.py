@@ -12,7 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from schemactl import memory
 from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_pieces, read_share, split_contents
+from schemactl.kernel.partitions import RecordReader, binary_array
 
 
 def share(*parts: FilePart) -> bytes:
@@ -70,6 +72,34 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     part = FilePart("file:///a.jsonl.gz", str(path), ".gz", "UTF-8", Form.LINES)
     with pytest.raises(UnreadableFileError, match=f"file:///a.jsonl.gz: {reason}"):
         list(read_share(share(part)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "form", "which"),
+    [
+        ("a.json", '{"a": [%s]}', Form.ELEMENTS, "document 1"),
+        ("a.json", '[1, 2, {"a": [%s]}]', Form.ELEMENTS, "document 3"),
+        ("a.jsonl", '{"a": 1}\n\n{"a": [%s]}\n', Form.LINES, "document 3"),
+    ],
+)
+def test_a_document_too_large_for_the_memory_is_named_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, form: Form, which: str
+) -> None:
+    monkeypatch.setattr(memory, "largest_document", lambda: 2 << 20)
+    path = tmp_path / name
+    path.write_text(content % ("1," * 1_600_000 + "1"))
+    part = FilePart(f"file:{path}", str(path), "", "UTF-8", form)
+    batch = pa.RecordBatch.from_arrays([binary_array([share(part)])], ["share"])
+    with pytest.raises(UnreadableFileError, match=rf"file:{path}: {which} has 3 MB, .* than 2 MB can be parsed"):
+        list(RecordReader("/here").read([batch]))
+
+
+def test_a_list_of_more_than_the_memory_has_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "largest_document", lambda: 1 << 20)
+    path = tmp_path / "a.json"
+    path.write_text("[" + "1," * 1_000_000 + "1]")
+    parts = read_share(share(FilePart(f"file:{path}", str(path), "", "UTF-8", Form.ELEMENTS)))
+    assert sum(len(texts) for _, _, texts in parts) == 1_000_001
 
 
 def test_arrays_of_bytes_are_made_without_pandas() -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
+from typing import Any
 
+import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from schemactl.kernel import parsing
 from schemactl.kernel.parsing import Parsed, parse_text, parse_texts
+from schemactl.kernel.splitting import runs_of_members
 
 NO_JSON = [
     "{'a': 1}", "{a: 1}", '{"a": 01}', '{"a": .5}', '{"a": 1.}', '{"a": +1}', '{"a": NaN}', '{"a": -Infinity}',
@@ -94,3 +99,35 @@ json_values = st.recursive(
 def test_a_batch_is_parsed_as_its_texts(texts: list[str]) -> None:
     good = [text for text in texts if "Infinity" not in text and "\\ud" not in text]
     assert parse_texts(encoded(good)).documents == [json.loads(text) for text in good]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(json_values, st.integers(1, 40), st.integers(1, 20), st.sampled_from([None, 1]))
+def test_a_large_document_is_parsed_in_parts_as_the_whole(
+    monkeypatch: pytest.MonkeyPatch, value: Any, large: int, size: int, indent: int | None
+) -> None:
+    text = json.dumps(value, indent=indent)
+    assume("Infinity" not in text and "\\ud" not in text)
+    with monkeypatch.context() as patched:
+        patched.setattr(parsing, "_LARGE", large)
+        patched.setattr(parsing, "runs_of_members", partial(runs_of_members, size=size))
+        found = parse_text(f" {text}\n".encode())
+    assert repr(found) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize("text", [*NO_JSON, '{"a": [1, 2}]', "[1,, 2]", "[, 1]", '{"a": [1, 2]]', '{"a", 1}', "[1, 2}"])
+def test_what_is_no_json_is_none_in_parts(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    for size in (1, 2, 5):
+        monkeypatch.setattr(parsing, "_LARGE", size)
+        monkeypatch.setattr(parsing, "runs_of_members", partial(runs_of_members, size=size))
+        assert parse_texts([text.encode()]).bad == (0,)
+
+
+def test_a_large_document_is_parsed_without_the_parser_that_takes_it_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    loads = orjson.loads
+    monkeypatch.setattr(parsing.orjson, "loads", lambda text: seen.append(len(text)) or loads(text))
+    rows = [{"id": at, "tags": ["a", "b"], "name": "n" * 80} for at in range(200_000)]
+    text = orjson.dumps({"exported": "2026-01-01", "rows": rows, "next": None})
+    assert parse_text(text)["rows"] == rows
+    assert max(seen) < len(text) / 8

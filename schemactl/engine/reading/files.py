@@ -28,7 +28,7 @@ from schemactl.engine.input_formats import Documents, FileRows
 from schemactl.engine.session.settings import local_cores, parse_size
 from schemactl.engine.shipping import for_workers, shares_this_machine
 from schemactl.kernel.cells import CsvLayout
-from schemactl.kernel.files import PIECES, READ_BYTES, SUFFIXES, FilePart, Form
+from schemactl.kernel.files import HEAD_BYTES, PIECES, READ_BYTES, SUFFIXES, FilePart, Form
 from schemactl.kernel.partitions import binary_array
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
 
@@ -40,9 +40,6 @@ _MOST_OF_TASK: Final = 1 << 27
 _TASKS_PER_CORE: Final = 2
 _PACKED: Final = 5
 """How many bytes a compressed one stands for, at a guess."""
-
-_BLANKS: Final = " \t\r\n"
-_HEAD: Final = 1 << 12
 
 
 def split_inputs(spark: SparkSession, inputs: Sequence[Input]) -> tuple[list[Input], list[Input]]:
@@ -66,7 +63,7 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
             taken.append((part, size))
         elif part.suffix or part.encoding != UTF8:
             # One task reads it; what it holds is parsed by all, but for a document that is one record.
-            if form is Form.LINES or _is_list(part):
+            if form is Form.LINES or part.is_list():
                 packed.append(part)
             else:
                 taken.append((part, size))
@@ -142,10 +139,10 @@ def _cut(part: FilePart, size: int, most: int, cores: int) -> list[tuple[FilePar
             (replace(part, start=start, size=min(most, size - start)), min(most, size - start))
             for start in range(0, size, most)
         ]
-    if not _is_list(part):
+    if not part.is_list():
         return [(part, size)]
     with part.open() as opened:
-        begin = opened.read(_HEAD).index(b"[") + 1
+        begin = opened.read(HEAD_BYTES).index(b"[") + 1
         starts = [begin]
         for start in range(begin + most, size, most):
             at = start
@@ -163,13 +160,6 @@ def _cut(part: FilePart, size: int, most: int, cores: int) -> list[tuple[FilePar
         if outline is not None:
             before = outline.after(before)
     return found
-
-
-def _is_list(part: FilePart) -> bool:
-    """Return whether a document is a list; not where it begins with much blank."""
-    with suppress(OSError, EOFError), part.open() as opened:
-        return opened.read(_HEAD).decode(part.encoding, "replace").lstrip("\ufeff" + _BLANKS).startswith("[")
-    return False
 
 
 def _outline(part: FilePart, start: int, end: int) -> Outline:

@@ -52,7 +52,7 @@ class _Kind:
 # The first whose pattern is in the text of the error (or, where Java has died, in the end of its log) holds.
 # fmt: off
 _KINDS = (
-    _Kind(r"UnreadableFileError: (?P<uri>file:\S+?): (a document has .+)", InputError, r"\2",
+    _Kind(r"UnreadableFileError: (?P<uri>file:\S+?): ((?:a document|document [\d,]+) has .+)", InputError, r"\2",
           "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"),
     _Kind(r"UnreadableFileError: (?P<uri>\S+?): (.+)", InputError, r"\2"),
     _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),

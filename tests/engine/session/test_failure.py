@@ -56,6 +56,10 @@ KNOWN = {
         InputError,
         "the files state types for one column that do not go together",
     ),
+    "UnreadableFileError: file:///data/a.json: document 3 has 300 MB, and no more\n\tat a.b": (
+        InputError,
+        "document 3 has 300 MB, and no more",
+    ),
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.": (
         InputError,
         "there is no table `a`.`b`",
