@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from schemactl.errors import InputError, did_you_mean, nearest_or_all
 
@@ -68,6 +68,11 @@ def import_if_there(reference: str, kind: str) -> ModuleType | None:
 
 def _broken(reference: str, kind: str, error: BaseException) -> InputError:
     return InputError(f"the {kind} `{reference}` does not import: {str(error) or type(error).__name__}")
+
+
+def stated(plugin: object, name: str, default: Any = None) -> Any:
+    """Return what a plug-in's module states under a name that it may leave out; the default where it does."""
+    return getattr(plugin, name, default)
 
 
 @cache

@@ -15,9 +15,11 @@ server without transactions around its DDL. Its files, in the order in which the
    ``_load``, which stages, makes what is missing, puts rows in by their write disposition, and writes dlt's tables
    last. The session adds ``stage``, ``append`` and ``lock`` (``_session.Session``); ``_rows`` reads staged files for
    engines that do not.
-5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``). ``_migration.session.SqlMigration`` does
-   the rest; its ``Dialect`` says how values are converted (``conversion``). An engine that cannot convert as dlt does
-   lets all distinct values go through ``_migration.conversion.coerce_text`` and come back by a table of pairs.
+5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
+   class whose defaults are those of a destination that can do no more than it must.
+   ``_migration.session.SqlMigration`` does the rest; its ``Dialect`` says how values are converted (``conversion``).
+   An engine that cannot convert as dlt does lets all distinct values go through
+   ``_migration.conversion.coerce_text`` and come back by a table of pairs.
 6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``obstacle``, ``left_behind``).
 
 Destinations that are no databases take what of this they can: ``dlt`` hands loads to dlt's loader and migrates
@@ -28,12 +30,14 @@ share stands in modules whose names start with ``_``. Third parties use the entr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
-from schemactl.registry import Registry
+from schemactl.errors import DestinationError, InputError
+from schemactl.registry import Registry, stated
 
 if TYPE_CHECKING:
     from schemactl.destinations._address import dataset_of
@@ -62,7 +66,7 @@ if TYPE_CHECKING:
         StagedTable,
     )
     from schemactl.migration.abilities import Abilities
-    from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Step
+    from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -95,20 +99,16 @@ __all__ = [
     "Catalogue",
     "Destination",
     "Example",
-    "FilesSession",
     "Hindrance",
     "LoadPackage",
     "LoadedInput",
     "Loader",
-    "MergingSession",
     "MigrationSession",
     "Migrator",
-    "OnlineSession",
     "PastLoads",
     "Patience",
     "Run",
     "RunState",
-    "SamplingSession",
     "StagedTable",
     "StepRecord",
     "StepState",
@@ -118,6 +118,8 @@ __all__ = [
     "cut_comment",
     "dataset_of",
     "find_address",
+    "is_loader",
+    "is_migrator",
     "name_limits",
     "new_column",
 ]
@@ -160,7 +162,7 @@ class Destination(Protocol):
         ...
 
 
-class Loader(Protocol):
+class Loader(Destination, Protocol):
     """A destination module that takes rows."""
 
     def read_past_loads(self, url: str, schema_name: str) -> PastLoads:
@@ -203,7 +205,7 @@ class Loader(Protocol):
         ...
 
 
-class Migrator(Protocol):
+class Migrator(Destination, Protocol):
     """A destination module that carries out migrations."""
 
     @property
@@ -255,27 +257,33 @@ class Migrator(Protocol):
         ...
 
 
-class MigrationSession(Protocol):
-    """A destination that is open for migrating. All of its methods raise ``DestinationError`` where it fails."""
+class MigrationSession(ABC):
+    """A destination that is open for migrating. All of its methods raise ``DestinationError`` where it fails.
+
+    What a destination cannot do has a default here, which says so or does nothing.
+    """
+
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def dataset(self) -> str:
         """The dataset that is migrated."""
-        ...
 
     @property
+    @abstractmethod
     def origin(self) -> str:
         """The destination's address without a password and a dataset, for ``Place`` and messages."""
-        ...
 
+    @abstractmethod
     def catalogue(self) -> Catalogue:
         """Return the tables as they are now; none where the dataset is not there."""
-        ...
 
+    @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
         """Return a context whose statements and ledger lines are kept together, or not at all where it raises."""
-        ...
 
+    @abstractmethod
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Do one step.
 
@@ -283,16 +291,65 @@ class MigrationSession(Protocol):
             step: what is done; who has no statements to run goes by it.
             statements: what ``render`` gave for it, in their order.
         """
-        ...
 
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
+        """Make several changes to a table at once; a plan has this only where ``Abilities.rewrites`` says so."""
+        raise DestinationError(f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="make the plan anew")
+
+    def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
+        """Return what ``run_rewrite`` does, as people read it."""
+        raise DestinationError(f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="make the plan anew")
+
+    def run_outside(
+        self,
+        step: Step,
+        statements: Sequence[str],  # noqa: ARG002 - others do
+        table: Table | None,  # noqa: ARG002
+        batch_rows: int,  # noqa: ARG002
+        notify: Callable[[str, float | None], None],  # noqa: ARG002
+    ) -> None:
+        """Run a step of ``--online`` that no transaction can hold; whoever was killed runs it again.
+
+        Args:
+            step: one of which ``is_outside_transaction`` holds; only ``ABILITIES.is_online`` lets a plan have it.
+            statements: as in ``run``.
+            table: the table as the step finds it.
+            batch_rows: rows that a transaction fills.
+            notify: receives how far the step has come.
+        """
+        raise DestinationError(f"`{self.origin}` does no `{type(step).__name__}` while others write")
+
+    def gives_rows(self, query: str, file: str) -> bool:  # noqa: ARG002 - others do
+        """Return whether a query of a migration's own gives rows, in an open transaction.
+
+        Args:
+            query: in it ``migration.own.DATASET`` stands for the dataset.
+            file: where it stands, for messages.
+        """
+        raise self._runs_no_sql()
+
+    def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:  # noqa: ARG002
+        """Run statements of a migration's own in an open transaction; what is known of values does not hold any more.
+
+        Args:
+            statements: as in ``gives_rows``.
+            file: where they stand, for messages.
+            instead_of: the step that they take the place of; None where they run beside one.
+        """
+        raise self._runs_no_sql()
+
+    def _runs_no_sql(self) -> DestinationError:
+        return DestinationError(f"`{self.origin}` runs no SQL of one's own", hint="leave its files out")
+
+    @abstractmethod
     def row_count(self, table: str) -> int:
         """Return how many rows a table holds."""
-        ...
 
+    @abstractmethod
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         """Return those of some tables that are there and hold no rows; the number of queries does not grow."""
-        ...
 
+    @abstractmethod
     def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
         """Return what of the data stands in a step's way, by one query over its table as it is now.
 
@@ -305,8 +362,21 @@ class MigrationSession(Protocol):
             table: the name that its table has now, where an earlier step of the plan will rename it.
             column: the name that its column (of ``Backfill``: the source) has now.
         """
-        ...
 
+    def unfit_in(self, share: float, step: Step) -> Unfit:  # noqa: ARG002 - others do
+        """Return what of a sample of the rows stands in a step's way; see ``unfit``.
+
+        Args:
+            share: of the rows that are looked at, between 0 and 1; the same rows each time, where they are the same.
+            step: ``ChangeType`` or ``SetNotNull``.
+
+        Raises:
+            InputError: the engine cannot leave rows unread.
+        """
+        message = f"`{self.origin}` has no sample of a table's rows"
+        raise InputError(message, hint="without `--sample` all rows are read; `--skip-rows` reads none")
+
+    @abstractmethod
     def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
         """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`.
 
@@ -315,9 +385,8 @@ class MigrationSession(Protocol):
             table: as in ``unfit``.
             column: as in ``unfit``.
         """
-        ...
 
-    def obstacle(self, step: Step) -> Hindrance | None:
+    def obstacle(self, step: Step) -> Hindrance | None:  # noqa: ARG002 - others look
         """Return why a step cannot be done to its table as the table is now; None where it can.
 
         ``run`` fails with the same. What values say is for ``unfit``, what no table takes for ``ABILITIES``.
@@ -325,11 +394,28 @@ class MigrationSession(Protocol):
         Args:
             step: in the names that its table and its column have now; the column may not be there yet.
         """
-        ...
+        return None
+
+    def disagreement(self, table: str) -> Hindrance | None:  # noqa: ARG002 - what the catalog says is so
+        """Return which files say something else of a table's columns than others; None where one place says all."""
+        return None
+
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - others look
+        """Return what hangs on a column, and goes with it where it makes room for another of its name.
+
+        Args:
+            table: as it is called now.
+            column: as it is called now.
+        """
+        return ()
+
+    def outdated_copies(self, steps: Sequence[Step]) -> tuple[str, ...]:  # noqa: ARG002 - others look
+        """Return the names of tables in dlt's staging dataset that go with steps: dlt makes them again."""
+        return ()
 
     def kept(self) -> tuple[str, ...]:
         """Return what earlier plans have kept of what they dropped: names of tables or of files."""
-        ...
+        return ()
 
     def drop_kept(self, names: Sequence[str]) -> None:
         """Drop what is kept.
@@ -337,9 +423,9 @@ class MigrationSession(Protocol):
         Args:
             names: some of ``kept``.
         """
-        ...
+        assert not names
 
-    def back_up(self, label: str) -> str | None:
+    def back_up(self, label: str) -> str | None:  # noqa: ARG002 - others copy
         """Keep what a destructive plan would lose, before it runs.
 
         Args:
@@ -348,133 +434,54 @@ class MigrationSession(Protocol):
         Returns:
             The name under which it is kept; None where nothing is kept this way.
         """
-        ...
+        return None
 
-    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
+    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
         """Return how many values of a column are others than a step has written there; None where nothing says so.
 
         Args:
             step: in the names that its table and its columns have now.
         """
-        ...
+        return None
 
+    @abstractmethod
     def runs(self) -> tuple[Run, ...]:
         """Return all runs of the ledger, the first one first."""
-        ...
 
+    @abstractmethod
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
         """Return the steps of one run by their number."""
-        ...
 
+    @abstractmethod
     def write_run(self, run: Run) -> None:
         """Write a run into the ledger, in the place of the one with the same id."""
-        ...
 
+    @abstractmethod
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
         """Write steps into the ledger, in the place of those with the same run and number."""
-        ...
 
+    @abstractmethod
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
         """Return the schemas that dlt's ledger ``_dlt_version`` holds, the last one first."""
-        ...
 
+    @abstractmethod
     def schema_of(self, version_hash: str) -> Schema | None:
         """Return the schema that dlt's ledger holds under a hash; None where it holds none.
 
         Raises:
             InputError: what is stored there is no schema.
         """
-        ...
 
+    @abstractmethod
     def write_version(self, schema: Schema) -> None:
         """Write a schema into ``_dlt_version`` as dlt does, as the last one: dlt takes it for what is there.
 
         ``_dlt_version`` and ``_dlt_loads`` are made where they are missing.
         """
-        ...
 
+    @abstractmethod
     def forget_version(self, version_hash: str) -> None:
         """Remove the schema of a hash from ``_dlt_version``: a pipeline that finds it there makes no columns."""
-        ...
-
-
-class SamplingSession(MigrationSession, Protocol):
-    """A session of an engine that can leave most rows of a table unread."""
-
-    def unfit_in(self, share: float, step: Step) -> Unfit:
-        """Return what of a sample of the rows stands in a step's way; see ``unfit``.
-
-        Args:
-            share: of the rows that are looked at, between 0 and 1; the same rows each time, where they are the same.
-            step: ``ChangeType`` or ``SetNotNull``.
-        """
-        ...
-
-
-class FilesSession(MigrationSession, Protocol):
-    """A session of tables that are files, each of which says itself what columns it has."""
-
-    def disagreement(self, table: str) -> Hindrance | None:
-        """Return which files of a table say something else of its columns than others; None where none does."""
-        ...
-
-
-class MergingSession(MigrationSession, Protocol):
-    """A session that does several steps by writing a table's rows anew once."""
-
-    def run_together(self, steps: Sequence[Step]) -> None:
-        """Do steps about the columns of one table, in their order: all of them are kept, or none.
-
-        Args:
-            steps: those that write all rows anew, and new columns between them.
-        """
-        ...
-
-
-class OwnSqlSession(MigrationSession, Protocol):
-    """A session that runs SQL of a migration's own, in an open transaction (``ABILITIES.transactional_ddl``)."""
-
-    def gives_rows(self, query: str, file: str) -> bool:
-        """Return whether a query gives rows.
-
-        Args:
-            query: in it ``migration.own.DATASET`` stands for the dataset.
-            file: where it stands, for messages.
-        """
-        ...
-
-    def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
-        """Run statements; what was found out about values does not hold any more.
-
-        Args:
-            statements: as in ``gives_rows``.
-            file: where they stand, for messages.
-            instead_of: the step that they take the place of; None where they run beside one.
-        """
-        ...
-
-
-class OnlineSession(MigrationSession, Protocol):
-    """A session whose destination does steps while others read and write (``ABILITIES.is_online``)."""
-
-    def run_outside(
-        self,
-        step: Step,
-        statements: Sequence[str],
-        table: Table | None,
-        batch_rows: int,
-        notify: Callable[[str, float | None], None],
-    ) -> None:
-        """Run a step that no transaction can hold; whoever was killed runs it again.
-
-        Args:
-            step: one of which ``is_outside_transaction`` holds.
-            statements: as in ``run``.
-            table: the table as the step finds it.
-            batch_rows: rows that a transaction fills.
-            notify: receives how far the step has come.
-        """
-        ...
 
 
 DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destinations")
@@ -486,8 +493,18 @@ _ALIASES: Final = {"postgres": "postgresql"}
 
 def name_limits(destination: Destination, url: str) -> NameLimits:
     """Return what the destination at an address makes of names: ``NAMES``, unless that depends on the address."""
-    of_address: Callable[[str], NameLimits] | None = getattr(destination, "name_limits", None)
+    of_address: Callable[[str], NameLimits] | None = stated(destination, "name_limits")
     return of_address(url) if of_address else destination.NAMES
+
+
+def is_loader(destination: Destination) -> TypeGuard[Loader]:
+    """Return whether a destination takes rows."""
+    return stated(destination, "load") is not None
+
+
+def is_migrator(destination: Destination) -> TypeGuard[Migrator]:
+    """Return whether a destination can be migrated."""
+    return stated(destination, "connect") is not None
 
 
 def find_address(text: str) -> tuple[str, str] | None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from schemactl.destinations import Migrator
+from schemactl.destinations import is_migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.catalogues import comparable, reported
 from schemactl.flows.lineage import sources_beside
@@ -212,8 +212,10 @@ def _compare(pair: Pair, today: date) -> Comparison:
 
 def _reader_of(pair: Pair) -> Callable[[str], NestedType | None]:
     """Return what reads the types of nested columns in a catalog; where it cannot be migrated, Spark's DDL."""
-    sides = [side.destination for side in (pair.base, pair.head) if side and hasattr(side.destination, "ABILITIES")]
-    return cast(Migrator, sides[0]).ABILITIES.structure_in if sides else structure_in
+    for side in (pair.base, pair.head):
+        if side is not None and side.destination is not None and is_migrator(side.destination):
+            return side.destination.ABILITIES.structure_in
+    return structure_in
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:

@@ -8,9 +8,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import DESTINATIONS, Destination, LoadedInput, Loader, PastLoads, find_address, name_limits
+from schemactl.destinations import (
+    DESTINATIONS,
+    Destination,
+    LoadedInput,
+    Loader,
+    PastLoads,
+    find_address,
+    is_loader,
+    name_limits,
+)
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.redaction import redact
 
@@ -24,10 +33,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-class LoadingDestination(Destination, Loader, Protocol):
-    """A destination that takes rows."""
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """The destination of a load.
@@ -38,7 +43,7 @@ class Target:
         shown: the address for people, without a password.
     """
 
-    destination: LoadingDestination
+    destination: Loader
     url: str
     shown: str
 
@@ -55,10 +60,10 @@ def find_target(text: str) -> Target:
         InputError: there is no such destination, or nothing can be loaded into it.
     """
     module, url = find_destination(text)
-    if not hasattr(module, "load"):
+    if not is_loader(module):
         kind = url.partition(":")[0]
         raise InputError(f"nothing can be loaded into `{kind}` yet", hint=f"known: {', '.join(_loading())}")
-    return Target(cast(LoadingDestination, module), url, _shown(url))
+    return Target(module, url, _shown(url))
 
 
 def find_destination(text: str) -> tuple[Destination, str]:
@@ -83,7 +88,7 @@ def find_destination(text: str) -> tuple[Destination, str]:
 
 def _loading() -> list[str]:
     """Return the destinations that take rows, as far as their drivers are there."""
-    return [kind for kind in DESTINATIONS if hasattr(DESTINATIONS[kind], "load")]
+    return [kind for kind in DESTINATIONS if is_loader(DESTINATIONS[kind])]
 
 
 def _shown(url: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeGuard
 from schemactl.errors import InputError
 from schemactl.formats._losses import Loss as Loss
 from schemactl.formats._losses import losses_between
-from schemactl.registry import Registry
+from schemactl.registry import Registry, stated
 from schemactl.schema.types import Schema
 
 
@@ -82,12 +82,12 @@ class LossyFormat(Format, Protocol):
 
 def is_readable(module: Format) -> TypeGuard[ReadableFormat]:
     """Return whether a format can be read; others are only written."""
-    return hasattr(module, "read")
+    return stated(module, "read") is not None
 
 
 def holds_one_table(module: Format) -> bool:
     """Return whether files of a format hold one table each."""
-    return bool(getattr(module, "ONE_TABLE", False))
+    return bool(stated(module, "ONE_TABLE", False))
 
 
 def in_dialect(module: Format, name: str, dialect: str | None, *, has_references: bool = False) -> Format:
@@ -98,20 +98,23 @@ def in_dialect(module: Format, name: str, dialect: str | None, *, has_references
     """
     if dialect is None and not has_references:
         return module
-    if not hasattr(module, "in_dialect"):
+    if not _has_dialects(module):
         option = "--foreign-keys" if dialect is None else "--dialect"
         raise InputError(f"the format `{name}` has no dialects (`{option}`)", hint="SQL has some: `sql`")
-    found: Format = module.in_dialect(dialect, has_references=has_references)
-    return found
+    return module.in_dialect(dialect, has_references=has_references)
 
 
 def is_binary(module: Format) -> bool:
     """Return whether files of a format are bytes."""
-    return bool(getattr(module, "IS_BINARY", False))
+    return bool(stated(module, "IS_BINARY", False))
+
+
+def _has_dialects(module: Format) -> TypeGuard[DialectFormat]:
+    return stated(module, "in_dialect") is not None
 
 
 def _says_losses(module: Format) -> TypeGuard[LossyFormat]:
-    return hasattr(module, "losses")
+    return stated(module, "losses") is not None
 
 
 def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) -> tuple[Loss, ...]:

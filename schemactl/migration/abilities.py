@@ -33,7 +33,7 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.nested_types import NestedType, structure_in
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column
+from schemactl.schema.types import Column, Table
 
 
 class Way(StrEnum):
@@ -71,6 +71,10 @@ def _always_rewrites(*_: Column) -> Way:
 
 
 def _never(*_: Column | str) -> bool:
+    return False
+
+
+def _never_shares(_: Step, __: Table | None) -> bool:
     return False
 
 
@@ -116,6 +120,8 @@ class Abilities:
             others. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
         enforces_types: whether a column holds values of its type only.
+        rewrites: whether a step, on its table as it finds it, is done by writing all rows anew in a way that steps next
+            to it can share: ``MigrationSession.run_rewrite`` does them at once.
         copies_keyed: whether a table that has a key is copied to drop a column; then columns are dropped before keys
             are added, where all can be taken back.
     """
@@ -151,6 +157,7 @@ class Abilities:
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
     enforces_types: bool = True
+    rewrites: Callable[[Step, Table | None], bool] = _never_shares
     copies_keyed: bool = False
 
     @property
@@ -185,6 +192,11 @@ def way_of(step: Step, abilities: Abilities) -> Way:
             return _of_online(step) if abilities.is_online else Way.NONE
         case _:
             assert_never(step)
+
+
+def writes_all(step: Step, abilities: Abilities) -> bool:
+    """Return whether a step writes all rows of its table anew."""
+    return way_of(step, abilities) in (Way.REWRITE, Way.COPY)
 
 
 def _of_online(step: Prepare | SwapColumns | RestoreColumn) -> Way:

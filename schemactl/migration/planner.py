@@ -28,8 +28,8 @@ class PlannedStep:
         undo: how it is undone.
         statements: what is run, in the destination's language; none before they are rendered.
         undo_statements: what undoes it, by itself.
-        done_with: the number, from 1, of the last of the steps next to each other that are done at once with this one;
-            None where it is done by itself. The last has the statements of all, where the destination shows those.
+        done_with: the number, from 1, of the last of the steps next to each other that one ``RewriteTable`` does; None
+            where it is done by itself. The last has the statements of all.
         lock: the one that it takes on its table; None where it takes none, or the engine locks no tables.
     """
 

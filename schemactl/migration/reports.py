@@ -198,7 +198,7 @@ class UndoneStep:
         planned: the step, with the statements that undo it as the tables are now; none where own SQL does it instead.
         own: SQL of its migration's own that is undone with it, in the order in which it ran.
         done_with: of the steps that are undone at once with this one, the place of the last in the report, from 1; None
-            where it is undone by itself. Where that is by one copy of their table, the last has all their statements.
+            where it is undone by itself. The last has the statements of all.
     """
 
     run_id: str

@@ -336,6 +336,22 @@ Step = CreateTable | DropTable | RenameTable | DescribeTable | ColumnStep
 """Anything that is done to a destination."""
 
 
+@dataclass(frozen=True, slots=True)
+class RewriteTable:
+    """Make changes to the columns of one table by writing its rows anew once: all of them, or none.
+
+    A plan says which of its steps are done so (``rewrites.with_rewrites``). Each of them keeps its number, its undo
+    and its line in the ledger, so that some of them can be undone without the others.
+
+    Attributes:
+        table: as the first change finds it.
+        changes: in their order: those of which ``Abilities.rewrites`` holds, and new columns between them.
+    """
+
+    table: Table
+    changes: tuple[ColumnStep, ...]
+
+
 def table_of(step: Step) -> str:
     """Return the name under which the step finds its table."""
     match step:

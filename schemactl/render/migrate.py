@@ -176,12 +176,12 @@ def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[Rend
     place = 0
     while place < len(steps):
         group = steps[place : steps[place].done_with or place + 1]
-        is_shared = words.shares_statements([each.planned.undo_statements for each in group])
+        is_shared = len(group) > 1
         sections = [list(_undone_step(each, () if is_shared else _undo_statements(each, look))) for each in group]
-        if len(group) > 1:
+        if is_shared:
             said = words.at_once([each.planned for each in group], [each.number for each in group], is_undo=True)
             sections[-1].append(_inside(Text(said)))
-            sections[-1] += [_inside(each) for each in (_undo_statements(group[-1], look) if is_shared else ())]
+            sections[-1] += [_inside(each) for each in _undo_statements(group[-1], look)]
         yield from sections
         place += len(group)
 

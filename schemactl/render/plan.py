@@ -77,16 +77,16 @@ def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
 def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[RenderableType]]:
     """Yield a section for each of the steps that are done at once; what is run for all of them stands at the end."""
     steps = [plan.steps[at] for at in places]
-    is_shared = words.shares_statements([each.statements for each in steps])
+    is_shared = len(steps) > 1
     numbers = [at + 1 for at in places]
     for number, planned in zip(numbers, steps, strict=True):
         own = plan.own_of(number)
         is_replaced = any(each.when is When.INSTEAD for each in own)
         lines = list(_step(number, planned, look, () if is_shared or is_replaced else planned.statements))
         lines += [line for each in own for line in _own(each, look)]
-        if len(steps) > 1 and planned is steps[-1]:
+        if is_shared and planned is steps[-1]:
             lines.append(_Inside(Text(words.at_once(steps, numbers))))
-            lines += _statements(planned, planned.statements if is_shared else (), look)
+            lines += _statements(planned, planned.statements, look)
         yield lines
 
 

@@ -272,17 +272,12 @@ def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bo
         numbers: of them.
         is_undo: whether they are undone.
     """
-    found = [each.undo_statements if is_undo else each.statements for each in steps]
+    last = steps[-1].undo_statements if is_undo else steps[-1].statements
     # Files are written anew by one statement; a copy is made, filled, and takes the name.
-    is_copy = steps[-1].way is Way.COPY or (shares_statements(found) and len(found[-1]) > 1)
+    is_copy = steps[-1].way is Way.COPY or len(last) > 1
     how = "by one copy of the table" if is_copy else "by writing the table's rows anew once"
     link = "and" if len(numbers) == 2 else "to"
     return f"steps {numbers[0]} {link} {numbers[-1]} are {'undone' if is_undo else 'done'} at once, {how}"
-
-
-def shares_statements(statements: Sequence[Sequence[str]]) -> bool:
-    """Return whether the last of steps that are done at once has the statements of all, given those of each."""
-    return len(statements) > 1 and not any(statements[:-1])
 
 
 def summary(plan: MigrationPlan) -> str:

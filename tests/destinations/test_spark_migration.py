@@ -43,6 +43,7 @@ from schemactl.migration.steps import (
     FillColumn,
     RenameColumn,
     RenameTable,
+    RewriteTable,
     SetNotNull,
     Step,
     table_of,
@@ -167,9 +168,10 @@ def test_steps_done_by_one_copy_give_what_they_give_one_by_one(url: str, spark: 
         spark.sql(f"INSERT OVERWRITE {session.dataset}.shown VALUES ('a', '1', NULL, 1), ('b', '16', 'x', NULL)")
         for step in steps:
             session.run(step, destination.render(step, None, session.dataset) if isinstance(step, AddColumn) else ())
-        session.run_together([replace(step, table="sales") for step in steps])
-        reported = [replace(step, table="shown") for step in steps]
-        for statement in session.statements_together(reported, session.catalogue().schema.tables["shown"]):
+        there = session.catalogue().schema.tables
+        session.run_rewrite(RewriteTable(there["sales"], tuple(replace(step, table="sales") for step in steps)))
+        shown = RewriteTable(there["shown"], tuple(replace(step, table="shown") for step in steps))
+        for statement in session.render_rewrite(shown):
             spark.sql(statement)
         assert rows("shown", "*") == rows("sales", "*")
         for name in ("orders", "sales"):

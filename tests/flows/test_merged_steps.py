@@ -21,15 +21,17 @@ from schemactl.destinations._migration.records import StepRecord, StepState
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.effects_there import are_there
-from schemactl.flows.migrate.merging import merged, merged_back, undo_steps
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
+from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
+from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan import make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Outcome
+from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, undo_steps
 from schemactl.migration.saved import write_plan
 from schemactl.migration.steps import (
     AddColumn,
@@ -40,6 +42,7 @@ from schemactl.migration.steps import (
     FillColumn,
     RenameColumn,
     RenameTable,
+    RewriteTable,
     SetNotNull,
     Step,
     Taken,
@@ -104,7 +107,7 @@ def test_steps_that_write_the_same_rows_anew_are_done_at_once(
             for at, each in enumerate(steps)
         )
 
-    found = list(merged(steps, tables(), module))
+    found = [places for places, _ in find_rewrites(steps, tables(), module.ABILITIES, module.stored)]
 
     assert [len(each) for each in found] == sizes
     assert [place for each in found for place in each] == list(range(len(steps)))
@@ -120,8 +123,8 @@ def test_the_tables_report_whether_steps_are_done_that_are_done_at_once(steps: t
     after = dict(before)
     run(after, steps)
 
-    assert not are_there(steps, before, parquet)
-    assert are_there(steps, after, parquet)
+    assert not are_done(steps, before, parquet.stored)
+    assert are_done(steps, after, parquet.stored)
 
 
 def test_the_ledgers_tables_stay_where_the_run_that_made_them_is_undone() -> None:
@@ -130,7 +133,8 @@ def test_the_ledgers_tables_stay_where_the_run_that_made_them_is_undone() -> Non
     numbers = range(len(found.steps), 0, -1)
     there = {"orders": schema.tables["orders"]}
 
-    assert list(merged_back(found.steps, numbers, there, spark)) == [(number,) for number in numbers]
+    undone = find_rewrites_back(found.steps, numbers, there, spark.ABILITIES, spark.stored)
+    assert list(undone) == [(number,) for number in numbers]
     assert undo_steps(found.steps, numbers) == [DropTable(there["orders"])]
 
 
@@ -175,7 +179,7 @@ def test_steps_done_at_once_give_what_they_give_one_by_one(
                 first = [step for step in steps[:1] if isinstance(step, AddColumn)]
                 for step in first:
                     session.run(step, ())
-                session.run_together(steps[len(first) :])
+                session.run_rewrite(RewriteTable(session.catalogue().schema.tables["t"], steps[len(first) :]))
             found.append((rows_of(place), session.catalogue().schema.tables, session.fields("t").metadata))
             comments = [each.metadata for each in session.fields("t") if each.metadata]
             assert comments == ([{b"comment": b"said"}] if module is delta else [])
@@ -190,10 +194,11 @@ def test_the_statement_that_is_shown_says_what_becomes_of_the_rows(tmp_path: Pat
 
     make(parquet, tmp_path, FITTING)
     with parquet.connect(f"parquet:{tmp_path}", "one", is_read_only=False) as session:
-        (shown,) = session.statements_together(steps, session.catalogue().schema.tables["t"])
+        (shown,) = session.render_rewrite(RewriteTable(session.catalogue().schema.tables["t"], steps))
         if steps == REPLACE:
             session.run(steps[0], ())
-        session.run_together(steps[1:] if steps == REPLACE else steps)
+        left = steps[1:] if steps == REPLACE else steps
+        session.run_rewrite(RewriteTable(session.catalogue().schema.tables["t"], left))
     with engine.connect() as connection:
         connection.register("before", FITTING)
         connection.execute("CREATE TABLE t AS SELECT * FROM before")
@@ -338,6 +343,30 @@ def test_a_saved_plan_is_applied_as_it_was_shown_and_no_other_statements() -> No
         apply("forged.plan.json")
     assert rows() == STORED
     assert apply("a.plan.json").outcome is Outcome.DONE
+    assert rows() == WANTED
+
+
+def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_step_by_itself(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = find_target(url)
+    with target.open_for_reading("shop") as session:
+        found = read_state(session, "shop")
+        proposal = propose(session, target.module, found, AFTER, PlanOptions())
+        render = rendering(session, target)
+        made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), render)
+    text = write_plan(made)
+    assert "done_with" not in text
+    Path("older.plan.json").write_text(text)
+    rewrites = []
+    real = ParquetMigration.rewrite
+    monkeypatch.setattr(
+        ParquetMigration, "rewrite", lambda self, *args: (rewrites.append(args[0]), real(self, *args))[1]
+    )
+
+    assert apply("older.plan.json").outcome is Outcome.DONE
+
+    assert rewrites == ["orders"] * len(made.steps)
     assert rows() == WANTED
 
 

@@ -15,16 +15,16 @@ from schemactl.destinations import Patience, sqlite
 from schemactl.destinations._migration.records import Run, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.effects_there import is_there
 from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import Runner
 from schemactl.flows.migrate.target import find_target
-from schemactl.flows.migrate.tracing import traced, traced_table
 from schemactl.migration import steps as s
+from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.saved import plan_hash, plan_text
+from schemactl.migration.tracing import traced, traced_table
 from schemactl.schema.types import Table
 
 RETRY = LockRetry(0, lambda *_: None)
@@ -82,18 +82,18 @@ def test_names_are_those_before_the_first_step() -> None:
 def test_a_steps_effect_is_seen_once_it_is_done(step: s.Step) -> None:
     required = column("b", nullable=False, unique=True)
     tables = {"t": Table("t", {"a": A, "b": required})}
-    assert not is_there(step, tables, sqlite)
+    assert not is_done(step, tables, sqlite.stored)
     run(tables, (step,))
-    assert is_there(step, tables, sqlite)
+    assert is_done(step, tables, sqlite.stored)
 
 
 def test_a_dropped_key_is_seen_once_it_is_gone() -> None:
     tables = {"t": TABLE}
     run(tables, (s.AddPrimaryKey("t", ("a", "b")),))
     step = s.DropPrimaryKey("t", ("a", "b"))
-    assert not is_there(step, tables, sqlite)
+    assert not is_done(step, tables, sqlite.stored)
     run(tables, (step,))
-    assert is_there(step, tables, sqlite)
+    assert is_done(step, tables, sqlite.stored)
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 from migrated_datasets import column
 
 from schemactl.destinations import delta, iceberg, parquet, spark
-from schemactl.flows.migrate.effects_there import are_there
-from schemactl.flows.migrate.merging import merged_back, undo_steps
 from schemactl.migration.abilities import way_of
+from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.rewrites import find_rewrites_back, undo_steps
 from schemactl.migration.risk import risk_of
 from schemactl.migration.steps import AddColumn, Backfill, ChangeType, FillColumn, RenameColumn, RenameTable, Step
 from schemactl.migration.undo import undo_of
@@ -80,20 +80,21 @@ def test_steps_that_write_the_same_rows_anew_are_undone_at_once(
     run(model, steps)
     numbers = range(len(steps), 0, -1)
 
-    made = list(merged_back(of_run, numbers, model, module))
+    made = list(find_rewrites_back(of_run, numbers, model, module.ABILITIES, module.stored))
 
     assert made == found
     for together in made:
         of_them = [of_run[number - 1].step for number in reversed(together)]
         if len(together) > 1:
-            assert are_there(of_them, model, module)
+            assert are_done(of_them, model, module.stored)
         run(model, undo_steps(of_run, together))
         if len(together) > 1:
-            assert not are_there(of_them, model, module)
+            assert not are_done(of_them, model, module.stored)
 
 
 def test_steps_between_which_one_is_left_are_not_undone_at_once() -> None:
     of_run = planned(parquet, (RENAME, ADD, RETYPE))
     model = tables()
     run(model, (RENAME, RETYPE))
-    assert list(merged_back(of_run, (3, 1), model, parquet)) == [(3,), (1,)]
+    found = find_rewrites_back(of_run, (3, 1), model, parquet.ABILITIES, parquet.stored)
+    assert list(found) == [(3,), (1,)]

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from migrated_datasets import column
 
-from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -20,6 +19,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
 )
+from schemactl.migration.tracing import in_first_names
 from schemactl.schema.types import Table
 
 NOTE = column("note")

@@ -31,12 +31,12 @@ from schemactl.migration.steps import (
     DropUnique,
     OnlineStep,
     RenameTable,
+    RewriteTable,
     SetNotNull,
     Step,
     Taken,
     table_of,
 )
-from schemactl.schema.types import Table
 
 
 class LakeMigration(LakeStore, Ledger):
@@ -76,17 +76,15 @@ class LakeMigration(LakeStore, Ledger):
             case _:
                 self._run_on_column(step)
 
-    def run_together(self, steps: Sequence[Step]) -> None:
-        """Do steps about the columns of one table by one rewrite of its rows; see ``flows.migrate.merging``."""
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
         self.prepare_writing()
-        for step in steps:
+        for step in rewrite.changes:
             if found := self.obstacle(step):
                 raise DestinationError(found.message, hint=found.hint)
-        self._rewrite(steps)
+        self._rewrite(rewrite.changes)
 
-    def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
-        """Return what ``run_together`` does, as people read it; see ``flows.migrate.merging``."""
-        return render_together(steps, table, self.abilities.names)
+    def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
+        return render_together(rewrite.changes, rewrite.table, self.abilities.names)
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
@@ -125,7 +123,6 @@ class LakeMigration(LakeStore, Ledger):
         return self._unfit(step, table or table_of(step), column)
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
-        """See ``destinations.SamplingSession``."""
         return self._unfit(step, table_of(step), None, share)
 
     def _unfit(self, step: Step, table: str, column: str | None, share: float = 1.0) -> Unfit:

@@ -80,10 +80,6 @@ class LakeStore(ABC):
             way: how the format does it.
         """
 
-    def disagreement(self, table: str) -> Hindrance | None:  # noqa: ARG002 - what the catalog says is so
-        """Return which files say something else of the table's columns than others; None where one place says all."""
-        return None
-
     @abstractmethod
     def create(self, table: Table) -> None:
         """Make a table without rows."""

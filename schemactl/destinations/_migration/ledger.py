@@ -9,15 +9,15 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
+from schemactl.destinations import MigrationSession
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.steps import Backfill, FillColumn
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Schema, Table, schema_from_dict
 
@@ -43,8 +43,8 @@ KEYS: Final = {RUNS.name: ("run_id",), STEPS.name: ("run_id", "number")}
 """The columns that distinguish the rows of a table."""
 
 
-class Ledger(ABC):
-    """The part of ``destinations.MigrationSession`` that remembers; a destination reads and replaces rows."""
+class Ledger(MigrationSession):
+    """The part of a session that remembers; a destination reads and replaces rows."""
 
     __slots__ = ()
 
@@ -58,22 +58,6 @@ class Ledger(ABC):
         """
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
-
-    def kept(self) -> tuple[str, ...]:
-        """Return what earlier plans have kept of what they dropped: names of tables or of files."""
-        return ()
-
-    def drop_kept(self, names: Sequence[str]) -> None:
-        """Drop what is kept, which is nothing here."""
-        assert not names
-
-    def back_up(self, label: str) -> str | None:  # noqa: ARG002 - others copy
-        """Keep what a destructive plan would lose; return under which name, None where nothing is kept this way."""
-        return None
-
-    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
-        """Return None: nothing says what a step has written."""
-        return None
 
     @abstractmethod
     def read_rows(self, table: Table, run_id: str | None = None) -> Sequence[Mapping[str, Any]]:

@@ -11,14 +11,23 @@ from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
 from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.known import Known, Unguarded
 from schemactl.destinations._migration.ledger import Ledger, Row
-from schemactl.destinations._migration.records import Hindrance, Unfit
+from schemactl.destinations._migration.records import Unfit
 from schemactl.destinations._migration.rendering import Dialect, assignment_of, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Database, Relation, qualify
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
-from schemactl.migration.steps import KEPT_PREFIX, Backfill, ChangeType, FillColumn, Step, Taken, table_of
+from schemactl.migration.steps import (
+    KEPT_PREFIX,
+    Backfill,
+    ChangeType,
+    FillColumn,
+    RewriteTable,
+    Step,
+    Taken,
+    table_of,
+)
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 
@@ -39,19 +48,17 @@ class SqlMigration(Ledger, Generic[D]):
         database: an open connection on which every statement is kept at once.
         reads: returns the catalog of a dataset that has tables.
         schema: the database's own name for the dataset; the same, but for SQLite.
-        copied: returns whether a step copies its table, as the step finds it; None where none does.
         unguarded: returns how a retype is done where every value goes well; None where that is no quicker.
         known: what the open transaction has found out about values.
     """
 
     database: D
-    dataset: str
+    dataset: str = field()  # else its default would be the property of the base class
     dialect: Dialect
     reads: Callable[[D, str], Catalogue]
     sampled: Sampled
     is_read_only: bool = False
     schema: str | None = None
-    copied: Callable[[Step, Table], bool] | None = None
     unguarded: Callable[[ChangeType, str], Unguarded | None] | None = None
     known: Known = field(default_factory=Known)
 
@@ -105,12 +112,10 @@ class SqlMigration(Ledger, Generic[D]):
         self.known.follow(step)
 
     def gives_rows(self, query: str, file: str) -> bool:
-        """Return whether a query gives rows; see ``destinations.OwnSqlSession``."""
         with self.database.wrap_errors(f"ask the precondition of `{file}`"):
             return bool(self.database.query(self._of_dataset(query)))
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
-        """Run statements of a migration's own; see ``destinations.OwnSqlSession``."""
         self.prepare_writing()
         for number, statement in enumerate(statements, 1):
             with self.database.wrap_errors(f"run statement {number} of `{file}`"):
@@ -123,26 +128,19 @@ class SqlMigration(Ledger, Generic[D]):
     def _of_dataset(self, statement: str) -> str:
         return statement.replace(DATASET, self.dialect.name(self._place))
 
-    def is_copied(self, step: Step, table: Table | None) -> bool:
-        """Return whether a step copies its table; see ``flows.migrate.copying``."""
-        return self.copied is not None and table is not None and self.copied(step, table)
+    def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
+        return by_one_copy(rewrite.changes, self.dialect, self._place, rewrite.table)
 
-    def copy_statements(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
-        """Return what does steps by one copy of their table; see ``flows.migrate.copying``."""
-        return by_one_copy(steps, self.dialect, self._place, table)
-
-    def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
-        """Do steps by one copy of their table; see ``flows.migrate.copying``."""
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
         self.prepare_writing()
-        for statement in self.copy_statements(steps, table):
+        for statement in by_one_copy(rewrite.changes, self.dialect, self._place, rewrite.table):
             with self.database.wrap_errors("migrate"):
                 self.database.execute(statement)
-        self._drop_outdated_copies(steps)
-        for step in steps:
+        self._drop_outdated_copies(rewrite.changes)
+        for step in rewrite.changes:
             self.known.follow(step)
 
     def outdated_copies(self, steps: Sequence[Step]) -> tuple[str, ...]:
-        """Return the names of tables in dlt's staging dataset that go with steps: dlt makes them again."""
         if self.schema is not None:
             return ()  # a dataset of SQLite's is a file
         with self.database.wrap_errors("look for dlt's staging dataset"):
@@ -207,19 +205,6 @@ class SqlMigration(Ledger, Generic[D]):
                 return Unfit(0, self.row_count(name))
             return self._count(step, column, qualify(self._place, name), relation)
 
-    def obstacle(self, step: Step) -> Hindrance | None:  # noqa: ARG002 - the Protocol's
-        """Return None: a database forbids by a table what it forbids by all."""
-        return None
-
-    def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - others look
-        """Return what hangs on a column, and goes with it where it makes room for another of its name.
-
-        Args:
-            table: as it is called now.
-            column: as it is called now.
-        """
-        return ()
-
     def kept(self) -> tuple[str, ...]:
         with self.database.wrap_errors("look for what is kept"):
             names = self.database.relation_names(self._place)
@@ -249,7 +234,6 @@ class SqlMigration(Ledger, Generic[D]):
         return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.dialect, None).value} END"
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
-        """See ``destinations.SamplingSession``."""
         with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
             relation = self._relation(table_of(step))
             place = qualify(self._place, relation.name)

@@ -39,7 +39,7 @@ from schemactl.destinations.delta.load import require_driver
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -68,7 +68,7 @@ def _retype(_: Column, after: Column) -> Way:
     return Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE
 
 
-ABILITIES: Final = Abilities(
+ABILITIES: Final[Abilities] = Abilities(
     transactional_ddl=False,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
@@ -82,6 +82,7 @@ ABILITIES: Final = Abilities(
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
+    rewrites=lambda step, _: writes_all(step, ABILITIES),
 )
 
 

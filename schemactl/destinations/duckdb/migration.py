@@ -61,6 +61,7 @@ from schemactl.migration.steps import (
     OnlineStep,
     RenameColumn,
     RenameTable,
+    RewriteTable,
     SetNotNull,
     Step,
     table_of,
@@ -74,6 +75,18 @@ def _retype(before: Column, after: Column) -> Way:
     return Way.IN_PLACE if type_of(before) == type_of(after) else Way.REWRITE
 
 
+def _is_copied(step: Step, table: Table | None) -> bool:
+    match step:
+        case DropColumn():
+            return table is not None and any(
+                map(is_keyed, table.columns.values())
+            )  # it drops no column of a key, and none before one
+        case ChangeType():
+            return is_keyed(step.before, table)
+        case _:
+            return isinstance(step, AddUnique | DropUnique | DropPrimaryKey)
+
+
 ABILITIES: Final = Abilities(
     names=NAMES,
     retype=_retype,
@@ -81,6 +94,7 @@ ABILITIES: Final = Abilities(
     add_unique=Way.COPY,
     drop_unique=Way.COPY,
     drop_primary_key=Way.COPY,
+    rewrites=_is_copied,
     copies_keyed=True,
     copies_file=True,
     describe_table=Way.IN_PLACE,
@@ -90,16 +104,6 @@ ABILITIES: Final = Abilities(
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 
 DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"unhex({digits})", "VARCHAR", "duckdb")
-
-
-def _is_copied(step: Step, table: Table) -> bool:
-    match step:
-        case DropColumn():
-            return any(map(is_keyed, table.columns.values()))  # it drops no column of a key, and none before one
-        case ChangeType():
-            return is_keyed(step.before, table)
-        case _:
-            return isinstance(step, AddUnique | DropUnique | DropPrimaryKey)
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -239,10 +243,10 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
             return False
         return not SqlMigration.unfit(self, step, step.table).count
 
-    def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
         """Do steps by one copy of their table, which keeps its comments."""
-        with self._copying(table.name, _dropped(steps)):
-            SqlMigration.run_by_copy(self, steps, table)
+        with self._copying(rewrite.table.name, _dropped(rewrite.changes)):
+            SqlMigration.run_rewrite(self, rewrite)
 
     @contextmanager
     def _copying(self, table: str, dropped: Collection[str]) -> Iterator[None]:
@@ -306,7 +310,7 @@ def connect(
         session.execute("COMMIT")
         register(session.connection)
         dataset = choose(session, address.dataset, schema_name)
-        yield DuckDbMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, _is_copied, unguarded)
+        yield DuckDbMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, unguarded)
 
 
 def _sampled(place: str, _: Relation, share: float) -> str:

@@ -39,7 +39,7 @@ from schemactl.destinations.iceberg.nested import iceberg_type
 from schemactl.destinations.iceberg.rewriting import end_rewriting, in_fields, rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -81,7 +81,7 @@ def _is_wider(before: Properties, after: Properties) -> bool:
             return False
 
 
-ABILITIES: Final = Abilities(
+ABILITIES: Final[Abilities] = Abilities(
     transactional_ddl=False,
     retype=_retype,
     add_unique=Way.NONE,
@@ -91,6 +91,7 @@ ABILITIES: Final = Abilities(
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=partial(gained_by_ddl, wider=WIDENS),
+    rewrites=lambda step, _: writes_all(step, ABILITIES),
 )
 
 

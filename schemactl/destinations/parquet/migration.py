@@ -40,7 +40,7 @@ from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.destinations.parquet.rows import count, cut, read_rows, sampled_rows, write_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -63,7 +63,7 @@ def _retype(before: Column, after: Column) -> Way:
     return Way.REWRITE if is_known else Way.NONE
 
 
-ABILITIES: Final = Abilities(
+ABILITIES: Final[Abilities] = Abilities(
     transactional_ddl=False,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
@@ -77,6 +77,7 @@ ABILITIES: Final = Abilities(
     names=NAMES,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
+    rewrites=lambda step, _: writes_all(step, ABILITIES),
 )
 """Nothing distinguishes nulls from what a writer promises in a file, so no step is about them."""
 

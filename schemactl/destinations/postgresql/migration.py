@@ -284,7 +284,7 @@ _STORAGES: Final = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 
 @dataclass(frozen=True, slots=True)
 class PostgresMigration(SqlMigration[PostgresSession]):
-    """See ``destinations.OnlineSession``.
+    """See ``destinations.MigrationSession``.
 
     Attributes:
         holder: the session whose transaction holds the lock; None where nothing is written.
@@ -320,7 +320,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def run_outside(
         self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Notify
     ) -> None:
-        """Run a step that keeps what it does bit by bit; see ``destinations.OnlineSession``."""
+        """Run a step that keeps what it does bit by bit."""
         self.prepare_writing()
         if isinstance(step, Backfill):
             batches = batches_of(step, DIALECT, self.dataset, table)

@@ -27,14 +27,15 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import copy_statements, is_same_type
 from schemactl.engine.session.running import running_session, wrap_errors
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
 from schemactl.migration.steps import (
     ChangeType,
+    RewriteTable,
     Step,
     table_of,
 )
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Column
 
 ORIGIN: Final = "spark:"
 
@@ -45,7 +46,7 @@ def _retype(before: Column, after: Column) -> Way:
     return Way.IN_PLACE if is_same_type(before, after) else Way.COPY
 
 
-ABILITIES: Final = Abilities(
+ABILITIES: Final[Abilities] = Abilities(
     transactional_ddl=False,
     drop_column=Way.COPY,
     rename_column=Way.COPY,
@@ -60,6 +61,7 @@ ABILITIES: Final = Abilities(
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
+    rewrites=lambda step, _: writes_all(step, ABILITIES),
 )
 
 
@@ -116,7 +118,7 @@ class SparkMigration(SparkLedger):
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         if way_of(step, ABILITIES) is Way.COPY:
-            self.run_together((step,))
+            self._copy((step,))
             return
         self.prepare_writing()
         if isinstance(step, ChangeType):
@@ -125,15 +127,17 @@ class SparkMigration(SparkLedger):
             for statement in statements:
                 self.tables.spark.sql(statement)
 
-    def run_together(self, steps: Sequence[Step]) -> None:
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
+        self._copy(rewrite.changes)
+
+    def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
+        return copy_statements(rewrite.changes, rewrite.table, self.dataset)
+
+    def _copy(self, steps: Sequence[Step]) -> None:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
         self.prepare_writing()
         with wrap_errors("migrate"):
             catalog.rewrite(self.tables, table_of(steps[0]), changes_of(steps))
-
-    def statements_together(self, steps: Sequence[Step], table: Table) -> tuple[str, ...]:
-        """Return what ``run_together`` does, as people read it; see ``flows.migrate.merging``."""
-        return copy_statements(steps, table, self.dataset)
 
     def row_count(self, table: str) -> int:
         with wrap_errors("count rows"):
@@ -155,7 +159,6 @@ class SparkMigration(SparkLedger):
         return None if found is None else Hindrance(found, catalog.BY_HAND)
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
-        """See ``destinations.SamplingSession``."""
         return self._unfit(table_of(step), step, None, share)
 
     def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:

@@ -68,6 +68,7 @@ from schemactl.migration.steps import (
     OnlineStep,
     RenameColumn,
     RenameTable,
+    RewriteTable,
     SetNotNull,
     Step,
     table_of,
@@ -77,6 +78,14 @@ from schemactl.schema.types import Column, Table
 
 def _retype(*_: Column) -> Way:
     return Way.COPY
+
+
+def _is_copied(step: Step, table: Table | None) -> bool:
+    match step:
+        case DropColumn():
+            return is_keyed(step.column, table)
+        case _:
+            return isinstance(step, ChangeType | SetNotNull | DropNotNull | AddPrimaryKey | DropPrimaryKey | DropUnique)
 
 
 ABILITIES: Final = Abilities(
@@ -90,6 +99,7 @@ ABILITIES: Final = Abilities(
     drop_primary_key=Way.COPY,
     enforces_types=False,
     copies_file=True,
+    rewrites=_is_copied,
 )
 
 
@@ -98,14 +108,6 @@ def _type_of(column: Column) -> str:
 
 
 DIALECT: Final = Dialect(NAMES, _type_of, convert, lambda digits: f"X{digits}", "TEXT", "sqlite")
-
-
-def _is_copied(step: Step, table: Table | None) -> bool:
-    match step:
-        case DropColumn():
-            return is_keyed(step.column, table)
-        case _:
-            return isinstance(step, ChangeType | SetNotNull | DropNotNull | AddPrimaryKey | DropPrimaryKey | DropUnique)
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001
@@ -174,11 +176,16 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         with self._copying(table_of(step)):
             SqlMigration.run(self, step, statements)
 
-    def run_by_copy(self, steps: Sequence[Step], table: Table) -> None:
+    def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
+        dropped = (_index(step) for step in rewrite.changes if isinstance(step, DropUnique))
+        indexes = (_ddl.drop_index(MAIN, index, DIALECT.sql) for index in dropped)
+        return (*indexes, *SqlMigration.render_rewrite(self, rewrite))
+
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
         """Do steps by one copy of their table; its indexes and triggers are made again."""
-        self._drop_indexes(steps)
-        with self._copying(table.name):
-            SqlMigration.run_by_copy(self, steps, table)
+        self._drop_indexes(rewrite.changes)
+        with self._copying(rewrite.table.name):
+            SqlMigration.run_rewrite(self, rewrite)
 
     def obstacle(self, step: Step) -> Hindrance | None:
         """Return why SQLite does not take a step; see ``destinations.MigrationSession``."""
@@ -287,7 +294,7 @@ def connect(
         return read_connection(database.connection, address, asked, path)
 
     with open_database(address, path, patience=patience.seconds, is_read_only=is_read_only) as database:
-        yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, MAIN, _is_copied)
+        yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, MAIN)
 
 
 _PRIME: Final = 1_000_003

@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import MigrationSession, Patience, Run
+from schemactl.destinations import MigrationSession, Migrator, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import check_own, report_bound
+from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.genuine import check_file
-from schemactl.flows.migrate.grouping import left_of
 from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
-from schemactl.flows.migrate.target import Found, Target, find_target, find_wanted, read_state
+from schemactl.flows.migrate.target import Found, Target, decide_rewrites, find_target, find_wanted, read_state
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.migration.directory import Migration
@@ -193,8 +193,7 @@ def _apply(
         is_same = (plan, report.done) == standing(session, wanted.target.module, found.unfinished)
     else:
         is_current = report.done is None and plan.is_current(found.catalogue.schema)
-        # The order of columns may be another one: then a copy would not run as it was shown.
-        is_same = is_current and plan == left_of(session, wanted.target.module, plan, 0)
+        is_same = is_current and _rewrites_as_shown(session, wanted.target.module, plan)
     if not is_same:
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
     run = found.unfinished or _new_run(plan, found)
@@ -215,6 +214,16 @@ def _apply(
         refused = replace(report, counted=stopped.counts, refusals=stopped.refusals)
         return ApplyReport(refused, Outcome.REFUSED)
     return ApplyReport(report, Outcome.DONE, time.monotonic() - started, copy)
+
+
+def _rewrites_as_shown(session: MigrationSession, module: Migrator, plan: MigrationPlan) -> bool:
+    """Return whether tables would be rewritten as it was shown; the order of their columns may be another one."""
+    if not plan.has_groups:
+        return True
+    try:
+        return plan == decide_rewrites(session, module, plan, tables_now(session, module, plan.target))
+    except KeyError:
+        return True  # the run refuses it: its steps do not fit the tables
 
 
 def _new_run(plan: MigrationPlan, found: Found) -> Run:

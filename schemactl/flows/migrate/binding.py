@@ -14,9 +14,8 @@ from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.drift import find_drift
 from schemactl.flows.migrate.genuine import check_reached
-from schemactl.flows.migrate.grouping import grouped
 from schemactl.flows.migrate.plan import check_plan, left_behind, staging_notes
-from schemactl.flows.migrate.target import Found, Target, propose, rendering
+from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import DialectPlan, Migration
 from schemactl.migration.options import PlanOptions
@@ -126,7 +125,7 @@ def bind(session: MigrationSession, target: Target, found: Found, migration: Mig
         rendering(session, target),
     )
     plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
-    return replace(grouped(session, target.module, plan, tables), migration=migration.mark)
+    return replace(decide_rewrites(session, target.module, plan, tables), migration=migration.mark)
 
 
 def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.target import MigratingDestination
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
@@ -16,7 +15,7 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
 
-def tables_now(session: MigrationSession, module: MigratingDestination, schema: Schema) -> dict[str, Table]:
+def tables_now(session: MigrationSession, module: Migrator, schema: Schema) -> dict[str, Table]:
     """Return a model of the tables as they are, under the names as the schema spells them."""
     proposal = plan_steps(
         session.catalogue().schema,
@@ -46,7 +45,7 @@ def expected_tables(tables: Mapping[str, Table], steps: Sequence[Step]) -> dict[
 
 def check_left(
     session: MigrationSession,
-    module: MigratingDestination,
+    module: Migrator,
     before: Mapping[str, Table],
     steps: Sequence[Step],
     said: str,
@@ -74,7 +73,7 @@ def differences(
     expected: Mapping[str, Table],
     gone: Sequence[str],
     catalogue: Schema,
-    module: MigratingDestination,
+    module: Migrator,
 ) -> tuple[str, ...]:
     """Return what is otherwise in a catalog than expected, in sentences.
 
@@ -93,7 +92,7 @@ def differences(
     return tuple(said)
 
 
-def _differing(table: Table, there: Table, module: MigratingDestination) -> Iterator[str]:
+def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
     if is_bookkeeping(table.name):
         return
     names = module.NAMES

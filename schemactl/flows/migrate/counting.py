@@ -8,7 +8,6 @@ from typing import Final
 
 from schemactl.destinations import Example, MigrationSession, Unfit
 from schemactl.examples import Examples, examples_of, shown
-from schemactl.flows.migrate.tracing import traced
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import Counted, Obstacle, Refusal
@@ -26,6 +25,7 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
+from schemactl.migration.tracing import is_counted_late, traced
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
 from schemactl.schema.renames import is_dlts_own
@@ -83,12 +83,6 @@ def count_late(
         return ()
     unfit = session.unfit(steps[place])
     return (counted(place + 1, unfit, schema, steps[place]),) if unfit.count else ()
-
-
-def is_counted_late(steps: Sequence[Step], place: int) -> bool:
-    """Return whether what stands in the way of a step cannot be seen before the first of them has run."""
-    is_seen = traced(steps, place) is not None and not _is_of_converted(steps, place)
-    return needs_count(steps[place]) and not is_seen
 
 
 def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:
@@ -245,18 +239,6 @@ def _is_proven(fill: Backfill, steps: Sequence[Step]) -> bool:
     proven = [step.step for step in steps if isinstance(step, Prepare) and step.phase is Phase.VALIDATE_CHECK]
     return fill in proven or any(
         isinstance(step, SetNotNull) and (step.table, step.column) == (fill.table, fill.target) for step in proven
-    )
-
-
-def _is_of_converted(steps: Sequence[Step], place: int) -> bool:
-    """Return whether values that differ may be equal when the step forbids that: `1` and `01` are one number."""
-    step = steps[place]
-    if not isinstance(step, AddUnique | AddPrimaryKey):
-        return False
-    columns = (step.column,) if isinstance(step, AddUnique) else step.columns
-    return any(
-        isinstance(each, ChangeType) and each.table == step.table and each.after.name in columns
-        for each in steps[:place]
     )
 
 

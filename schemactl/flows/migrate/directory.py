@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
-from schemactl.destinations import DESTINATIONS
+from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
-from schemactl.flows.migrate.target import MigratingDestination, find_wanted
+from schemactl.flows.migrate.target import find_wanted
 from schemactl.migration.directory import (
     SUM_NAME,
     DialectPlan,
@@ -297,16 +296,16 @@ def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stated))
 
 
-def module_of(dialect: str) -> MigratingDestination:
+def module_of(dialect: str) -> Migrator:
     """Return the destination of a dialect.
 
     Raises:
         InputError: there is none.
     """
     found = DESTINATIONS[dialect]
-    if not hasattr(found, "connect"):
+    if not is_migrator(found):
         raise InputError(f"`{dialect}` cannot be migrated", hint="`schemactl migrate plan --dialect` writes a script")
-    return cast(MigratingDestination, found)
+    return found
 
 
 def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Table]:
@@ -327,7 +326,7 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
     return tables
 
 
-def _tables_of(schema: Schema, module: MigratingDestination) -> dict[str, Table]:
+def _tables_of(schema: Schema, module: Migrator) -> dict[str, Table]:
     return dict(with_descriptions(structure_of(schema, schema, module.stored), schema).tables)
 
 
@@ -358,7 +357,7 @@ def _made(
     return made
 
 
-def _render(module: MigratingDestination, schema: Schema) -> Render:
+def _render(module: Migrator, schema: Schema) -> Render:
     """Return what writes a step's statements for a dataset that is called like the schema."""
 
     def render(step: Step, table: Table | None) -> tuple[str, ...]:

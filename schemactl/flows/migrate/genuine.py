@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import InputError
 from schemactl.flows.migrate.check import tables_now
-from schemactl.flows.migrate.grouping import grouped, left_of
-from schemactl.flows.migrate.target import Found, MigratingDestination, Target, propose, rendering
+from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
@@ -63,7 +62,7 @@ def check_file(session: MigrationSession, target: Target, found: Found, plan: Mi
     except KeyError as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
     if plan.has_groups:
-        again = grouped(session, target.module, again, proposal.catalogue.tables)
+        again = decide_rewrites(session, target.module, again, proposal.catalogue.tables)
     if [_run_as(each) for each in again.steps] != [_run_as(each) for each in plan.steps]:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
 
@@ -73,7 +72,7 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
     return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
 
 
-def rest_of(session: MigrationSession, module: MigratingDestination, plan: MigrationPlan, done: int) -> MigrationPlan:
+def rest_of(session: MigrationSession, module: Migrator, plan: MigrationPlan, done: int) -> MigrationPlan:
     """Return a plan of the ledger whose steps that are left have the statements that will run.
 
     Args:
@@ -86,7 +85,8 @@ def rest_of(session: MigrationSession, module: MigratingDestination, plan: Migra
         InputError: its statements are not those of its steps, or its steps do not lead to its schema.
     """
     _check_schema(plan)
-    model, steps = tables_now(session, module, plan.target), list(plan.steps)
+    tables, steps = tables_now(session, module, plan.target), list(plan.steps)
+    model = dict(tables)
     try:
         check_reached(dict(model), [planned.step for planned in plan.steps[done:]], plan.target, module)
         for place in range(done, len(steps)):
@@ -102,7 +102,8 @@ def rest_of(session: MigrationSession, module: MigratingDestination, plan: Migra
     except KeyError:
         # The run refuses it: its steps do not fit the tables.
         return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps))
-    return left_of(session, module, replace(plan, steps=tuple(steps)), done)
+    rest = replace(plan, steps=tuple(steps))
+    return decide_rewrites(session, module, rest, tables, done) if plan.has_groups else rest
 
 
 def _check_schema(plan: MigrationPlan) -> None:
@@ -110,9 +111,7 @@ def _check_schema(plan: MigrationPlan) -> None:
         raise InputError(f"the plan's schema has not the hash {plan.target_hash} that it states", hint=_HINT)
 
 
-def check_reached(
-    tables: dict[str, Table], steps: Sequence[Step], schema: Schema, module: MigratingDestination
-) -> None:
+def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schema, module: Migrator) -> None:
     """Refuse steps after which the tables would still not be a schema's.
 
     Args:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from schemactl.destinations import MigrationSession, RunState
-from schemactl.flows.migrate.target import Found, MigratingDestination
+from schemactl.destinations import MigrationSession, Migrator, RunState
+from schemactl.flows.migrate.target import Found
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.provenance import Place, misplaced_after
 from schemactl.migration.spelling import spelled_as
@@ -11,7 +11,7 @@ from schemactl.migration.verification import Misplaced
 from schemactl.schema.renames import RENAMED_FROM
 
 
-def misplaced_values(session: MigrationSession, module: MigratingDestination, found: Found) -> tuple[Misplaced, ...]:
+def misplaced_values(session: MigrationSession, module: Migrator, found: Found) -> tuple[Misplaced, ...]:
     """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schemactl.destinations import Hindrance, MigrationSession
-from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.migration.steps import Step
+from schemactl.migration.tracing import in_first_names
 
 
 def find_obstacles(session: MigrationSession, steps: Sequence[Step]) -> dict[Hindrance, tuple[int, ...]]:

@@ -9,19 +9,18 @@ from pathlib import Path
 from schemactl.destinations import Hindrance, MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
-from schemactl.flows.migrate.grouping import grouped
 from schemactl.flows.migrate.lost_versions import find_wanted_there
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import (
     Found,
     Target,
+    decide_rewrites,
     earlier_names,
     find_target,
     propose,
     read_state,
     rendering,
 )
-from schemactl.flows.migrate.tracing import in_first_names
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.memory import paused_collector
@@ -33,6 +32,7 @@ from schemactl.migration.reports import Counted, Obstacle, PlanReport, Refusal
 from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import RenameColumn
+from schemactl.migration.tracing import in_first_names
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
 
@@ -115,27 +115,25 @@ def plan_for(
     notes = (*proposal.notes, *staging_notes(session, proposal), *left_behind(session, proposal))
     proposal = replace(proposal, notes=notes)
     plan = make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
-    return grouped(session, target.module, plan, proposal.catalogue.tables)
+    return decide_rewrites(session, target.module, plan, proposal.catalogue.tables)
 
 
 def staging_notes(session: MigrationSession, proposal: Proposal) -> Iterator[Note]:
-    """Yield the tables of dlt's staging dataset that go with a plan's steps; not all sessions know of such."""
-    outdated = getattr(session, "outdated_copies", None)
-    for name in outdated([planned.step for planned in proposal.steps]) if outdated is not None else ():
+    """Yield the tables of dlt's staging dataset that go with a plan's steps."""
+    for name in session.outdated_copies([planned.step for planned in proposal.steps]):
         message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
         yield Note(NoteKind.WAITS, name, None, message)
 
 
 def left_behind(session: MigrationSession, proposal: Proposal) -> Iterator[Note]:
-    """Yield what stays with columns whose names other ones take; not all sessions know of such."""
-    found = getattr(session, "left_behind", None)
+    """Yield what stays with columns whose names other ones take."""
     steps = [planned.step for planned in proposal.steps]
     renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
     for step, seen in zip(steps, in_first_names(steps), strict=True):
-        if found is None or not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
+        if not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
             continue
         is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
-        if is_followed and (dependents := found(seen.table, seen.before)):
+        if is_followed and (dependents := session.left_behind(seen.table, seen.before)):
             message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(dependents)}"
             hint = f"make it anew for the column that is `{step.before}` afterwards"
             yield Note(NoteKind.STAYS, step.table, step.before, message, hint)

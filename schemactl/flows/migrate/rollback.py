@@ -14,15 +14,19 @@ from schemactl.flows.migrate.binding import check_own
 from schemactl.flows.migrate.check import tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.directory import sound_folder
-from schemactl.flows.migrate.effects_there import done_numbers
 from schemactl.flows.migrate.genuine import derived_plan
 from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
-from schemactl.flows.migrate.tracing import traced, traced_table
-from schemactl.flows.migrate.undo_groups import grouped_back
-from schemactl.flows.migrate.undoing import Part, own_undos, rendered, undo_at_once, undo_one_by_one
-from schemactl.flows.migrate.unfinished import plan_of
+from schemactl.flows.migrate.undoing import (
+    Part,
+    own_undos,
+    rendered,
+    undo_at_once,
+    undo_one_by_one,
+    with_rewrites_back,
+)
+from schemactl.flows.migrate.unfinished import done_numbers, plan_of
 from schemactl.flows.progress import Progress
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
@@ -44,6 +48,7 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
+from schemactl.migration.tracing import traced, traced_table
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
 
@@ -127,7 +132,7 @@ def _report(
     schema = plan_of(parts[0].run).target
     tables = tables_now(session, target.module, schema)
     undone = tuple(_undone(session, target, parts, dict(tables)))
-    undone = grouped_back(session, target.module, parts, undone, tables)
+    undone = with_rewrites_back(session, target.module, parts, undone, tables)
     steps = [step for each in undone for step in each.planned.undo.steps]
     first = own_undos(undone).first  # what own SQL will have changed by then is looked at when its turn comes
     obstacles = find_obstacles(session, steps[:first])

@@ -11,13 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import cast
 
 from schemactl.destinations import (
     NO_PATIENCE,
     MigrationSession,
-    OnlineSession,
-    OwnSqlSession,
+    Migrator,
     Run,
     RunState,
     StepRecord,
@@ -25,16 +23,14 @@ from schemactl.destinations import (
 )
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.check import check_left, differences, expected_tables, tables_now
-from schemactl.flows.migrate.copying import is_copying
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.effects_there import is_there
 from schemactl.flows.migrate.lock_retry import LockRetry
-from schemactl.flows.migrate.merging import is_merging, merged
-from schemactl.flows.migrate.target import MigratingDestination
+from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import Counted, Obstacle, Refusal
+from schemactl.migration.rewrites import rewrite_of
 from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
 from schemactl.schema.types import Table
 
@@ -64,7 +60,7 @@ class Runner:
     """
 
     session: MigrationSession
-    module: MigratingDestination
+    module: Migrator
     plan: MigrationPlan
     run: Run
     done: int
@@ -124,7 +120,8 @@ class Runner:
         records = self.session.steps(self.run.run_id)
         if len(records) <= self.done or records[self.done].state is not StepState.RUNNING:
             return False
-        return is_there(self.plan.steps[self.done].step, self._tables(), self.module)
+        planned = self.plan.steps[self.done]
+        return planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
 
     def _note_done(self) -> None:
         """Say of steps that are done what a killed run could not say, and of others that they are not begun.
@@ -171,18 +168,10 @@ class Runner:
         """Yield the places of the steps that are left, those together that are done at once, with their table then."""
         steps = [each.step for each in self.plan.steps]
         model = dict(before)
-        for places in self._groups(before):
-            yield places, model.get(table_of(steps[places.start]))
-            run_model(model, [steps[place] for place in places])
-
-    def _groups(self, before: Mapping[str, Table]) -> list[range]:
-        """Return what is done at once: as the plan says, or as can be detected where it may have stopped."""
-        if self.module.ABILITIES.transactional_ddl:
-            return [range(max(each.start, self.done), each.stop) for each in self.plan.groups if each.stop > self.done]
-        if not is_merging(self.session):
-            return [range(place, place + 1) for place in range(self.done, len(self.plan.steps))]
-        found = merged([each.step for each in self.plan.steps[self.done :]], before, self.module)
-        return [range(each.start + self.done, each.stop + self.done) for each in found]
+        for group in self.plan.groups:
+            if places := range(max(group.start, self.done), group.stop):
+                yield places, model.get(table_of(steps[places.start]))
+                run_model(model, [steps[place] for place in places])
 
     def _keep_steps(self, places: range, table: Table | None) -> None:
         is_outside = is_outside_transaction(self.plan.steps[places.start].step)
@@ -196,33 +185,24 @@ class Runner:
         elif len(places) == 1:
             self._run_step(places.start)
         else:
-            self._run_together(places)
+            self._rewrite(places, table)
         self._write_steps([self._record(place, StepState.DONE) for place in places])
 
     def _run_outside(self, place: int, table: Table | None) -> None:
         planned = self.plan.steps[place]
         self.notify(place + 1, planned.step)
-        session = cast("OnlineSession", self.session)  # only its steps are of this kind
-        session.run_outside(planned.step, planned.statements, table, self.batch_rows, self.retry.progress)
+        self.session.run_outside(planned.step, planned.statements, table, self.batch_rows, self.retry.progress)
 
     def _keep_at_once(self, places: range, table: Table | None) -> None:
         with self.session.transaction():
             self._run_steps(places, table)
             self.session.write_steps([self._record(place, StepState.DONE) for place in places])
 
-    def _run_together(self, places: range) -> None:
-        steps = [self.plan.steps[place].step for place in places]
-        for place in places:
-            self.notify(place + 1, self.plan.steps[place].step)
-        self._refuse_late(places.start)
-        assert is_merging(self.session)
-        self.session.run_together(steps)
-
     def _run_steps(self, places: range, table: Table | None) -> None:
-        """Run a step, or those that one copy of their table does, and the own SQL around them."""
+        """Run a step, or those that one rewrite of their table does, and the own SQL around them."""
         self._run_own(places.start, When.BEFORE)
         if len(places) > 1:
-            self._run_by_copy(places, table)
+            self._rewrite(places, table)
         elif any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
             self._run_instead(places.start)
         else:
@@ -246,22 +226,21 @@ class Runner:
         for own in self.plan.own_of(place + 1):
             if own.when is not when:
                 continue
-            session = own_session(self.session)
-            if own.precondition is not None and not session.gives_rows(own.precondition, own.file):
+            if own.precondition is not None and not self.session.gives_rows(own.precondition, own.file):
                 message = f"the precondition of `{own.file}` gives no rows: {' '.join(own.precondition.split())}"
                 hint = "see to what it asks for; nothing of the step was done"
                 raise UnfitValues([Refusal(Obstacle.PRECONDITION, message, hint, (place + 1,))], ())
             step = self.plan.steps[place].step if when is When.INSTEAD else None
-            session.run_own(own.statements, own.file, step)
+            self.session.run_own(own.statements, own.file, step)
 
-    def _run_by_copy(self, places: range, table: Table | None) -> None:
-        if table is None or not is_copying(self.session):
-            raise DestinationError(f"`{self.session.origin}` does no steps by one copy", hint="make the plan anew")
+    def _rewrite(self, places: range, table: Table | None) -> None:
         steps = [self.plan.steps[place].step for place in places]
+        if table is None:
+            raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
         for place, step in zip(places, steps, strict=True):
             self.notify(place + 1, step)
         self._refuse_late(places.start)
-        self.session.run_by_copy(steps, table)
+        self.session.run_rewrite(rewrite_of(table, steps))
 
     def _run_step(self, place: int) -> None:
         planned = self.plan.steps[place]
@@ -326,17 +305,6 @@ class Runner:
 
     def _record(self, place: int, state: StepState) -> StepRecord:
         return step_record(self.run, place + 1, self.plan, state)
-
-
-def own_session(session: MigrationSession) -> OwnSqlSession:
-    """Return a session as one that runs own SQL.
-
-    Raises:
-        DestinationError: it does not.
-    """
-    if not all(hasattr(session, name) for name in ("gives_rows", "run_own")):  # that of a third party
-        raise DestinationError(f"`{session.origin}` runs no SQL of one's own", hint="leave its files out")
-    return cast("OwnSqlSession", session)
 
 
 def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) -> StepRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MigrationSession, is_migrator
 from schemactl.errors import InputError
 from schemactl.flows.migrate.target import find_target
 from schemactl.flows.references import Referred
@@ -21,7 +21,7 @@ def stored_schemas(reference: str, found: Referred, version_hash: str | None) ->
         InputError: the ledger has no schema of this hash, or several.
         DestinationError: the destination cannot be read.
     """
-    if not hasattr(found.destination, "connect"):
+    if found.destination is None or not is_migrator(found.destination):
         if version_hash is not None:
             raise InputError(f"`{found.origin}` keeps no schemas that could be fetched")
         return ()

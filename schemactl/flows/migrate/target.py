@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, cast
 
 from schemactl.destinations import (
     DESTINATIONS,
     Catalogue,
-    Destination,
     MigrationSession,
     Migrator,
     Patience,
@@ -19,12 +17,14 @@ from schemactl.destinations import (
     RunState,
     Version,
     find_address,
+    is_migrator,
 )
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.references import Referred, find_schema
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import Place
+from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import Proposal, plan_steps
+from schemactl.migration.rewrites import with_rewrites
 from schemactl.migration.steps import Step
 from schemactl.redaction import redact
 from schemactl.schema.hash import bump
@@ -35,16 +35,12 @@ MOST_EARLIER = 20
 """Schemas of a ledger that are looked through for columns that a migration has left alone."""
 
 
-class MigratingDestination(Destination, Migrator, Protocol):
-    """A destination that can be migrated."""
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where a migration goes."""
 
     kind: str
-    module: MigratingDestination
+    module: Migrator
     url: str
 
     def open_for_reading(
@@ -104,13 +100,13 @@ def find_target(to: str | None) -> Target:
         raise InputError(f"`{redact(to)}` is no address of a destination", hint=nearest_or_all(scheme, _migrating()))
     kind, url = address
     module = DESTINATIONS[kind]
-    if not hasattr(module, "connect"):
+    if not is_migrator(module):
         raise InputError(f"`{kind}` cannot be migrated", hint=f"known: {', '.join(_migrating())}")
-    return Target(kind, cast(MigratingDestination, module), url)
+    return Target(kind, module, url)
 
 
 def _migrating() -> list[str]:
-    return [kind for kind in DESTINATIONS if hasattr(DESTINATIONS[kind], "connect")]
+    return [kind for kind in DESTINATIONS if is_migrator(DESTINATIONS[kind])]
 
 
 def find_wanted(reference: str | Schema, schemas: Path) -> Schema:
@@ -188,7 +184,7 @@ def _may_require_more(there: Table, stated: Table) -> bool:
 
 
 def propose(
-    session: MigrationSession, module: MigratingDestination, found: Found, schema: Schema, options: PlanOptions
+    session: MigrationSession, module: Migrator, found: Found, schema: Schema, options: PlanOptions
 ) -> Proposal:
     """Return the steps from what was found to a schema."""
     empty = session.empty_tables(_tables_in_question(found.catalogue.schema, schema))
@@ -200,6 +196,13 @@ def propose(
         abilities=module.ABILITIES,
         options=replace(options, empty_tables=empty),
     )
+
+
+def decide_rewrites(
+    session: MigrationSession, module: Migrator, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
+) -> MigrationPlan:
+    """Return a plan that says which of its steps one rewrite of their table does; see ``with_rewrites``."""
+    return with_rewrites(plan, tables, module.ABILITIES, module.stored, session.render_rewrite, done)
 
 
 def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:

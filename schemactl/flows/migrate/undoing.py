@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 
-from schemactl.destinations import MigrationSession, Run, RunState, StepRecord, StepState
+from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import check_left, tables_now
-from schemactl.flows.migrate.copying import by_copies, is_copying
-from schemactl.flows.migrate.merging import is_merging, merged_back
-from schemactl.flows.migrate.running import own_session, step_record
+from schemactl.flows.migrate.running import step_record
 from schemactl.flows.migrate.target import Target, rendering
 from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.cautions import needs_count
@@ -20,6 +19,7 @@ from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, Render
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import RollbackReport, UndoneStep
+from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
 from schemactl.migration.steps import Step, column_of, table_of
 from schemactl.schema.types import Table
 
@@ -96,7 +96,7 @@ def own_undos(undone: Sequence[UndoneStep]) -> OwnUndos:
 
 def _undo_own(session: MigrationSession, own: Sequence[OwnSql]) -> None:
     for each in own:
-        own_session(session).run_own(each.undo or (), each.file)
+        session.run_own(each.undo or (), each.file)
 
 
 def _refuse_late(session: MigrationSession, step: Step) -> None:
@@ -110,6 +110,78 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
         values = "value" if unfit.count == 1 else "values"
         message = f"{unfit.count:,} {values} of `{name}` would not survive the undo, and nothing was changed"
         raise DestinationError(message, hint="what undoes own SQL has left them: mend it, or them")
+
+
+def with_rewrites_back(
+    session: MigrationSession,
+    module: Migrator,
+    parts: Sequence[Part],
+    undone: Sequence[UndoneStep],
+    tables: Mapping[str, Table],
+) -> tuple[UndoneStep, ...]:
+    """Return steps that are to be undone, which say what of them one rewrite of their table undoes.
+
+    The last of such steps has the statements of all.
+
+    Args:
+        session: where.
+        module: of the destination.
+        parts: the runs of the steps.
+        undone: each with its own statements.
+        tables: as they are before the first of them is undone.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    find = _by_one_transaction if module.ABILITIES.transactional_ddl else _one_by_one
+    found = list(undone)
+    for places, table in find(module, parts, undone, tables):
+        group = undone[places.start : places.stop]
+        steps = [step for each in group for step in each.planned.undo.steps]
+        statements = session.render_rewrite(rewrite_of(table, steps))
+        bare = [replace(each.planned, undo_statements=()) for each in group]
+        bare[-1] = replace(bare[-1], undo_statements=statements)
+        found[places.start : places.stop] = [
+            replace(each, planned=planned, done_with=places.stop) for each, planned in zip(group, bare, strict=True)
+        ]
+    return tuple(found)
+
+
+def _by_one_transaction(
+    module: Migrator, _: Sequence[Part], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
+) -> Iterator[tuple[range, Table]]:
+    """Yield the places of steps that one rewrite undoes in a transaction with all others, with the table before."""
+    at = [place for place, each in enumerate(undone) for _ in each.planned.undo.steps]
+    steps = [step for each in undone for step in each.planned.undo.steps]
+    for places, table in find_rewrites(steps, tables, module.ABILITIES, module.stored, own_undos(undone).cuts):
+        members = range(at[places.start], at[places[-1]] + 1)
+        if len(members) > 1 and table is not None:
+            yield members, table
+
+
+def _one_by_one(
+    module: Migrator, parts: Sequence[Part], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
+) -> Iterator[tuple[range, Table]]:
+    """Yield the places of steps that one rewrite undoes where each step is kept by itself, with the table before."""
+    at = {(each.run_id, each.number): place for place, each in enumerate(undone)}
+    model = dict(tables)
+    for part in parts:
+        for numbers in find_rewrites_back(part.steps, part.numbers, dict(model), module.ABILITIES, module.stored):
+            steps = undo_steps(part.steps, numbers)
+            if len(numbers) > 1:
+                places = range(at[part.run.run_id, numbers[0]], at[part.run.run_id, numbers[-1]] + 1)
+                yield places, model[table_of(steps[0])]
+            run_model(model, steps)
+
+
+def _places(undone: Sequence[UndoneStep]) -> Iterator[range]:
+    """Yield the places of undo steps among those of all steps, those together that one rewrite does."""
+    place = start = 0
+    while place < len(undone):
+        end = undone[place].done_with or place + 1
+        stop = start + sum(len(each.planned.undo.steps) for each in undone[place:end])
+        yield from (range(start, stop),) if end - place > 1 else (range(at, at + 1) for at in range(start, stop))
+        place, start = end, stop
 
 
 def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> Iterator[tuple[Step, tuple[str, ...]]]:
@@ -136,12 +208,13 @@ def undo_at_once(
     numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
     steps = [step for _, step in numbered]
     own = own_undos(report.steps)
-    for places, table in by_copies(session, steps, before, own.cuts):
+    for places in _places(report.steps):
         notify(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
         _undo_own(session, own.at.get(places.start, ()))
         replaced = next((each for each in own.replaced if places.start in each), None)
         if replaced is None or places.start == replaced.start:
             here = dict(tables)
+        table = tables.get(table_of(steps[places.start]))
         made = list(rendered(steps[places.start : places.stop], tables, render))
         if replaced is not None:
             said = f"own SQL has not undone step {numbered[places.start][0]}, and nothing was changed"
@@ -150,8 +223,8 @@ def undo_at_once(
             continue
         if places.start >= own.first:
             _refuse_late(session, steps[places.start])
-        if len(places) > 1 and table is not None and is_copying(session):
-            session.run_by_copy(steps[places.start : places.stop], table)
+        if len(places) > 1 and table is not None:
+            session.run_rewrite(rewrite_of(table, steps[places.start : places.stop]))
         else:
             for step, statements in made:
                 session.run(step, statements)
@@ -187,13 +260,19 @@ def undo_one_by_one(
         session.write_steps([_record(part, number, part.left) for number in part.broken_off])
         # Steps that were done at once may be undone in other company: the tables would no longer show which.
         session.write_steps([_record(part, number, StepState.DONE) for number in part.unsaid])
-        for numbers in _at_once(session, target, part, tables):
+        for numbers in _at_once(part, report.steps):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
                 notify(f"undoing {_listed(numbers)}", count / len(report.steps))
                 session.write_steps([_record(part, number, StepState.RUNNING) for number in numbers])
+            table = tables.get(table_of(steps[0])) if steps else None
             try:
-                _run(session, steps, list(rendered(steps, tables, render)), is_together=len(numbers) > 1)
+                made = list(rendered(steps, tables, render))
+                if len(numbers) > 1 and table is not None:
+                    session.run_rewrite(rewrite_of(table, steps))
+                else:
+                    for step, statements in made:
+                        session.run(step, statements)
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
             # In one piece, as it was said before that they are begun: so the tables show all of them.
@@ -204,25 +283,11 @@ def undo_one_by_one(
     _check(session, target, before, report, "what was undone stays so")
 
 
-def _at_once(session: MigrationSession, target: Target, part: Part, tables: dict[str, Table]) -> list[tuple[int, ...]]:
+def _at_once(part: Part, undone: Sequence[UndoneStep]) -> list[tuple[int, ...]]:
     """Return the numbers of a run's steps, those together that are undone at once."""
-    if not is_merging(session):
-        return [(number,) for number in part.numbers]
-    return list(merged_back(part.steps, part.numbers, tables, target.module))
-
-
-def _run(
-    session: MigrationSession,
-    steps: Sequence[Step],
-    statements: Sequence[tuple[Step, tuple[str, ...]]],
-    *,
-    is_together: bool,
-) -> None:
-    if is_together and is_merging(session):
-        session.run_together(steps)
-        return
-    for step, of_step in statements:
-        session.run(step, of_step)
+    ends = {each.number: each.done_with for each in undone if each.run_id == part.run.run_id}
+    # Tables of dlt's own are not undone, and their steps are by themselves.
+    return [tuple(group) for _, group in groupby(part.numbers, lambda number: ends.get(number) or -number)]
 
 
 def _tables(session: MigrationSession, target: Target, parts: Sequence[Part]) -> dict[str, Table]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
-from schemactl.destinations import FilesSession, MigrationSession, SamplingSession, Unfit
+from schemactl.destinations import MigrationSession, Unfit
 from schemactl.errors import InputError
 from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_texts
@@ -77,7 +76,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         unread = {each.table for each in disagreements}
         checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check.table not in unread]
-        odd, rows, all_rows = _look_at_rows(session, target, schema, checks, request.sample, notify)
+        odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
             place=target.place(session),
             schema=stated(schema),
@@ -96,11 +95,9 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
 
 def _disagreements(session: MigrationSession, target: Target, schema: Schema) -> Iterator[Disagreement]:
     """Yield the tables whose files say different things, which their catalog does not show."""
-    if not hasattr(session, "disagreement"):
-        return
     asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
     for name in session.catalogue().schema.tables:
-        found = cast(FilesSession, session).disagreement(name) if fold(name, target.module.NAMES) in asked else None
+        found = session.disagreement(name) if fold(name, target.module.NAMES) in asked else None
         if found is not None:
             yield Disagreement(name, found.message, found.hint or "")
 
@@ -174,7 +171,6 @@ def _checks_of(table: Table, found: Column, column: Column, enforces: bool) -> I
 
 def _look_at_rows(
     session: MigrationSession,
-    target: Target,
     schema: Schema,
     checks: Sequence[_Check],
     sample: Sample,
@@ -188,24 +184,19 @@ def _look_at_rows(
     odd: list[OddValues] = []
     for number, check in enumerate(checks):
         notify(f"looking at {check.table}.{check.column}", number / len(checks))
-        unfit = _look(session, target, check, sample.share_of(counts.get(check.table, 0)))
+        unfit = _look(session, check, sample.share_of(counts.get(check.table, 0)))
         rows[check.table] = unfit.rows
         odd += _odd(check, unfit, schema)
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())
 
 
-def _look(session: MigrationSession, target: Target, check: _Check, share: float) -> Unfit:
+def _look(session: MigrationSession, check: _Check, share: float) -> Unfit:
     """Look at a share of a column's values, between 0 and 1.
 
     Raises:
         InputError: it is less than all of a destination that has no samples.
     """
-    if share >= 1.0:
-        return session.unfit(check.step)
-    if not hasattr(session, "unfit_in"):
-        message = f"`{target.kind}` has no sample of a table's rows"
-        raise InputError(message, hint="without `--sample` all rows are read; `--skip-rows` reads none")
-    return cast(SamplingSession, session).unfit_in(share, check.step)
+    return session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
 
 
 def _odd(check: _Check, unfit: Unfit, schema: Schema) -> Iterator[OddValues]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
+from schemactl.migration.cautions import needs_count
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -65,6 +66,24 @@ def _traced_key(step: AddPrimaryKey, steps: Sequence[Step]) -> AddPrimaryKey | N
     if len(found) < len(names):
         return None
     return replace(step, table=found[0].table, columns=tuple(name.column for name in found))
+
+
+def is_counted_late(steps: Sequence[Step], place: int) -> bool:
+    """Return whether what stands in the way of a step cannot be seen before the first of them has run."""
+    is_seen = traced(steps, place) is not None and not _is_of_converted(steps, place)
+    return needs_count(steps[place]) and not is_seen
+
+
+def _is_of_converted(steps: Sequence[Step], place: int) -> bool:
+    """Return whether values that differ may be equal when the step forbids that: `1` and `01` are one number."""
+    step = steps[place]
+    if not isinstance(step, AddUnique | AddPrimaryKey):
+        return False
+    columns = (step.column,) if isinstance(step, AddUnique) else step.columns
+    return any(
+        isinstance(each, ChangeType) and each.table == step.table and each.after.name in columns
+        for each in steps[:place]
+    )
 
 
 def traced_table(steps: Sequence[Step], place: int) -> str | None:

@@ -1,0 +1,212 @@
+"""Rewrites of tables: which steps next to each other are done, or undone, by writing a table's rows anew once.
+
+It is decided when a plan is made, by what the destination can do (``Abilities.rewrites``), and the plan says it: what
+is shown is what runs. Where one transaction holds the steps, nothing has to find out later which of them are done.
+Elsewhere they are done together or not at all, and the tables must show which: only then can a run that was killed go
+on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.completion import are_done
+from schemactl.migration.effects import effect, run
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.planner import PlannedStep
+from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step, table_of
+from schemactl.migration.tracing import is_counted_late
+from schemactl.schema.structure import DATABASE_TYPE, Stored
+from schemactl.schema.types import Table
+
+RenderRewrite = Callable[[RewriteTable], tuple[str, ...]]
+"""Returns the statements of a rewrite, in a destination's language."""
+
+
+def with_rewrites(
+    plan: MigrationPlan,
+    tables: Mapping[str, Table],
+    abilities: Abilities,
+    stored: Stored,
+    render: RenderRewrite,
+    done: int = 0,
+) -> MigrationPlan:
+    """Return a plan that says which of its steps are done at once; the last of them has the statements of all.
+
+    Of steps that were done at once some may have been undone by themselves: those that are left are done at once, if
+    they still can be.
+
+    Args:
+        plan: of which each step that is left has its own statements.
+        tables: as they are before the first step that is left.
+        abilities: what the destination can do.
+        stored: what a catalog of the destination says of a column.
+        render: writes statements.
+        done: how many of the steps are done.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    if not plan.is_applicable:
+        return plan
+    found = [replace(each, done_with=None) if (each.done_with or 0) > done else each for each in plan.steps[:done]]
+    left = plan.steps[done:]
+    steps, cuts = [each.step for each in left], {cut - done for cut in plan.cuts}
+    for places, table in find_rewrites(steps, tables, abilities, stored, cuts):
+        planned = left[places.start : places.stop]
+        if len(planned) == 1 or table is None:
+            found += (replace(each, done_with=None) for each in planned)
+            continue
+        last = places.stop + done
+        found += (replace(each, statements=(), done_with=last) for each in planned[:-1])
+        statements = render(rewrite_of(table, [each.step for each in planned]))
+        found.append(replace(planned[-1], statements=statements, done_with=last))
+    return replace(plan, steps=tuple(found))
+
+
+def rewrite_of(table: Table, steps: Sequence[Step]) -> RewriteTable:
+    """Return the rewrite that does steps of which ``find_rewrites`` or ``find_rewrites_back`` has said so."""
+    return RewriteTable(table, cast("tuple[ColumnStep, ...]", tuple(steps)))
+
+
+def find_rewrites(
+    steps: Sequence[Step],
+    tables: Mapping[str, Table],
+    abilities: Abilities,
+    stored: Stored,
+    cuts: Collection[int] = (),
+) -> Iterator[tuple[range, Table | None]]:
+    """Yield the places of steps, those together that are done at once, with their table as the first of them finds it.
+
+    Args:
+        steps: in their order.
+        tables: as they are before the first of them.
+        abilities: what the destination can do.
+        stored: what a catalog of the destination says of a column.
+        cuts: places before which something else runs.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    model = dict(tables)
+    place = 0
+    while place < len(steps):
+        end = _end(steps, place, model, abilities, stored)
+        end = min((cut for cut in cuts if place < cut < end), default=end)
+        yield range(place, end), model.get(table_of(steps[place]))
+        run(model, steps[place:end])
+        place = end
+
+
+def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], abilities: Abilities, stored: Stored) -> int:
+    """Return where the steps end that are done at once with the one at ``place``."""
+    end, here = place + 1, tables.get(table_of(steps[place]))
+    if here is None or not abilities.rewrites(steps[place], here):
+        return end
+    name = here.name
+    for at in range(place + 1, len(steps)):
+        step = steps[at]
+        # Its values are counted when those before it are done.
+        if table_of(step) != name or is_counted_late(steps, at):
+            break
+        here = effect(here, steps[at - 1])
+        together = steps[place : at + 1]
+        if not abilities.rewrites(step, here):
+            if abilities.transactional_ddl or not _is_plain_column(step):
+                break
+        elif abilities.transactional_ddl:
+            if _is_converted_twice(together):
+                break
+            end = at + 1
+        elif _is_completion_detectable(together, tables, stored):
+            end = at + 1
+        else:
+            break
+    return end
+
+
+def _is_plain_column(step: Step) -> bool:
+    return isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
+
+
+def _is_converted_twice(steps: Sequence[Step]) -> bool:
+    """Return whether the last of some steps converts values that one before it has converted."""
+    *before, last = (step.before.name if isinstance(step, ChangeType) else None for step in steps)
+    return last is not None and last in before
+
+
+def _is_completion_detectable(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored) -> bool:
+    """Return whether the tables show that steps are done, and that they are not."""
+    after = dict(tables)
+    run(after, steps)
+    return are_done(steps, after, stored) and not are_done(steps, tables, stored)
+
+
+def find_rewrites_back(
+    planned: Sequence[PlannedStep],
+    numbers: Sequence[int],
+    tables: Mapping[str, Table],
+    abilities: Abilities,
+    stored: Stored,
+) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of steps, those together that are undone at once, where no transaction holds them.
+
+    Args:
+        planned: all steps of a run.
+        numbers: of those that are undone, the last one first.
+        tables: as they are before the first of them is undone.
+        abilities: what the destination can do.
+        stored: what a catalog of the destination says of a column.
+
+    Raises:
+        KeyError: a step does not fit the tables.
+    """
+    model = dict(tables)
+    place = 0
+    while place < len(numbers):
+        end = _end_back(planned, numbers, place, model, abilities, stored)
+        yield tuple(numbers[place:end])
+        run(model, undo_steps(planned, numbers[place:end]))
+        place = end
+
+
+def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[Step]:
+    """Return what undoes steps of a run, in the order of their numbers; the ledger's own tables stay."""
+    steps = (step for number in numbers for step in planned[number - 1].undo.steps)
+    return [step for step in steps if not is_bookkeeping(table_of(step))]
+
+
+def _end_back(
+    planned: Sequence[PlannedStep],
+    numbers: Sequence[int],
+    place: int,
+    tables: Mapping[str, Table],
+    abilities: Abilities,
+    stored: Stored,
+) -> int:
+    """Return where the numbers end of the steps that are undone together with the one at ``place``."""
+    end = place + 1
+    first = planned[numbers[place] - 1].undo.steps
+    if not first or not all(abilities.rewrites(step, tables.get(table_of(step))) for step in first):
+        return end
+    table = table_of(first[0])
+    for at in range(place + 1, len(numbers)):
+        one = planned[numbers[at] - 1]
+        if numbers[at] != numbers[at - 1] - 1 or any(table_of(each) != table for each in (one.step, *one.undo.steps)):
+            break
+        if not one.undo.steps:
+            continue  # values go with their column
+        together = numbers[place : at + 1]
+        if not all(abilities.rewrites(step, tables.get(table)) for step in one.undo.steps):
+            break
+        # The tables must show that the steps are done still, and that they are undone.
+        steps, after = [planned[number - 1].step for number in reversed(together)], dict(tables)
+        run(after, undo_steps(planned, together))
+        if not are_done(steps, tables, stored) or are_done(steps, after, stored):
+            break
+        end = at + 1
+    return end
