@@ -56,10 +56,14 @@ class DateColumn:
                 continue
             self._patterns.append(made)
         self._quick = [None if isinstance(each, int) else _QuickPattern.of(each) for each in self._patterns]
+        first = self._quick[0] if self._quick else None
+        self._has_iso_dates = isinstance(of, Date) and first is not None and first.fixed in _ISO_DATES
 
     def convert(self, texts: pa.Array) -> pa.Array:
         """Return the values: of a date days, of a time its text, of an instant microseconds."""
         to = {Date: pa.date32(), Time: pa.string(), Timestamp: pa.timestamp("us", "UTC")}[type(self._of)]
+        if self._has_iso_dates and (days := _cast_all(texts)) is not None:
+            return days
         made = pa.nulls(len(texts), to)
         left = texts
         for pattern, quick in zip(self._patterns, self._quick, strict=True):
@@ -354,6 +358,26 @@ class _Fixed:
                 number = number * 10 + digit
             parts[group.field] = number * group.times + group.plus
         return parts, is_there
+
+
+_ISO_DATES: Final = tuple(
+    _Fixed(
+        10,
+        ((4, frozenset(b"-")), (7, frozenset(b"-"))),
+        ((0, 4, _Group(year)), (5, 7, _Group("M")), (8, 10, _Group("d"))),
+    )
+    for year in "uy"
+)
+_YEAR_1: Final = pa.scalar(-719_162, pa.int32()).cast(pa.date32())
+
+
+def _cast_all(texts: pa.Array) -> pa.Array | None:
+    """Return texts as dates of ISO 8601; None where one is none, or of the year 0, which not all patterns have."""
+    try:
+        days = texts.cast(pa.date32())
+    except pa.ArrowInvalid:
+        return None
+    return days if pc.all(pc.greater_equal(days, _YEAR_1)).as_py() else None
 
 
 def _spread(mask: Mask, of_true: np.ndarray[Any, Any], of_false: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -49,6 +49,7 @@ ERRORS_TYPE: Final = pa.list_(
 
 _INT64: Final = (-(2**63), 2**63 - 1)
 _INT32: Final = (-(2**31), 2**31 - 1)
+_MOST_DIGITS: Final = 38
 _EXACT: Final = Context(prec=100_000)
 
 
@@ -467,8 +468,14 @@ def _quick_number(of: FieldType, is_plain: bool, drops_commas: bool) -> Callable
         case _:
             pattern = rf"^{sign}[0-9]{{1,300}}(?:\.[0-9]+)?$"
     shape = rf"^{sign}(?:{digits})(?:\.[0-9]+)?$"
+    # Of a number without a sign or a point all patterns say the same.
+    alphabet = b"-9" if is_plain else b"09"
+    if isinstance(of, Decimal) and not of.precision:
+        alphabet = b"\0\0"  # Arrow has no decimals without a digit
 
     def convert(texts: pa.Array) -> pa.Array:
+        if (all_cast := _cast_all(texts, to, alphabet)) is not None:
+            return all_cast
         if drops_commas:
             fits = pc.match_substring_regex(texts, shape)
             texts = pc.if_else(fits, pc.replace_substring(texts, ",", ""), pa.scalar(None, pa.string()))
@@ -476,6 +483,29 @@ def _quick_number(of: FieldType, is_plain: bool, drops_commas: bool) -> Callable
         return pc.if_else(fits, texts, pa.scalar(None, pa.string())).cast(to)
 
     return convert
+
+
+def _cast_all(texts: pa.Array, to: pa.DataType, alphabet: bytes) -> pa.Array | None:
+    """Return texts as numbers; None where one has another character than these, or is no number of the type.
+
+    Args:
+        texts: the texts.
+        to: the type.
+        alphabet: the least and the greatest character. From ``-`` to ``9`` there are signs, points and digits, and the
+            slash that no number has: Arrow reads the same numbers as Java there, and none that would lose a digit.
+    """
+    _, offsets, data = texts.buffers()
+    first, last = (np.frombuffer(offsets, np.int32)[texts.offset + at] for at in (0, len(texts))) if offsets else (0, 0)
+    octets = np.frombuffer(data, np.uint8)[first:last] if data else np.zeros(0, np.uint8)
+    if not len(octets) or octets.min() < alphabet[0] or octets.max() > alphabet[1]:
+        return None
+    if pa.types.is_decimal(to) and pc.max(pc.binary_length(texts)).as_py() + to.scale > _MOST_DIGITS:
+        return None  # Arrow does not see that a number overflows
+    try:
+        numbers = texts.cast(to)
+    except pa.ArrowInvalid:
+        return None
+    return numbers if not pa.types.is_floating(to) or pc.all(pc.is_finite(numbers)).as_py() else None
 
 
 # --- dates, times, instants ---

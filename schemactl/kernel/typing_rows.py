@@ -63,7 +63,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: bytes)
         base = (block << BLOCK_SHIFT) + at
         kept = wrong[: MAX_BAD_RECORDS - len(bad)]
         bad += [BadRecord(Position(file, base + each), faults[each].as_py()) for each in kept]
-        _, found = typist.run([column.filter(faults.is_null()) for column in rows.columns[: len(asked.typing.fields)]])
+        _, found = typist.run(_without(rows.columns[: len(asked.typing.fields)], faults))
         places = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
         for name, each in _first_errors(found).items():
             number = base + int(places[each.first.number])
@@ -136,7 +136,7 @@ def typed_rows(
     width = len(source.names)
     is_read = rows.column(width).is_null()
     numbers = first + np.nonzero(is_read.to_numpy(zero_copy_only=False))[0]
-    texts = [column.filter(is_read) for column in rows.columns[:width]]
+    texts = _without(rows.columns[:width], rows.column(width))
     columns, errors = typist.run(texts)
     if source.task.on_error is OnError.COLUMN:
         named = replace(source, names=(*source.names, ERRORS))
@@ -150,6 +150,14 @@ def typed_rows(
     if mask.any():
         rejected = {name: text.filter(is_wrong) for name, text in zip(source.names, texts, strict=True)}
         yield RejectedRows(file, numbers[mask].tolist(), rejected, errors.filter(is_wrong))
+
+
+def _without(columns: Sequence[pa.Array], faults: pa.Array) -> Sequence[pa.Array]:
+    """Return the columns of the rows that have no fault."""
+    if faults.null_count == len(faults):
+        return columns
+    is_read = faults.is_null()
+    return [column.filter(is_read) for column in columns]
 
 
 def _batch_of(columns: Sequence[pa.Array]) -> pa.RecordBatch:

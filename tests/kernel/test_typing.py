@@ -329,3 +329,40 @@ def test_columns_of_numbers_are_what_their_texts_are_one_by_one(kind: dict[str, 
 
     expected = _each(pa.array(texts), _one_by_one(read.type)[1], arrow_type(read.type))
     assert list(map(repr, together.values.to_pylist())) == list(map(repr, expected.to_pylist()))
+
+
+# --- whole columns at once ---
+
+ODD_NUMBERS = [
+    "", "-", "-0", "007", "0x1", "--1", "1-2", "1/2", "5.", ".5", "-.5", ".", "1.255", "1.250", "1.2.3", "0.005",
+    "-0.00", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483648", "-2147483648",
+    "99999999.99", "99999999.995", "123456789.5", "000000000001.5", "1e5", "+1", "1" * 40, "1" * 400,
+]  # fmt: skip
+ODD_DATES = [
+    "", "2020-02-29", "2021-02-29", "2020-02-30", "0000-01-01", "0001-01-01", "9999-12-31", "2020-1-01", "2020/01/01",
+    "-020-01-01", "2020-01-00", "2020-13-01", "2020-01-32", " 2020-01-01", "2020-01-01 ", "20200-01-01",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"type": "integer"},
+        {"type": "long"},
+        {"type": "long", "formatters": ["#,##0;-#,##0"]},
+        {"type": "double"},
+        {"type": "double", "formatters": ["#,##0.###"]},
+        {"type": "decimal", "precision": 10, "scale": 2},
+        {"type": "decimal", "precision": 2, "scale": 2},
+        {"type": "decimal", "precision": 38, "scale": 0, "formatters": ["#,##0.###"]},
+        *({"type": "date", "formatters": [pattern]} for pattern in ("uuuu-MM-dd", "yyyy-MM-dd", "uuuu-MM-dd HH:mm:ss")),
+    ],
+)
+def test_a_text_becomes_the_same_value_in_a_column_of_plain_texts_and_beside_an_odd_one(field):
+    odd = ODD_DATES if field["type"] == "date" else ODD_NUMBERS
+    for text in odd:
+        alone = typed([text, None], **field, nullableValues=[])
+        beside = typed([text, "an odd one"], **field, nullableValues=[])
+        of = pa.int32() if field["type"] == "date" else alone.values.type  # Python has no year 0
+        assert repr(alone.values.cast(of)[0]) == repr(beside.values.cast(of)[0]), text
+        assert alone.messages[0] == beside.messages[0], text
