@@ -13,12 +13,9 @@ from typing import Final
 _ASSUMED_BYTES: Final = 4 << 30
 _CGROUP_LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _TIMES: Final = 20
-"""A load of a document of many small objects takes twelve times its size, Java beside it half a GB."""
+"""A document of many small objects takes twelve to thirteen times its size, Java beside it half a GB."""
 
 _LEAST_LIMIT: Final = 32 << 20
-
-ELEMENTS_AT_ONCE: Final = 1 << 16
-"""Elements of lists that become rows together: all those of a long list would take as much memory again."""
 
 
 @cache

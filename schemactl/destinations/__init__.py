@@ -294,11 +294,14 @@ class MigrationSession(ABC):
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
         """Make several changes to a table at once; a plan has this only where ``Abilities.rewrites`` says so."""
-        raise DestinationError(f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="make the plan anew")
+        raise self._rewrites_nothing(rewrite)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         """Return what ``run_rewrite`` does, as people read it."""
-        raise DestinationError(f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="make the plan anew")
+        raise self._rewrites_nothing(rewrite)
+
+    def _rewrites_nothing(self, rewrite: RewriteTable) -> DestinationError:
+        return DestinationError(f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="make the plan anew")
 
     def run_outside(
         self,

@@ -70,7 +70,7 @@ class ReadDocuments:
     documents: Documents
     before: Mapping[tuple[str, int], int]
     records: Records
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

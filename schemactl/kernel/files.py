@@ -32,6 +32,7 @@ READ_BYTES: Final = 1 << 20
 ROWS_BYTES: Final = 1 << 22
 """Rows of many columns cost little more in large blocks, as each column of a block has a price."""
 HEAD_BYTES: Final = 1 << 12
+"""The beginning of a document, by which it is known for a list."""
 _OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
 SUFFIXES: Final = tuple(_OPENERS)
 """How names of files end that are read without Spark; those of files that are not compressed end in anything else."""

@@ -176,7 +176,7 @@ class _Node:
         return known
 
     def see(self, name: str, position: Position, count: int) -> _Seen:
-        """Count values of one class, the first of which is at ``position``: ``first`` is that very one if it is so."""
+        """Count values of one class; ``first`` is ``position`` itself where that comes before all others."""
         seen = self.seen.get(name)
         if seen is None:
             seen = self.seen[name] = _Seen(position)

@@ -255,7 +255,7 @@ def _document_chunks(
             rows = range(start, start + len(cells[0]))
             documents = [NO_KEYS] * len(rows)
             texts = dict(zip(columns, cells, strict=True))
-            yield ONE_TABLE, Chunk(each.first.file, rows, documents, texts, columns, has_absent=True)
+            yield ONE_TABLE, Chunk(each.first.file, rows, documents, texts, columns, omits_nulls=True)
             continue
         piece = each if isinstance(each, Piece) else each.piece
         first = piece.positions[0]

@@ -24,7 +24,6 @@ from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text
 from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, Seen, describe_rejects
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build
-from schemactl.memory import ELEMENTS_AT_ONCE
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
@@ -37,6 +36,9 @@ Mask = np.ndarray[Any, Any] | None
 NULL_KIND: Final = "null"
 """The kind of missing values of primary keys (``tally.Unfit``)."""
 
+
+ELEMENTS_AT_ONCE: Final = 1 << 16
+"""Elements of lists that become rows together: all rows of a long list at once take a quarter more memory."""
 
 NO_KEYS: Final[dict[str, Any]] = {}
 """A document all keys of which stand in columns."""
@@ -53,7 +55,7 @@ class Chunk:
         columns: scalars of a stated type at the top of documents, by key.
         names: of all keys at the top of documents, in order, where there are columns.
         whole: paths at which sources state JSON: whatever stands there is a value of that kind.
-        has_absent: whether documents lack the keys of columns that are null.
+        omits_nulls: whether documents lack the keys of columns that are null.
     """
 
     file: str
@@ -62,7 +64,7 @@ class Chunk:
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
     names: Sequence[str] = ()
     whole: frozenset[Path] = frozenset()
-    has_absent: bool = False
+    omits_nulls: bool = False
 
     @cached_property
     def whole_documents(self) -> Sequence[Any]:
@@ -74,7 +76,7 @@ class Chunk:
             stated[name] if name in stated else [document[name] for document in self.documents] for name in self.names
         ]
         found = [dict(zip(self.names, values, strict=True)) for values in zip(*listed, strict=True)]
-        if not self.has_absent:
+        if not self.omits_nulls:
             return found
         return [{name: value for name, value in each.items() if value is not None} for each in found]
 

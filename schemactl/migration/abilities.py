@@ -70,11 +70,7 @@ def _always_rewrites(*_: Column) -> Way:
     return Way.REWRITE
 
 
-def _never(*_: Column | str) -> bool:
-    return False
-
-
-def _never_shares(_: Step, __: Table | None) -> bool:
+def _never(*_: object) -> bool:
     return False
 
 
@@ -157,7 +153,7 @@ class Abilities:
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
     enforces_types: bool = True
-    rewrites: Callable[[Step, Table | None], bool] = _never_shares
+    rewrites: Callable[[Step, Table | None], bool] = _never
     copies_keyed: bool = False
 
     @property

@@ -17,6 +17,7 @@ import pytest
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
+from schemactl.kernel import rows
 from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.normalization.normalizers import make_plan
@@ -341,6 +342,33 @@ def test_contents_make_row_keys_as_in_dlt():
 
 
 # --- other shapes ---
+
+
+@pytest.mark.parametrize("contract", [None, "data_type=discard_row"])
+def test_rows_of_long_lists_are_the_same_a_part_at_a_time(monkeypatch, contract):
+    documents = [
+        {"l": [{"n": at if at % 3 else "odd", "m": list(range(at))} for at in range(7)], "o": {"k": [number, None]}}
+        for number in range(3)
+    ]
+    nested = with_table("t__l", n={"data_type": "bigint"}).tables["t__l"]
+    before = with_table().with_table(nested)
+    whole = Made(documents, before, contract)
+    monkeypatch.setattr(rows, "ELEMENTS_AT_ONCE", 2)
+    parts = Made(documents, before, contract)
+
+    assert len(parts.tables["t__l"]) > len(whole.tables["t__l"])
+    assert {name: parts.rows(name) for name in parts.tables} == {name: whole.rows(name) for name in whole.tables}
+    assert (parts.tally, as_set(parts.rejected)) == (whole.tally, as_set(whole.rejected))
+    assert bool(parts.rejected) == (contract is not None)
+
+
+def test_a_record_is_kept_once_however_many_of_its_columns_are_refused():
+    columns = {f"c{at}": {"data_type": "bigint"} for at in range(20)}
+    documents = [dict.fromkeys(columns, 1), dict.fromkeys(columns, "odd"), dict.fromkeys(columns, "odd")]
+    made = Made(documents, with_table(**columns), "data_type=discard_value")
+
+    assert len(made.by_violation) == len(columns)
+    assert {place: json.loads(record) for place, record in made.outcome.records.items()} == {(FILE, 2): documents[1]}
 
 
 def test_very_wide_documents_are_taken_apart():

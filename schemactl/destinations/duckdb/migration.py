@@ -78,9 +78,8 @@ def _retype(before: Column, after: Column) -> Way:
 def _is_copied(step: Step, table: Table | None) -> bool:
     match step:
         case DropColumn():
-            return table is not None and any(
-                map(is_keyed, table.columns.values())
-            )  # it drops no column of a key, and none before one
+            # It drops no column of a key, and none before one.
+            return table is not None and any(map(is_keyed, table.columns.values()))
         case ChangeType():
             return is_keyed(step.before, table)
         case _:
