@@ -65,7 +65,7 @@ def started_driver(options: SparkOptions, progress: Progress = lambda *_: None) 
         conf = driver_conf(options, folder)
         check_reachable("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
         java = find_java()
-        launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug)
+        launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug, is_brief=options.is_brief)
         start = JavaStart(java, launch.class_path, java_options(launch), launch.memory_mb)
         cache = stack.enter_context(open_cache(options.java_cache, start))
         if options.debug:

@@ -78,6 +78,7 @@ class SparkOptions:
         java_cache: the folder where what Java learns of Spark is kept for later commands; not with remote.
         keep: for how many seconds the driver waits for another command after the last one; None to end it with this
             one. Not with remote or debug.
+        is_brief: whether the driver has little to do, so that Java compiles its code once and not twice.
         begun: a driver that was started for these options, to be used by the first session.
     """
 
@@ -87,6 +88,7 @@ class SparkOptions:
     debug: bool = False
     java_cache: Path | None = None
     keep: float | None = None
+    is_brief: bool = False
     begun: Driver | None = field(default=None, compare=False, repr=False)
 
 

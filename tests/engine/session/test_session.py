@@ -153,12 +153,14 @@ def test_a_second_session_opens_after_the_first_is_closed(place: Place) -> None:
 
 def test_java_that_was_begun_is_the_first_sessions(place: Place) -> None:
     script = """
-        with begun(SparkOptions(master="local[1]")) as options:
+        with begun(SparkOptions(master="local[1]", is_brief=True)) as options:
             for _ in range(2):
                 with open_session(options) as spark:
                     print(spark._jvm.ProcessHandle.current().pid() == options.begun.process.pid)
+                    java = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+                    print("-XX:TieredStopAtLevel=1" in java.getInputArguments())
     """
-    assert place.run(script) == (0, "True\nFalse\n", "")
+    assert place.run(script, JDK_JAVA_OPTIONS=None) == (0, "True\nTrue\nFalse\nTrue\n", "")
     assert list(place.temporary.iterdir()) == []
 
 
