@@ -14,10 +14,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from contextlib import ContextDecorator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import Final
 
+from schemactl.dataclass import dataclass
 from schemactl.installation import install_command
 from schemactl.redaction import redact_text
 

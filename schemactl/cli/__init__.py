@@ -1,1 +1,6 @@
 """The command line: reads arguments and settings, calls a flow, prints what a renderer makes of it."""
+
+import gc
+
+# A command makes objects and ends: to look for garbage at every 700 of them took 7 ms of each, and found none.
+gc.set_threshold(100_000, 10, 10)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, NoReturn
@@ -34,6 +33,7 @@ from schemactl.cli.terminal import (
     make_streams_safe,
     wants_color,
 )
+from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean, missing_package
 from schemactl.examples import Examples, show_examples
 from schemactl.redaction import redact_text, secrets_of
@@ -191,6 +191,8 @@ def _examples(options: CommonOptions) -> Examples | None:
 
 def _remove_left() -> None:
     """Remove the temporary folders that killed commands have left: the next one may be of another kind."""
+    import tempfile
+
     folder = Path(tempfile.gettempdir())
     if any(folder.glob(".schemactl-*.lock")):  # a look costs less than what comes with locks
         from schemactl.store.own_folder import remove_left

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, field, fields, replace
 from enum import StrEnum
+from functools import cache
 from glob import has_magic
 from inspect import get_annotations
 from pathlib import Path
@@ -26,6 +27,7 @@ from schemactl.cli.completing import (
     complete_namings,
     complete_normalizers,
 )
+from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.store.sources import is_local
 
@@ -673,6 +675,12 @@ class OptionSpec:
 
 def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
     """Return the options that a dataclass declares: its own first, then those that it shares with others."""
+    declared: Any = options  # mypy takes the hash of its objects for that of the class
+    return _option_specs(declared)
+
+
+@cache
+def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
     hints = get_type_hints(options, include_extras=True)
 
     def distance(declared: Field[Any]) -> int:

@@ -19,12 +19,13 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
+from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, InputError, Location, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)
@@ -123,7 +124,7 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
         if spec.is_in_file_only:
             values[spec.name] = [table for file in surroundings.files for table in _tables(spec, command, file)]
         elif spec.kind is list:
-            values[spec.name] = [item for each in reversed(found) for item in _convert(spec, each)] or spec.default
+            values[spec.name] = [item for each in reversed(found) for item in _convert(spec, each)] or [*spec.default]
         elif found:
             values[spec.name] = _convert(spec, found[0])
         else:

@@ -6,8 +6,8 @@ Not for values that have to be looked at: ``flows.survival`` does so, for all qu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from schemactl.dataclass import dataclass
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import ELEMENT, Path

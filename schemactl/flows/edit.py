@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.flows.lineage import read_lineage, write_lineage
 from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints

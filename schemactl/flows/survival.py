@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, did_you_mean
 from schemactl.examples import shown
 from schemactl.flows.demands import Demand, find_demands, judge_both, states_types

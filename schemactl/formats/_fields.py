@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Final, Generic, TypeVar
 
+from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING
 from schemactl.schema.contract import system_prefix

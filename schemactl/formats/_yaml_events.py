@@ -7,7 +7,7 @@ places are exact, and values are those that dlt's YAML library, which is PyYAML,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
@@ -23,6 +23,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from schemactl.dataclass import dataclass
 from schemactl.formats._scalars import MERGE, Kind, kind_of
 from schemactl.formats._scalars import value_of as scalar_value
 from schemactl.formats._tree import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from schemactl.dataclass import dataclass
 from schemactl.inference.evidence import Position
 from schemactl.schema.types import Schema
 

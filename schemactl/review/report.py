@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from enum import StrEnum
 from typing import Any
 
+from schemactl.dataclass import dataclass
 from schemactl.errors import Location
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import Change

@@ -6,9 +6,10 @@ The order of tables is no part of a schema (dlt sorts them).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, assert_never
 
+from schemactl.dataclass import dataclass
 from schemactl.schema.changes import (
     ABSENT,
     TYPE_PROPERTIES,

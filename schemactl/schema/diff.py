@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from schemactl.dataclass import dataclass
 from schemactl.schema.apply import apply, header_of
 from schemactl.schema.changes import (
     ABSENT,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from schemactl.dataclass import dataclass
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 Stored = Callable[[Column], Properties]

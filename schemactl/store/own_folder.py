@@ -7,7 +7,6 @@ which the operating system frees when the last process that holds it ends.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import socket
 import stat
@@ -40,7 +39,7 @@ def own_folder(kind: str, above: Path | None = None, log: str | None = None) -> 
     """
     above = (above or Path(tempfile.gettempdir())).absolute()
     remove_left(above)
-    folder = above / f"{PREFIX}{kind}-{_machine()}-{secrets.token_hex(8)}"
+    folder = above / f"{PREFIX}{kind}-{_machine()}-{os.urandom(8).hex()}"
     # The lock comes first: at no time is there a folder that a kill would leave unseen.
     with _locked(_lock_file(folder)):
         kept = None

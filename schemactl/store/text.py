@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
@@ -130,7 +129,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | None) -> None:
-    temporary = target.with_name(f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+    temporary = target.with_name(f"{_PREFIX}{os.urandom(8).hex()}{_SUFFIX}")
     # 0o666 less the umask is what any new file gets; a file that is replaced hands its own mode on.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:

@@ -15,8 +15,7 @@ Examples:
 from __future__ import annotations
 
 import os
-import tomllib
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +25,7 @@ import typer
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref
 from schemactl.cli.terminal import Terminal
+from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -127,6 +127,8 @@ def _chosen(report: Report, fingerprints: Sequence[str]) -> list[Finding]:
 
 def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     """Add the silences to the end of the settings file, a new one where there is none; return its path."""
+    import tomllib
+
     from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, find_file
     from schemactl.review.silences import write_silence
     from schemactl.store.text import replace_file

@@ -16,7 +16,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +25,7 @@ import typer
 from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
 from schemactl.cli.terminal import Terminal
+from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +21,7 @@ import typer
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref, TextOrJson
 from schemactl.cli.terminal import Terminal
+from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from schemactl.dataclass import dataclass
 from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.flows.migrate.target import find_wanted

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession
 from schemactl.flows.catalogues import comparable
 from schemactl.flows.migrate.check import fold

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from schemactl.dataclass import dataclass
 from schemactl.destinations import Hindrance, MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit

@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
+from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

@@ -17,7 +17,6 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +27,7 @@ from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import FindingsFormat, Ref
 from schemactl.cli.terminal import Terminal
+from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 
