@@ -12,6 +12,7 @@ from rich.text import Text
 
 from schemactl.dataclass import dataclass
 from schemactl.errors import LOG_COMMANDS
+from schemactl.review.wording import counted
 
 Item = TypeVar("Item")
 
@@ -88,8 +89,3 @@ def first_lines(items: Sequence[Item], show: Callable[[Item], Text], look: Look,
 def more(number: int, thing: str, which: str = "") -> Text:
     """Return the line on what is not listed."""
     return Text(f"and {counted(number, f'more {thing}')}{which} (--verbose lists all)", style=FAINT)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with what it counts: ``1 row``, ``2 rows``."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from schemactl.engine.session.kept import KeptDriver
-from schemactl.render.console import FAINT, NAME, Look, counted, indented, print_sections
+from schemactl.render.console import FAINT, NAME, Look, indented, print_sections
+from schemactl.review.wording import counted
 
 _NONE = "no Spark is kept\n"
 

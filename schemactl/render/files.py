@@ -10,9 +10,10 @@ from rich.text import Text
 
 from schemactl.errors import Problem
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, Look, counted, print_sections
+from schemactl.render.console import ERROR, Look, print_sections
 from schemactl.render.harmless import escape
 from schemactl.render.reviews.json import location_document
+from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
 

@@ -9,12 +9,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections
+from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_sections
 from schemactl.render.harmless import escape, show_name
+from schemactl.render.schema_text import describe_size
 from schemactl.schema.changes import Change
-from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgement import Violation
-from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def _version(schema: Schema) -> dict[str, Any]:
 def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -> Text:
     line = Text().append(show_name(after.name), style=NAME)
     if before is None:
-        return line.append(f": new schema, {_size(after)}, hash {escape(after.version_hash)}")
+        return line.append(f": new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
     if not changes:
         return line.append(": no changes")
     return _versions(before, after)
@@ -96,13 +95,6 @@ def _versions(before: Schema, after: Schema) -> Text:
     line = Text().append(show_name(after.name), style=NAME)
     versions = f"version {before.version} -> {after.version}"
     return line.append(f": {versions}, hash {escape(before.version_hash)} -> {escape(after.version_hash)}")
-
-
-def _size(schema: Schema) -> str:
-    """Return how many tables and columns a schema has; dlt's own tables, which each schema has, do not count."""
-    prefix = system_prefix(naming_of(schema))
-    own = [table for name, table in schema.tables.items() if not name.startswith(prefix)]
-    return f"{counted(len(own), 'table')}, {counted(sum(len(table.columns) for table in own), 'column')}"
 
 
 def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:

@@ -17,9 +17,10 @@ from schemactl.inference.report import (
     TypingFinding,
     ViolationFinding,
 )
-from schemactl.render.console import ERROR, NAME, WARNING, Look, counted, indented, print_sections, warning
+from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.render.tables import reads_as_literal, show_tables
+from schemactl.review.wording import counted
 
 Item = TypeVar("Item")
 
@@ -127,7 +128,7 @@ def show_violation(finding: ViolationFinding) -> Text:
 
 def _null(finding: NullFinding) -> Text:
     column = show_place(finding.table, finding.column)
-    nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
+    nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
     return warning(
         "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
     )

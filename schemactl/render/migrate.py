@@ -36,7 +36,7 @@ from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 from schemactl.render.plan import print_plan
-from schemactl.render.review_words import count
+from schemactl.review.wording import counted
 from schemactl.schema.changes import Change, ColumnAdded
 
 _GOOD: Final = "green"
@@ -58,7 +58,7 @@ def question(plan: MigrationPlan) -> str:
     """Return what a person is asked before a plan is applied."""
     if not plan.steps:
         return f"record this schema in the ledger of {_place(plan.place)}"
-    return f"apply {count(len(plan.steps), 'step')} to {_place(plan.place)}"
+    return f"apply {counted(len(plan.steps), 'step')} to {_place(plan.place)}"
 
 
 def print_applied(report: ApplyReport, look: Look) -> str:
@@ -131,7 +131,7 @@ def _ledger(report: PlanReport) -> Iterator[RenderableType]:
 def _done(report: ApplyReport) -> Text:
     plan = report.planned.plan
     done = len(plan.steps) - (report.planned.done or 0)
-    what = f"applied {count(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
+    what = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
     target = plan.target
     return Text(
         f"{what}: {_place(plan.place)}, has {escape(target.name)} version {target.version}, hash {target.version_hash}",
@@ -156,7 +156,7 @@ def print_rolled_back(report: RollbackReport, look: Look) -> str:
     match report.outcome:
         case Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
-            line = Text(f"undid {count(len(report.steps), 'step')}: the ledger names {where}", style=_GOOD)
+            line = Text(f"undid {counted(len(report.steps), 'step')}: the ledger names {where}", style=_GOOD)
             return print_sections([[line]], look)
         case Outcome.DECLINED:
             return print_sections([[Text("nothing was done")]], look)
@@ -168,7 +168,7 @@ def print_rolled_back(report: RollbackReport, look: Look) -> str:
 def _rollback_head(report: RollbackReport) -> Iterator[RenderableType]:
     before, after = report.before or "no schema", report.after or "no schema"
     yield Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
-    yield indented(Text(f"undoes {count(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
+    yield indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
 
 
 def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
@@ -321,7 +321,7 @@ def print_clean(report: CleanReport, look: Look) -> str:
     """Return what ``clean`` has dropped."""
     match report.outcome:
         case Outcome.DONE:
-            end = Text(f"{count(len(report.kept), 'object')} dropped for good.", style=_GOOD)
+            end = Text(f"{counted(len(report.kept), 'object')} dropped for good.", style=_GOOD)
         case Outcome.NOTHING:
             end = Text("Nothing is kept.", style=_GOOD)
         case _:
@@ -363,7 +363,7 @@ def _pending(report: StatusReport, look: Look) -> Iterator[RenderableType]:
     done = planned.done
     left = len(planned.plan.steps) - (done or 0)
     if done is None:
-        yield warning("pending", count(left, "step"))
+        yield warning("pending", counted(left, "step"))
     else:
         yield warning("unfinished", f"{done:,} of {len(planned.plan.steps):,} steps are done")
     for number, each in enumerate(planned.plan.steps, 1):
@@ -398,12 +398,12 @@ def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
             Text()
             .append(f"{_time(run.started)}  ", style=FAINT)
             .append(
-                f"{run.state}: {before} -> {run.after[:_SHORT_HASH]}…, {run.done:,} of {count(run.steps, 'step')}, "
+                f"{run.state}: {before} -> {run.after[:_SHORT_HASH]}…, {run.done:,} of {counted(run.steps, 'step')}, "
                 f"by {escape(run.who)}"
             )
         )
     if len(runs) > len(shown):
-        yield Text(f"... and {count(len(runs) - len(shown), 'earlier run')} (`--verbose`)", style=FAINT)
+        yield Text(f"... and {counted(len(runs) - len(shown), 'earlier run')} (`--verbose`)", style=FAINT)
 
 
 def _verdict(report: StatusReport) -> Text:
@@ -414,19 +414,19 @@ def _verdict(report: StatusReport) -> Text:
     if report.unfinished:
         parts.append(f"a run stands half done ({_WAYS_ON})")
     elif planned:
-        parts.append(f"{count(len(planned), 'step')} pending")
+        parts.append(f"{counted(len(planned), 'step')} pending")
     if report.drift:
-        parts.append(f"{count(len(report.drift), 'change')} by hand, or by others")
+        parts.append(f"{counted(len(report.drift), 'change')} by hand, or by others")
     return Text(f"Not settled: {'; '.join(parts)}.", style="bold")
 
 
 def _half_done(run: PastRun) -> Iterator[RenderableType]:
-    yield warning("unfinished", f"{run.done:,} of {count(run.steps, 'step')} to the schema {run.after} are done")
+    yield warning("unfinished", f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done")
     yield indented(Text(_WAYS_ON, style=FAINT))
 
 
 def _odd(odd: OddValues) -> Iterator[RenderableType]:
-    of = f" of {count(odd.rows, 'row')}" if odd.rows else ""
+    of = f" of {counted(odd.rows, 'row')}" if odd.rows else ""
     yield warning("values", escape(f"`{odd.table}.{odd.column}`: {odd.count:,}{of}: {odd.message}"))
     for example in odd.examples:
         yield indented(Text(escape(example), style=FAINT, overflow="fold"))
@@ -450,21 +450,21 @@ def _misplaced(found: Misplaced) -> Iterator[RenderableType]:
 
 
 def _verified(report: VerifyReport) -> Text:
-    looked = f"{count(report.tables, 'table')}, values of {count(report.columns, 'column')}"
+    looked = f"{counted(report.tables, 'table')}, values of {counted(report.columns, 'column')}"
     if report.rows < report.all_rows:
-        looked += f" in {report.rows:,} of {count(report.all_rows, 'row')}"
+        looked += f" in {report.rows:,} of {counted(report.all_rows, 'row')}"
     if report.is_clean:
         return Text(f"Verified: all is as the schema says ({looked}).", style=_GOOD)
     found = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
     found += len(report.misplaced)
     half = "A run stands half done; " if report.unfinished else ""
-    return Text(f"{half}{count(found, 'difference')} ({looked}).", style=ERROR)
+    return Text(f"{half}{counted(found, 'difference')} ({looked}).", style=ERROR)
 
 
 def _recorded(report: BaselineReport) -> Text:
     match report.outcome:
         case Outcome.DONE:
-            tables = count(report.tables, "table")
+            tables = counted(report.tables, "table")
             return Text(f"The ledger names this schema as what is there: {tables}, none of them changed.", style=_GOOD)
         case Outcome.NOTHING:
             return Text("Nothing to do: the ledger names this schema already.", style=_GOOD)

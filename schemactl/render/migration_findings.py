@@ -22,6 +22,7 @@ from schemactl.render.reviews.markdown import LIMIT, code, prose, word
 from schemactl.review.judgement import DRIFT, PENDING, REFUSED, UNFINISHED, VALUES, finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.severity import Severity
+from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
 FORMATS: Final = ("text", "json", "markdown", "github", "gitlab", "sarif", "junit")
@@ -64,7 +65,7 @@ def _fitting(rows: Sequence[str], before: Sequence[str], thing: str) -> Iterator
     for number, row in enumerate(rows):
         room -= len(row)
         if room < 0:
-            yield f"\n{review_words.count(len(rows) - number, thing)} did not fit into this comment.\n"
+            yield f"\n{counted(len(rows) - number, thing)} did not fit into this comment.\n"
             return
         yield row
 
@@ -171,7 +172,7 @@ def report_of_verification(report: VerifyReport) -> Report:
 def _of_plan(report: PlanReport, name: str) -> list[Finding]:
     found = [finding_of(REFUSED, refusal.message, name) for refusal in report.refusals]
     if report.plan.steps:
-        message = f"{review_words.count(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
+        message = f"{counted(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
         found.append(finding_of(PENDING, message, name))
     return found
 
@@ -182,7 +183,7 @@ def _drifted(change: Change, name: str) -> Finding:
 
 
 def _half_done(run: PastRun) -> str:
-    return f"{run.done:,} of {review_words.count(run.steps, 'step')} to the schema {run.after} are done"
+    return f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done"
 
 
 def _shown(where: Place) -> str:

@@ -34,8 +34,8 @@ from schemactl.render.migrate_json import (
     schema_document,
 )
 from schemactl.render.plan import print_plan
-from schemactl.render.review_words import count
 from schemactl.render.reviews.json import change_document
+from schemactl.review.wording import counted
 
 _GOOD = "green"
 
@@ -71,7 +71,7 @@ def plans_of(migration: Migration) -> Iterator[MigrationPlan]:
 def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:
     """Return what is wrong with a folder; ``good``: what is said where nothing is."""
     if not report.problems:
-        line = Text(f"{escape(report.folder)}: {count(len(report.migrations), 'migration')}, {good}", style=_GOOD)
+        line = Text(f"{escape(report.folder)}: {counted(len(report.migrations), 'migration')}, {good}", style=_GOOD)
         return "" if look.is_quiet else print_sections([[line]], look)
     return print_sections([[line for each in report.problems for line in _problem(report.folder, each)]], look)
 
@@ -133,7 +133,7 @@ def print_folder_applied(report: FolderApplyReport, look: Look) -> str:
             lines += [line for refusal in each.planned.refusals for line in show_refusal(refusal)]
             lines.append(Text(f"{name}: refused, and nothing of it was done; those before it are kept", style=ERROR))
         else:
-            steps = count(len(each.planned.plan.steps), "step")
+            steps = counted(len(each.planned.plan.steps), "step")
             lines.append(Text(f"{name}: applied {steps} in {each.seconds:.1f} s", style=_GOOD))
     if not report.applied:
         shown = print_pending(report, look)
@@ -144,7 +144,7 @@ def print_folder_applied(report: FolderApplyReport, look: Look) -> str:
 def folder_question(report: FolderApplyReport) -> str:
     """Return what a person is asked before migrations of a folder are applied."""
     place = report.standing.place
-    what = count(len(report.standing.pending), "migration")
+    what = counted(len(report.standing.pending), "migration")
     return f"apply {what} to {escape(place.origin)}, dataset {escape(place.dataset)}"
 
 
@@ -226,7 +226,7 @@ def print_compared(report: CompareReport, look: Look) -> str:
     if report.is_same:
         sections.append([Text("The same schema, and the same tables.", style=_GOOD)])
     elif report.changes:
-        sections.append([Text(f"{count(len(changes), 'difference')}, from the first to the second.", style="bold")])
+        sections.append([Text(f"{counted(len(changes), 'difference')}, from the first to the second.", style="bold")])
     else:
         sections.append([Text("The same tables; their ledgers name different schemas.", style="bold")])
     return print_sections(sections, look)

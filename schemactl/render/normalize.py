@@ -17,10 +17,11 @@ from schemactl.normalization.report import (
     TableCounts,
     UnfitFinding,
 )
-from schemactl.render.console import ERROR, FAINT, NAME, Look, counted, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.render.infer import first_files, show_bad_records, show_files, show_hashes, show_typing, show_violation
 from schemactl.render.tables import show_tables
+from schemactl.review.wording import counted
 
 _REASONS: Mapping[Stop, str] = {
     Stop.CONTRACT: "the data violates a frozen contract",
@@ -126,7 +127,7 @@ def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Ren
 
 
 def _null(finding: NullFinding) -> Text:
-    nulls = f"{escape(finding.source)} is null {finding.count:,} {'time' if finding.count == 1 else 'times'}"
+    nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
     where = f"first in {escape(str(finding.first))}"
     return warning("null", f"{show_place(finding.table, finding.column)} allows none, but {nulls}, {where}", ERROR)
 

@@ -39,7 +39,7 @@ from schemactl.migration.steps import (
     is_outside_transaction,
 )
 from schemactl.render.changes import describe_column, describe_type, show_value
-from schemactl.render.review_words import count
+from schemactl.review.wording import counted
 from schemactl.schema.changes import ABSENT
 
 ADD: Final = "+"
@@ -136,7 +136,7 @@ def _title_of_table(step: CreateTable | DropTable | RenameTable | DescribeTable)
         case DropTable() if step.kept:
             return f"drop table `{step.table.name}`, which is kept as `{step.kept}` until `schemactl migrate clean`"
         case CreateTable():
-            return f"create table `{step.table.name}`, {count(len(step.table.columns), 'column')}"
+            return f"create table `{step.table.name}`, {counted(len(step.table.columns), 'column')}"
         case DropTable():
             return f"drop table `{step.table.name}`"
         case RenameTable():
@@ -144,7 +144,7 @@ def _title_of_table(step: CreateTable | DropTable | RenameTable | DescribeTable)
         case DescribeTable():
             columns = [column for column in step.after if column]
             of_table = [f"table `{step.table}`"] if "" in step.after else []
-            of_columns = [f"{count(len(columns), 'column')} of `{step.table}`"] if len(columns) > 1 else []
+            of_columns = [f"{counted(len(columns), 'column')} of `{step.table}`"] if len(columns) > 1 else []
             of_column = [f"column `{step.table}.{columns[0]}`"] if len(columns) == 1 else []
             return f"describe {' and '.join((*of_table, *of_column, *of_columns))}"
         case _:
@@ -259,9 +259,9 @@ def undo(planned: PlannedStep) -> str:
 def own(found: OwnSql) -> str:
     """Return where own SQL runs, under which condition, and whether it can be undone."""
     asks = "" if found.precondition is None else ", if its precondition gives rows"
-    undone = f"undone by {count(len(found.undo), 'statement')}" if found.undo else "nothing to undo"
+    undone = f"undone by {counted(len(found.undo), 'statement')}" if found.undo else "nothing to undo"
     end = f"; {undone if found.is_undoable else 'cannot be undone'}" if found.statements else ""
-    return f"{found.when.words} it: `{found.file}`, {count(len(found.statements), 'statement')}{asks}{end}"
+    return f"{found.when.words} it: `{found.file}`, {counted(len(found.statements), 'statement')}{asks}{end}"
 
 
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:

@@ -248,8 +248,8 @@ def _sentence(finding: Finding) -> Text:
 def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
     if not shows_values and (values := words.values(finding)):
         yield Text(escape(values))
-    if counted := words.counted(finding):
-        yield Text(escape(counted))
+    if data := words.data_count(finding):
+        yield Text(escape(data))
     if finding.advice:
         yield Text(escape(finding.advice))
     if finding.against is not None:

@@ -13,6 +13,7 @@ from schemactl.render.harmless import escape
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
+from schemactl.review.wording import counted
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
 """Severities as findings show them; findings of others are details."""
@@ -25,18 +26,13 @@ def is_shown(finding: Finding) -> bool:
     return finding.silence is None and not finding.is_cosmetic and finding.severity in WORDS
 
 
-def count(number: int, thing: str) -> str:
-    """Return ``1 error``, ``2 errors``."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 def summary(report: Report) -> str:
     """Return the counts of what was found, and who is broken, in one line."""
     numbers = Counter(finding.severity for finding in report.findings)
-    counts = ", ".join(count(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
+    counts = ", ".join(counted(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
     changes = sum(len(review.changes) for review in report.reviews)
     if not counts:
-        return f"{count(changes, 'change')}, nothing to report" if changes else "no changes"
+        return f"{counted(changes, 'change')}, nothing to report" if changes else "no changes"
     victims = list(_victims(report.findings))
     return f"{counts} — breaks {_listed(victims)}" if victims else counts
 
@@ -106,7 +102,7 @@ def what_hash_says(review: Review) -> str:
     """Return what stands behind the two hashes."""
     if review.is_of_settings:
         return "the base decides this review, the head those after the merge"
-    changes = count(len(review.changes), "change")
+    changes = counted(len(review.changes), "change")
     if review.is_cosmetic and review.changes:
         names = Counter(what_changed(change) for change in review.changes)
         listed = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in names.items())
@@ -161,17 +157,17 @@ def _contains(message: str, value: Any) -> bool:
     return isinstance(value, list | dict) and all(f"`{part}`" in message for part in parts)
 
 
-def counted(finding: Finding) -> str | None:
+def data_count(finding: Finding) -> str | None:
     """Return what the data says, None where it was not asked."""
     data = finding.counted
     if data is None:
         return None
     if not data.bad:
-        return f"data: none of {count(data.values, 'value')} is lost"
+        return f"data: none of {counted(data.values, 'value')} is lost"
     examples = f", such as {', '.join(map(show_value, data.examples))}" if data.examples else ""
     first = f", first in {data.first}" if data.first else ""
     verb = "does" if data.bad == 1 else "do"
-    return f"data: {data.bad:,} of {count(data.values, 'value')} {verb} not survive{examples}{first}"
+    return f"data: {data.bad:,} of {counted(data.values, 'value')} {verb} not survive{examples}{first}"
 
 
 def location(finding: Finding) -> Location | None:
@@ -224,7 +220,7 @@ def finding_sentence(finding: Finding) -> str:
 
 def finding_facts(finding: Finding) -> list[str]:
     """Return the sentence, what the data said where it was asked, how to state or refuse a guess: a line each."""
-    data = counted(finding)
+    data = data_count(finding)
     return [finding_sentence(finding), *(escape(each) for each in (data, finding.advice) if each)]
 
 

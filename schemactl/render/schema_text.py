@@ -9,10 +9,12 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from schemactl.formats._fields import own_tables
 from schemactl.inference.lineage import Sources
 from schemactl.render.changes import describe_column
-from schemactl.render.console import FAINT, NAME, WARNING, Look, counted, print_sections
+from schemactl.render.console import FAINT, NAME, WARNING, Look, print_sections
 from schemactl.render.harmless import escape, show_name, show_sources
+from schemactl.review.wording import counted
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
@@ -58,8 +60,8 @@ def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
                 "name": schema.name,
                 "version": schema.version,
                 "hash": schema.version_hash,
-                "tables": len(_own(schema)),
-                "columns": sum(len(table.columns) for table in _own(schema)),
+                "tables": len(list(own_tables(schema))),
+                "columns": sum(len(table.columns) for table in own_tables(schema)),
                 "is_pending": is_pending,
             }
             for schema, is_pending in found
@@ -67,29 +69,31 @@ def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
     }
 
 
-def _own(schema: Schema) -> list[Table]:
-    prefix = system_prefix(naming_of(schema))
-    return [table for name, table in schema.tables.items() if not name.startswith(prefix)]
-
-
-def _size(schema: Schema) -> str:
-    tables = _own(schema)
+def describe_size(schema: Schema) -> str:
+    """Return how many tables and columns a schema has; dlt's own tables, which each schema has, do not count."""
+    tables = list(own_tables(schema))
     columns = sum(len(table.columns) for table in tables)
-    return f"version {schema.version}, {counted(len(tables), 'table')}, {counted(columns, 'column')}"
+    return f"{counted(len(tables), 'table')}, {counted(columns, 'column')}"
 
 
 def _line(schema: Schema, is_pending: bool) -> Text:
-    line = Text().append(show_name(schema.name), style=NAME).append(f": {_size(schema)}")
+    line = (
+        Text().append(show_name(schema.name), style=NAME).append(f": version {schema.version}, {describe_size(schema)}")
+    )
     return line.append(", import edited, not taken over", style=WARNING) if is_pending else line
 
 
 def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:
-    yield Text().append(show_name(schema.name), style=NAME).append(f": {_size(schema)}, hash {schema.version_hash}")
+    yield (
+        Text()
+        .append(show_name(schema.name), style=NAME)
+        .append(f": version {schema.version}, {describe_size(schema)}, hash {schema.version_hash}")
+    )
     yield Text(f"  {escape(origin)}", style=FAINT)
     prefix = system_prefix(naming_of(schema))
     tree = Tree("", hide_root=True, guide_style=FAINT)
     branches: dict[str, Tree] = {}
-    for table in _parents_first(schema.tables.values() if look.is_verbose else _own(schema)):
+    for table in _parents_first(schema.tables.values() if look.is_verbose else own_tables(schema)):
         above = branches.get(table.parent or "", tree)
         label = _fed(_table(table), sources.get((table.name, None)))
         branches[table.name] = branch = above.add(label, guide_style=FAINT)

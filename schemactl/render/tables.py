@@ -14,8 +14,9 @@ from schemactl.inference.report import (
     TableFinding,
 )
 from schemactl.render.changes import describe_type
-from schemactl.render.console import FAINT, NAME, Look, counted, indented
+from schemactl.render.console import FAINT, NAME, Look, indented
 from schemactl.render.harmless import escape, quote, show_name, show_sources
+from schemactl.review.wording import counted
 
 _NEW, _CHANGED = "green", "yellow"
 

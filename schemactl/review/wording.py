@@ -29,8 +29,8 @@ def shown(value: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return ``1 column`` or ``3 columns``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return a number with what it counts: ``1 column``, ``3,000 columns``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -11,9 +11,10 @@ from typing import Final
 
 from schemactl.render.harmless import escape
 from schemactl.render.places import stated_place
-from schemactl.render.review_words import count, finding_details, finding_title, summary
+from schemactl.render.review_words import finding_details, finding_title, summary
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
+from schemactl.review.wording import counted
 
 LIMIT: Final = 10
 """Annotations of a kind that GitHub shows for a step (https://docs.github.com/actions, "Limits")."""
@@ -51,7 +52,7 @@ def render(report: Report) -> str:
 
 
 def _summary(report: Report, left: Mapping[str, int]) -> str:
-    more = ", ".join(count(number, kind) for kind, number in left.items() if number)
+    more = ", ".join(counted(number, kind) for kind, number in left.items() if number)
     message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `{report.command}` prints all"
     return f"::notice title={report.command}::{_escape_message(escape(message))}\n"
 

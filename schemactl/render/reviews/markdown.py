@@ -13,6 +13,7 @@ from schemactl.render.changes import describe, place, show_value
 from schemactl.render.harmless import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Version
 from schemactl.review.severity import Severity
+from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
 Item = TypeVar("Item")
@@ -42,7 +43,7 @@ def render(report: Report) -> str:
     rows = _fitting([partial(_row, finding, report) for finding in _shown(report)], _room(parts) - len(_TABLE))
     parts.extend([_TABLE, *rows.texts, "\n"] if rows.texts else [])
     if rows.left:
-        parts.append(f"{words.count(rows.left, 'more finding')} did not fit into this comment.\n\n")
+        parts.append(f"{counted(rows.left, 'more finding')} did not fit into this comment.\n\n")
     notes = _fitting([partial(str, f"{note}\n\n") for note in _notes(report)], _room(parts))
     parts.extend(notes.texts)
     left = notes.left
@@ -55,9 +56,7 @@ def render(report: Report) -> str:
         if details.texts:
             parts.extend((opening, *details.texts, _CLOSE))
     if left:
-        parts.append(
-            f"{words.count(left, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n"
-        )
+        parts.append(f"{counted(left, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n")
     return "".join(parts).rstrip("\n") + "\n"
 
 
@@ -117,8 +116,8 @@ def _where(finding: Finding, report: Report) -> str:
 
 def _what(finding: Finding) -> Iterator[str]:
     yield prose(finding.message)
-    if counted := words.counted(finding):
-        yield prose(counted)
+    if data := words.data_count(finding):
+        yield prose(data)
     if finding.advice:
         yield prose(finding.advice)
     if finding.against is not None:
@@ -130,7 +129,7 @@ def _what(finding: Finding) -> Iterator[str]:
 def _notes(report: Report) -> Iterator[str]:
     number = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
     if number:
-        yield f"{words.count(number, 'finding')} silenced."
+        yield f"{counted(number, 'finding')} silenced."
     for silence in report.unmatched:
         at = f"{code(str(silence.at))}: " if silence.at else ""
         yield f":warning: {at}{prose(words.unmatched(silence))}"

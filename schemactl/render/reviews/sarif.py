@@ -13,10 +13,11 @@ import schemactl
 from schemactl.render.harmless import escape
 from schemactl.render.json import render_document
 from schemactl.render.places import Place, nearest_place
-from schemactl.render.review_words import count, finding_details, silence_text
+from schemactl.render.review_words import finding_details, silence_text
 from schemactl.render.reviews.json import counted_document, to_plain
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
+from schemactl.review.wording import counted
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT: Final = "SRCROOT"
@@ -59,7 +60,7 @@ def render(report: Report) -> str:
 
 
 def _left_out(number: int, command: str) -> dict[str, Any]:
-    message = f"{count(number, 'result')} left out: GitHub shows {LIMIT:,}; `{command} --format json` has all"
+    message = f"{counted(number, 'result')} left out: GitHub shows {LIMIT:,}; `{command} --format json` has all"
     notification = {"level": "warning", "message": {"text": message}}
     return {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
 
