@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from schemactl.dataclass import dataclass
 from schemactl.destinations import is_migrator
 from schemactl.errors import InputError, Location
-from schemactl.flows.catalogues import comparable, reported
 from schemactl.flows.lineage import sources_beside
-from schemactl.flows.pairs import Pair, find_pairs
+from schemactl.flows.pairs import Pair, comparable, find_pairs, reported
 from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred, find_schema
 from schemactl.formats.dlt import Document

@@ -22,6 +22,7 @@ from schemactl.flows.own_files import check_root
 from schemactl.flows.packing import (
     Made,
     check_balance,
+    counted,
     kept_rejects,
     overwrites_of,
     package_of,
@@ -29,18 +30,19 @@ from schemactl.flows.packing import (
     report_of,
 )
 from schemactl.flows.progress import Progress
-from schemactl.flows.refusals import as_discarded, is_refused_by_size, with_unfit_counted
 from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.unfilled import find_unfilled
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.lineage import Lineage
-from schemactl.inference.report import TypingFinding
+from schemactl.inference.report import TypingFinding, ViolationFinding
+from schemactl.inference.values import TYPED
 from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.normalization.request import PlanRequest
+from schemactl.schema.contract import Entity, Mode
 
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRejects
@@ -139,7 +141,7 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path)
         reports: list[NormalizeReport] = []
         for at, basis in enumerate(bases):
             report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
-            if report.stops and is_refused_by_size(basis.evolution):
+            if report.stops and _is_refused_by_size(basis.evolution):
                 report = _with_unfit_counted(opened, bases[: at + 1], report, staging / "unfit")
             if report.stops and report.inference is not None:
                 schema = basis.evolution.resolution.schema
@@ -216,6 +218,21 @@ def _with_room(opened: Opened, bases: Sequence[_Basis], made: Made) -> _Basis | 
     return roomier if roomier.evolution.resolution.schema != basis.evolution.resolution.schema else None
 
 
+def _is_refused_by_size(evolution: Evolution) -> bool:
+    """Return whether a frozen column would have to grow for documents, and no null stops the load anyway."""
+    report = evolution.report
+    frozen = (each for each in report.violations if each.mode == Mode.FREEZE)
+    return not report.nulls and any(_is_by_size(each, evolution) for each in frozen)
+
+
+def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:
+    """Return whether a column would have to grow for documents: they state no sizes, their values have them."""
+    if finding.entity != Entity.DATA_TYPE or finding.variant_of is not None or finding.column is None:
+        return False
+    classes = {name for _, name in evolution.resolution.taken.get((finding.table, finding.column), ())}
+    return bool(classes) and TYPED not in classes
+
+
 def _with_unfit_counted(
     opened: Opened, bases: Sequence[_Basis], found: NormalizeReport, staging: Path
 ) -> NormalizeReport:
@@ -224,12 +241,24 @@ def _with_unfit_counted(
     Evidence knows how large numbers are, and not where each of them stands.
     """
     data, evolution = bases[-1].data, bases[-1].evolution
-    request = PlanRequest(data.evidence, evolution.resolution, as_discarded(evolution.judgement))
-    made = data.make({data.tables: make_plan(request)}, staging)[data.tables]
+    # Each refused value is found by itself, also in rows that others are refused in.
+    violations = tuple(
+        replace(each, mode=Mode.DISCARD_VALUE) if each.column is not None else each
+        for each in evolution.judgement.violations
+    )
+    judgement = replace(evolution.judgement, violations=violations)
+    plan = make_plan(PlanRequest(data.evidence, evolution.resolution, judgement))
+    made = data.make({data.tables: plan}, staging)[data.tables]
     if (roomier := _with_room(opened, bases, made)) is not None:
         report = replace(found, inference=roomier.evolution.report)
         return _with_unfit_counted(opened, [*bases[:-1], roomier], report, staging / "room")
-    return with_unfit_counted(found, evolution, made)
+    assert found.inference is not None
+    findings = found.inference.violations
+    described = tuple(
+        exact if _is_by_size(finding, evolution) else finding
+        for finding, exact in zip(findings, counted(findings, made.rejected, evolution.resolution.schema), strict=True)
+    )
+    return replace(found, inference=replace(found.inference, violations=described))
 
 
 def _deliver(

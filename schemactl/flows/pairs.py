@@ -1,15 +1,19 @@
-"""Pairs the schemas that are compared: two references -> pairs of schemas."""
+"""Pair the schemas of two references that are compared, and bring a catalog and a schema to what both can hold."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, InputError
 from schemactl.flows.references import Referred, find_exported, find_schemas, meant, meant_by, refuse_revision
+from schemactl.schema.changes import Change, ColumnsReordered
 from schemactl.schema.renames import is_related
+from schemactl.schema.structure import structure_of
+from schemactl.schema.types import Column, Properties, Schema
 from schemactl.store.folder import SchemasFolder, list_names, missing_schema
 from schemactl.store.revision import MissingInRevision
 
@@ -125,3 +129,27 @@ def _holds_several(reference: str) -> bool:
     """Return whether a reference is of a place for any number of schemas: a folder, or a whole revision."""
     is_revision = reference.startswith("git:") and reference.count(":") == 1
     return is_revision or reference in ("import:", "export:") or Path(reference).is_dir()
+
+
+def comparable(base: Referred, head: Referred) -> tuple[Schema, Schema]:
+    """Return two schemas, of which one is a catalog at least, such that what differs is drift.
+
+    Two catalogs of one kind of destination are compared as they are.
+    """
+    kinds = [side.destination for side in (base, head) if side.destination]
+    if len(kinds) == 2 and kinds[0] is kinds[1]:
+        return base.schema, replace(head.schema, name=base.schema.name)
+
+    def stored(column: Column) -> Properties:
+        for kind in kinds:
+            column = Column(column.name, kind.stored(column))
+        return column.properties
+
+    name = (head if base.destination else base).schema.name
+    sides = structure_of(base.schema, head.schema, stored), structure_of(head.schema, base.schema, stored)
+    return replace(sides[0], name=name), replace(sides[1], name=name)
+
+
+def reported(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Return the changes that say something of a catalog: its columns stand in the order in which they were made."""
+    return tuple(change for change in changes if not isinstance(change, ColumnsReordered))

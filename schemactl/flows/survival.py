@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, did_you_mean
 from schemactl.examples import shown
-from schemactl.flows.demands import Demand, find_demands, judge_both, states_types
 from schemactl.flows.evidence import (
     bad_records_error,
     check_documents,
@@ -22,26 +21,141 @@ from schemactl.flows.evidence import (
 from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.inference import paths
+from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.identifiers import SystemNames
+from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.survival import Tally, add, feeds, is_in_rows, judge_absences
+from schemactl.inference.survival import (
+    Judged,
+    Tally,
+    add,
+    examples_of,
+    feeds,
+    is_in_rows,
+    judge_absences,
+    judge_values,
+)
 from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.review.comparison import Comparison, Side
+from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.review.report import Counted
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_types import FieldPath, stated_type
+from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct, stated_type
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import Schema, root_of
+from schemactl.schema.types import DataType, Schema, root_of
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.session.settings import SparkOptions
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """Values that are to survive in a type.
+
+    Attributes:
+        fed: their paths and classes.
+        target: the type; None where none of them fits what stands there.
+    """
+
+    fed: tuple[Taken, ...]
+    target: FullType | None
+
+
+def _find_demands(
+    evidence: Evidence, fed: Sequence[Taken], column: NestedType, field: FieldPath
+) -> tuple[_Demand, ...]:
+    """Return what the values of a field have to fit: scalars their type, objects and lists what they are to be.
+
+    Args:
+        evidence: what the data holds.
+        fed: what of it is for the column.
+        column: the type that the column is to have.
+        field: the field inside of it; empty for all of the column.
+    """
+    data = _Data(evidence)
+    paths, found = tuple(dict.fromkeys(path for path, _ in fed)), column
+    for step in field:
+        paths, found = data.below(paths, found, step)
+    return tuple(demand for demand in data.demands(paths, found) if demand.fed)
+
+
+def _judge_both(saved: Evidence, scanned: Evidence, demand: _Demand) -> tuple[Judged, Judged] | None:
+    """Judge both parts of the data; None where what evidence leaves open cannot be looked at."""
+    if demand.target is None:
+        return _all_unfit(saved, demand), _all_unfit(scanned, demand)
+    of_saved = judge_values(saved, demand.fed, demand.target)
+    of_scanned = judge_values(scanned, demand.fed, demand.target)
+    if of_saved is None or of_scanned is None or of_saved.open_paths:
+        return None
+    return of_saved, of_scanned
+
+
+def _all_unfit(evidence: Evidence, demand: _Demand) -> Judged:
+    known = [(name, evidence.paths[path][name]) for path, name in demand.fed if name in evidence.paths.get(path, {})]
+    return Judged(
+        add(Tally(seen.count, seen.count, tuple(examples_of(name, seen)), seen.first) for name, seen in known)
+    )
+
+
+def _states_types(evidence: Evidence, fed: Sequence[Taken]) -> bool:
+    """Return whether a source states the types of a column's values itself: nobody looks at those."""
+    tops = {path for path, _ in fed}
+    return any(path[:end] in tops for path in evidence.typed for end in range(len(path) + 1))
+
+
+class _Data:
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._keys: dict[Path, list[Path]] = {}
+        for path in evidence.paths:
+            if path and path[-1] is not ELEMENT:
+                self._keys.setdefault(path[:-1], []).append(path)
+
+    def below(self, paths: Sequence[Path], of: NestedType, step: str | None) -> tuple[tuple[Path, ...], NestedType]:
+        """Return where the values are that stand at a step, with their type."""
+        match of:
+            case Struct(fields) if step is not None:
+                return tuple((*path, step) for path in paths), dict(fields)[step]
+            case ListOf(element):
+                return tuple((*path, ELEMENT) for path in paths), element
+            case MapOf(value):
+                return tuple(key for path in paths for key in self._keys.get(path, ())), value
+        raise ValueError(f"{of} has no `{step}`")
+
+    def demands(self, paths: Sequence[Path], of: NestedType) -> Iterator[_Demand]:
+        match of:
+            case Json():
+                yield self._all(paths, FullType(DataType.TEXT))
+            case Leaf():
+                full = leaf_full_type(of)
+                yield self._all(paths, full)
+            case Struct(fields):
+                yield from self._containers(paths, OBJECT)
+                for name, _ in fields:
+                    yield from self.demands(*self.below(paths, of, name))
+            case ListOf() | MapOf():
+                yield from self._containers(paths, LIST if isinstance(of, ListOf) else OBJECT)
+                yield from self.demands(*self.below(paths, of, None))
+
+    def _all(self, paths: Sequence[Path], target: FullType | None) -> _Demand:
+        return _Demand(tuple(self._values(paths)), target)
+
+    def _containers(self, paths: Sequence[Path], kind: str) -> Iterator[_Demand]:
+        """Yield the values that are objects, or lists, as they should be, and those that are not."""
+        values = list(self._values(paths))
+        yield _Demand(tuple(each for each in values if kind_of(each[1]) == kind), FullType(DataType.JSON))
+        yield _Demand(tuple(each for each in values if kind_of(each[1]) != kind), None)
+
+    def _values(self, paths: Sequence[Path]) -> Iterator[Taken]:
+        return ((path, name) for path in paths for name in self._evidence.paths.get(path, {}) if name != NULL)
+
 
 Recount: TypeAlias = Callable[[Sequence[Scalars | Absences]], list[Tally]]
 """Looks at the scanned data once more, for what its evidence leaves open."""
@@ -197,7 +311,7 @@ class _Survey:
         is_made_by_dlt = column in self._system and not feeds(resolution, table, column)
         return not is_made_by_dlt and root_of(resolution.schema, table) == root
 
-    def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[Demand, ...]:
+    def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[_Demand, ...]:
         """Return what values have to fit; none where nobody can look at them."""
         table = self._head.tables.get(question.table)
         column = table.columns.get(question.column) if table else None
@@ -205,21 +319,21 @@ class _Survey:
             return ()
         if question.kind == "field":
             kept = stated_type(column, keeps_sizes=True)
-            if kept is None or states_types(evidence, fed):
+            if kept is None or _states_types(evidence, fed):
                 return ()
             # A field that the data never holds has no values, which is an answer as well.
-            return find_demands(evidence, fed, kept, question.field) or (Demand((), None),)
+            return _find_demands(evidence, fed, kept, question.field) or (_Demand((), None),)
         full = full_type(column.properties)
-        return (Demand(fed, full),) if full else ()
+        return (_Demand(fed, full),) if full else ()
 
 
 def _count_unfit(
-    asked: Mapping[Question, Sequence[Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
+    asked: Mapping[Question, Sequence[_Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
 ) -> dict[Question, Tally]:
     known: dict[Question, list[Tally]] = {}
     open_values: list[tuple[Question, tuple[paths.Path, ...], FullType]] = []
     for question, demands in asked.items():
-        judged = [judge_both(saved, scanned, each) for each in demands]
+        judged = [_judge_both(saved, scanned, each) for each in demands]
         found = [both for both in judged if both is not None]
         if len(found) < len(judged):
             continue

@@ -1,16 +1,17 @@
-"""Holds the tables that are there against those that there should be."""
+"""Compare the tables that are there with those that there should be, and find what blocks steps before the first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from schemactl.destinations import MigrationSession, Migrator
+from schemactl.destinations import Hindrance, MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.steps import Step, table_of
+from schemactl.migration.tracing import in_first_names
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
@@ -116,3 +117,13 @@ def _shown(properties: Mapping[str, object]) -> str:
 def fold(name: str, names: NameLimits) -> str:
     """Return what two names have in common that are one name there."""
     return name if names.is_case_sensitive else name.casefold()
+
+
+def find_obstacles(session: MigrationSession, steps: Sequence[Step]) -> dict[Hindrance, tuple[int, ...]]:
+    """Return why steps cannot be done, before the first of them has run, each reason with the places of its steps."""
+    found: dict[Hindrance, tuple[int, ...]] = {}
+    for place, seen in enumerate(in_first_names(steps)):
+        obstacle = session.obstacle(seen) if seen is not None else None
+        if obstacle is not None:
+            found[obstacle] = (*found.get(obstacle, ()), place)
+    return found

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from schemactl.destinations import RunState
-from schemactl.flows.catalogues import comparable, reported
 from schemactl.flows.migrate.status import there_now
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.pairs import comparable, reported
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.reports import Compared, CompareReport

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession
-from schemactl.flows.catalogues import comparable
 from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target, earlier_names
 from schemactl.flows.migrate.unfinished import plan_of
+from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.notes import NoteKind

@@ -9,9 +9,9 @@ from pathlib import Path
 from schemactl.dataclass import dataclass
 from schemactl.destinations import Hindrance, MigrationSession
 from schemactl.errors import InputError
+from schemactl.flows.migrate.check import find_obstacles
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
 from schemactl.flows.migrate.lost_versions import find_wanted_there
-from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import (
     Found,
     Target,

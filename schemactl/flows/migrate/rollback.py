@@ -12,12 +12,11 @@ from schemactl.destinations import Hindrance, MigrationSession, Patience, Run, R
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.check import tables_now
+from schemactl.flows.migrate.check import find_obstacles, tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.genuine import derived_plan
 from schemactl.flows.migrate.lock_retry import LockRetry
-from schemactl.flows.migrate.obstacles import find_obstacles
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
 from schemactl.flows.migrate.undoing import (
     Part,
