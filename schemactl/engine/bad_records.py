@@ -39,7 +39,7 @@ _ESCAPE = re.compile(rf"(?P<pair>{_HIGH}{_LOW})|(?P<half>{_HIGH}|{_LOW})|\\.", r
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a text, and at which of its characters, counted from 0."""
+    """A fault of a text, and the character that it is at, counted from 0."""
 
     offset: int
     reason: str

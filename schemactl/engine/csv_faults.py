@@ -59,7 +59,7 @@ class BrokenCell:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it takes nothing but itself: Spark reads it as it stands, with its quotes."""
+        """Return whether it takes nothing but itself: Spark reads it as it stands, with its quotes."""
         return not self.is_open and self.line == self.last_line
 
 
@@ -227,7 +227,7 @@ _REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*
 
 @dataclass(frozen=True, slots=True)
 class CsvFaults:
-    """What is wrong with a file.
+    """The faults of a file.
 
     Attributes:
         broken: cells whose quote never closes, or not on its line.
@@ -250,7 +250,7 @@ class CsvFaults:
 
 @dataclass(slots=True)
 class _Look:
-    """What the octets of a file show, block by block; the last two of a block are looked at with the next one."""
+    """Looks at the octets of a file block by block; the last two of a block are looked at with the next one."""
 
     separator: bytes
     line_end: bytes
@@ -268,7 +268,7 @@ class _Look:
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether quotes are right, and nothing else stands in cells that readers take in more than one way."""
+        """Return whether quotes are right, and nothing else stands in cells that readers take in more than one way."""
         match self.line_end:
             case b"\r":
                 has_other_ends = self.lines > 0

@@ -98,7 +98,7 @@ class Records(Protocol):
 
     @property
     def files(self) -> Mapping[str, FileEvidence]:
-        """What was read, by input."""
+        """Return the evidence of each file by its path."""
 
     @property
     def bad_records(self) -> tuple[BadRecord, ...]:

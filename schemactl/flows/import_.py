@@ -78,7 +78,7 @@ class Imported:
 
     @property
     def changes_schema(self) -> bool:
-        """Whether the schema is new or its content changes."""
+        """Return whether the schema is new or its content changes."""
         return self.before is None or bool(self.changes)
 
 

@@ -39,7 +39,7 @@ class Meaning:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the import file was edited, and the export file does not know it yet."""
+        """Return whether the import file was edited, and the export file does not know it yet."""
         return self.opened.import_adopted is not None and self.opened.export_document is not None
 
     @property
@@ -49,7 +49,7 @@ class Meaning:
 
     @cached_property
     def taken_over(self) -> TakenOver:
-        """What comes of the edit; the schema as it is where there is none."""
+        """Return the schema after the edit, as it is where there is none."""
         # Only few commands ask.
         from schemactl.schema.takeover import TakenOver, take_over
 

@@ -39,7 +39,7 @@ class Pair:
 
     @property
     def has_catalogue(self) -> bool:
-        """Whether a side is a destination's catalog."""
+        """Return whether a side is a destination's catalog."""
         return any(side is not None and side.destination is not None for side in (self.base, self.head))
 
 

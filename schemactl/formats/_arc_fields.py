@@ -67,7 +67,7 @@ _MOST_DIGITS: Final = 38
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with an attribute of a field.
+    """A fault of an attribute of a field.
 
     Attributes:
         path: names of the field and of those that it stands in, outermost first.

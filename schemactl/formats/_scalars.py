@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Kind(Enum):
-    """What a scalar is; the values are the short forms of YAML's tags."""
+    """The kind of a scalar; the values are the short forms of YAML's tags."""
 
     TEXT = "str"
     NULL = "null"

@@ -132,7 +132,7 @@ class RelationalNormalizer:
 
     @property
     def propagation(self) -> Propagation:
-        """What rows copy down, as it stands."""
+        """Return the columns that rows copy down, as far as they were stated."""
         return self._propagation
 
     def propagate(self, table: str, columns: Mapping[str, str]) -> None:

@@ -149,7 +149,7 @@ class TypingFinding:
 
     @property
     def stops(self) -> bool:
-        """Whether nothing is written."""
+        """Return whether nothing is written."""
         return self.mode == "fail" or not self.nullable
 
 
@@ -223,18 +223,18 @@ class InferenceReport:
 
     @property
     def changes_schema(self) -> bool:
-        """Whether the schema is, or without ``--check`` would be, another than before."""
+        """Return whether the schema is, or without ``--check`` would be, another than before."""
         is_other = self.before_hash != self.after_hash or self.import_adopted is not None
         return not self.is_refused and (is_other or self.export_edited)
 
     @property
     def is_refused(self) -> bool:
-        """Whether a frozen contract forbids the new schema, or texts could not be typed that have to be."""
+        """Return whether a frozen contract forbids the new schema, or texts could not be typed that have to be."""
         return self.is_frozen or any(finding.stops for finding in self.typing)
 
     @property
     def is_frozen(self) -> bool:
-        """Whether a frozen contract forbids the new schema."""
+        """Return whether a frozen contract forbids the new schema."""
         return any(violation.mode == "freeze" for violation in self.violations)
 
     @property

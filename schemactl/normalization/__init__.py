@@ -1,1 +1,1 @@
-"""How data becomes tables: evidence and a schema become a plan of rows, cells and keys, which the engine runs."""
+"""Plan how data becomes tables: of evidence and a schema a plan of rows, cells and keys, which the engine runs."""

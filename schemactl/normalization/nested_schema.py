@@ -1,4 +1,4 @@
-"""What data asks for of the columns that keep structure: their ``x-spark-type``, grown from the evidence.
+"""Grow the types of columns that keep structure, their ``x-spark-type``, from the evidence.
 
 For the rest the normalizer that keeps structure is the relational one at ``max_nesting: 0``: one table, and whatever
 is nested in a column of its own.

@@ -144,10 +144,10 @@ class Tally:
 
     @property
     def is_loadable(self) -> bool:
-        """Whether no value is lost but those that a contract refuses."""
+        """Return whether no value is lost but those that a contract refuses."""
         return not self.unfit and not self.overwritten
 
     @property
     def has_rejects(self) -> bool:
-        """Whether a contract keeps anything out."""
+        """Return whether a contract keeps anything out."""
         return any(counts.rejected or counts.values_rejected for counts in self.tables.values())

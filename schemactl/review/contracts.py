@@ -43,7 +43,7 @@ class Shift:
 
     @property
     def is_muted(self) -> bool:
-        """Whether what failed loudly is dropped in silence now."""
+        """Return whether what failed loudly is dropped in silence now."""
         return self.before is Mode.FREEZE and self.after in (Mode.DISCARD_ROW, Mode.DISCARD_VALUE)
 
     @property
@@ -56,12 +56,12 @@ class Shift:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Where the contract is stated, or would be."""
+        """Return the keys where the contract is stated, or would be."""
         return ("settings", CONTRACT) if self.table is None else ("tables", self.table, CONTRACT)
 
     @property
     def match(self) -> Match:
-        """What happened, as rules report it; before and after name the entity, so that no two of a table are equal."""
+        """Return the match that rules report; before and after name the entity, so that no two of a table are equal."""
         owner = "the schema" if self.table is None else f"`{self.table}`"
         return Match(
             sentence=f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`",

@@ -61,7 +61,7 @@ class FieldChange:
 
     @property
     def event(self) -> FieldEvent:
-        """What happened."""
+        """Return the kind of the change."""
         if self.origin is not None:
             return FieldEvent.RENAMED
         if self.before is None:

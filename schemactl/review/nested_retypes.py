@@ -69,7 +69,7 @@ class ValueEffect(Enum):
 
     @property
     def is_open(self) -> bool:
-        """Whether the values decide."""
+        """Return whether the values decide."""
         return self.value.impact.data is Severity.DEPENDS
 
 

@@ -153,7 +153,7 @@ class Review:
 
     @property
     def is_of_settings(self) -> bool:
-        """Whether it is about settings, not about a schema."""
+        """Return whether it is about settings, not about a schema."""
         return self.base is None and self.head is None
 
 

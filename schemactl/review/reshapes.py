@@ -14,7 +14,7 @@ from schemactl.schema.types import DataType, Table
 
 
 class Form(Enum):
-    """What becomes of the data."""
+    """The kind of reshaping."""
 
     COLLAPSED = auto()
     """Nested tables or flattened columns become one ``json`` column."""

@@ -54,7 +54,7 @@ class Retype:
 
     @property
     def crosses_families(self) -> bool:
-        """Whether queries on the old type are refused on the new one."""
+        """Return whether queries on the old type are refused on the new one."""
         return crosses_families(self.before.data_type, self.after.data_type)
 
     def match(self, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None) -> Match:

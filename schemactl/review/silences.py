@@ -30,7 +30,7 @@ SILENCE_SCHEMA: Final[Mapping[str, Any]] = {
 
 
 class Found(NamedTuple):
-    """What distinguishes one finding from others at its place: its fingerprint, and how bad it is."""
+    """The fingerprint and the severity of a finding, which tell it from others at its place."""
 
     fingerprint: str
     severity: Severity

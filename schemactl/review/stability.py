@@ -1,4 +1,4 @@
-"""How much a schema promises of its parts: ``x-stability`` on a table or a column.
+"""Read how much a schema promises of its parts: ``x-stability`` on a table or a column.
 
 ``draft`` promises nothing, ``beta`` promises readers nothing firm, anything else (``stable``) is the rule. The base
 schema's word counts, so a change cannot excuse itself; only for what is new there, the head's.
@@ -17,7 +17,7 @@ from schemactl.schema.types import Column, Schema, chain_of
 
 
 class Stability(StrEnum):
-    """What is promised."""
+    """A promise of stability."""
 
     DRAFT = "draft"
     BETA = "beta"
@@ -37,7 +37,7 @@ def softened(impact: Impact, stability: Stability) -> Impact:
 
 
 class Promises:
-    """What two schemas promise of tables and columns, by their names in the head schema."""
+    """The promises of two schemas for tables and columns, by their names in the head schema."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison

@@ -43,7 +43,7 @@ class SchemasFolder:
 
     @property
     def is_shared(self) -> bool:
-        """Whether import and export are one folder, links followed."""
+        """Return whether import and export are one folder, links followed."""
         return self.imports.resolve() == self.exports.resolve()
 
 

@@ -94,7 +94,7 @@ class Documents:
 
 
 class Numbering(StrEnum):
-    """What Spark knows of the place of a row in what it reads; it logs an error where it is asked for more."""
+    """How well Spark knows the place of a row that it reads; it logs an error where it is asked for more."""
 
     BLOCK = "_metadata.file_block_start"
     """Where in the file the task that reads it began."""
@@ -134,7 +134,7 @@ Batch: TypeAlias = "Documents | Typed"
 
 
 class InputFormat(Protocol):
-    """What the module of an input format offers."""
+    """The functions and constants of an input format's module."""
 
     ENDINGS: tuple[str, ...]
 

@@ -47,7 +47,7 @@ _LINE_END = re.compile(r"(?P<row>[^\r\n]*)(?P<end>\r\n|\n|\r)")
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """How a file begins; files that begin alike are read together.
+    """The first lines of a file; files that begin alike are read together.
 
     Attributes:
         encoding: of the file.

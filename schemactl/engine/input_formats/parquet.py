@@ -25,7 +25,7 @@ _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 
 @dataclass(frozen=True, slots=True)
 class _Footer:
-    """What files state of their columns that Spark does not state.
+    """The types that files state of their columns and Spark does not.
 
     Attributes:
         nulls: columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers, and

@@ -1,4 +1,4 @@
-"""Where a record stands: columns that Spark knows beside the data of a file."""
+"""Name the place of a record by the columns that Spark knows beside the data of a file."""
 
 from __future__ import annotations
 

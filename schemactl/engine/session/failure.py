@@ -189,7 +189,7 @@ def explained(log: Path | None) -> Iterator[None]:
 
 
 def _is_interrupted(error: BaseException) -> bool:
-    """Whether the error came while an interrupt was on its way: PySpark still calls Java then, which may fail."""
+    """Return whether an error came while an interrupt was on its way: PySpark still calls Java, which may fail."""
     context = error.__context__
     return context is not None and (isinstance(context, KeyboardInterrupt) or _is_interrupted(context))
 

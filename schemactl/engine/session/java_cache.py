@@ -38,7 +38,7 @@ _LONG_REFERENCES_MB: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class JavaStart:
-    """What a file depends on: another Java, Spark or way to start them needs another file.
+    """The key of a cached file: another Java, Spark or way to start them needs another file.
 
     Args:
         java: the runtime.

@@ -1,4 +1,4 @@
-"""How the Java process of Spark's driver is started: its command, its environment and the files that it reads.
+"""Start the Java process of Spark's driver: its command, its environment and the files that it reads.
 
 PySpark's own way leads through the script `spark-submit`, which insists on a Java module that a small runtime
 lacks, and writes to our terminal. So the class that the script ends in is started directly. It starts nothing;
@@ -71,7 +71,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a Java process with Spark in it is started.
+    """The command, environment and files that start a Java process with Spark in it.
 
     Args:
         java: the runtime.

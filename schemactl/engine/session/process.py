@@ -74,7 +74,7 @@ EXIT_LIMIT_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Where a Java process listens for PySpark.
+    """The port and secret by which PySpark reaches a Java process.
 
     Attributes:
         port: on loopback.

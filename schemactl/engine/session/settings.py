@@ -1,4 +1,4 @@
-"""What Spark is given before it starts: the user's options, our defaults, and the memory of the driver.
+"""Settle what Spark is given before it starts: the user's options, our defaults, the driver's memory.
 
 It starts nothing; `session` does.
 """
@@ -68,7 +68,7 @@ DRIVER_CONF: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """Which Spark to use.
+    """The user's choice of Spark.
 
     Args:
         master: a cluster's address, or ``local[*]`` and its like; None is ``local[*]``.

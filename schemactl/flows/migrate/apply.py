@@ -43,7 +43,7 @@ OpenProgress = Callable[[], AbstractContextManager[Progress | None]]
 
 @dataclass(frozen=True, slots=True)
 class ApplyRequest:
-    """What ``schemactl migrate apply`` was asked for.
+    """A call of ``schemactl migrate apply``.
 
     Attributes:
         reference: a REF, or a plan's file.
@@ -68,7 +68,7 @@ class ApplyRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be applied: a schema, a plan that was made before, or a migration of a folder."""
+    """The schema, saved plan or migration of a folder that is to be applied."""
 
     target: Target
     schema: Schema

@@ -24,7 +24,7 @@ Agree = Callable[[BaselineReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class BaselineRequest:
-    """What ``schemactl migrate baseline`` was asked for.
+    """A call of ``schemactl migrate baseline``.
 
     Attributes:
         reference: a REF: the schema that the database has.

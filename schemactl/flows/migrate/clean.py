@@ -15,7 +15,7 @@ Agree = Callable[[CleanReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class CleanRequest:
-    """What ``schemactl migrate clean`` was asked for.
+    """A call of ``schemactl migrate clean``.
 
     Attributes:
         to: the destination's address; None where none was named.

@@ -69,7 +69,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class NextRequest:
-    """What ``schemactl migrate plan --dir`` was asked for.
+    """A call of ``schemactl migrate plan --dir``.
 
     Attributes:
         reference: a REF: the schema that the migration leads to.

@@ -1,4 +1,4 @@
-"""What was changed by hand, or by others: from a schema to the tables that are there."""
+"""Find drift: what was changed by hand, or by others, from a schema to the tables that are there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from schemactl.schema.types import Schema, Table
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What is otherwise in the tables than in a schema.
+    """The differences of the tables from a schema.
 
     Attributes:
         changes: from the schema to the tables: what was changed by hand, or by others.

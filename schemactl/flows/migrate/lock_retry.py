@@ -18,7 +18,7 @@ _LONGEST_PAUSE_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class LockRetry:
-    """How often a transaction that could not get a lock is retried.
+    """Retries a transaction that could not get a lock.
 
     While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
     rolled back, and the others get a pause to do their work.

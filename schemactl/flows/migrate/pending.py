@@ -1,4 +1,4 @@
-"""How far a destination has come with a folder of migrations, and ``apply --dir``: it runs what is pending."""
+"""Find how far a destination has come with a folder of migrations, and run what is pending (``apply --dir``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AgreeToAll = Callable[[FolderApplyReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """What a destination does not have yet."""
+    """The migrations that a destination does not have yet."""
 
     standing: FolderStanding
     migrations: tuple[Migration, ...]

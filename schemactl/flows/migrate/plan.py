@@ -40,7 +40,7 @@ from schemactl.store.text import replace_file
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What ``schemactl migrate plan`` was asked for.
+    """A call of ``schemactl migrate plan``.
 
     Attributes:
         reference: a REF, or a schema itself.

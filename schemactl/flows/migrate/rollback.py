@@ -57,7 +57,7 @@ Agree = Callable[[RollbackReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class RollbackRequest:
-    """What ``schemactl migrate rollback`` was asked for.
+    """A call of ``schemactl migrate rollback``.
 
     Attributes:
         name: of the schema; None where the ledger has one.

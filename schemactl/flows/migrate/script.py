@@ -22,7 +22,7 @@ from schemactl.store.folder import SchemasFolder
 
 @dataclass(frozen=True, slots=True)
 class ScriptRequest:
-    """What ``schemactl migrate plan --dialect`` was asked for.
+    """A call of ``schemactl migrate plan --dialect``.
 
     Attributes:
         reference: a REF, or the schema itself that the engine shall have.

@@ -18,7 +18,7 @@ from schemactl.schema.types import Schema
 
 @dataclass(frozen=True, slots=True)
 class StatusRequest:
-    """What ``schemactl migrate status`` was asked for.
+    """A call of ``schemactl migrate status``.
 
     Attributes:
         reference: a REF; None for the last schema of the ledger.

@@ -38,7 +38,7 @@ MOST_EARLIER = 20
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a migration goes."""
+    """The destination of a migration."""
 
     kind: str
     module: Migrator
@@ -63,7 +63,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a session has read.
+    """The catalog, ledger and schema that a session has read.
 
     Attributes:
         known: the schema that the ledger names last; None where there is none.

@@ -53,13 +53,13 @@ class Part:
 
     @property
     def left(self) -> StepState:
-        """What becomes of the steps that are undone: of a run that stands half done, `apply` takes them again."""
+        """Return the state that undone steps are left in: of a run that stands half done, `apply` takes them again."""
         return StepState.UNDONE if self.is_whole else StepState.PENDING
 
 
 @dataclass(frozen=True, slots=True)
 class OwnUndos:
-    """What undoes own SQL, among the steps that undo those that it belongs to.
+    """The undo statements of own SQL, among the steps that undo those that it belongs to.
 
     Attributes:
         at: what runs before the undo step at a place; at their number what runs behind the last one.

@@ -28,7 +28,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
-    """What ``schemactl migrate verify`` was asked for.
+    """A call of ``schemactl migrate verify``.
 
     Attributes:
         reference: a REF; None for the last schema of the ledger.
@@ -50,7 +50,7 @@ class VerifyRequest:
 
     @property
     def looks_for_twins(self) -> bool:
-        """Whether all rows are read: two that are alike are rarely in one sample."""
+        """Return whether all rows are read: two that are alike are rarely in one sample."""
         return self.sample.is_full
 
 
