@@ -60,9 +60,15 @@ class Terminal:
         """Write to a person, on standard error."""
         sys.stderr.write(text)
 
+    def look(self, options: ReportOptions) -> Look:
+        """Return the form in which a report is printed as text."""
+        from schemactl.render.console import Look
+
+        return Look(self.width, self.color, is_quiet=options.quiet, is_verbose=options.verbose)
+
 
 class ReportOptions(Protocol):
-    """The options of a command whose report is text or JSON."""
+    """The options of a command that say how its report is printed."""
 
     @property
     def format(self) -> str: ...
@@ -70,9 +76,16 @@ class ReportOptions(Protocol):
     @property
     def quiet(self) -> bool: ...
 
+    @property
+    def verbose(self) -> bool: ...
+
 
 def write_report(
-    terminal: Terminal, options: ReportOptions, document: Callable[[], dict[str, Any]], text: Callable[[Look], str]
+    terminal: Terminal,
+    options: ReportOptions,
+    document: Callable[[], dict[str, Any]],
+    text: Callable[[Look], str],
+    findings: Callable[[str], str] | None = None,
 ) -> None:
     """Write a report in the form that the options ask for.
 
@@ -81,15 +94,16 @@ def write_report(
         options: of the command.
         document: makes the JSON document.
         text: makes the text.
+        findings: makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
     """
     if options.format == "json":
         from schemactl.render.json import render_document
 
         terminal.write(render_document(document()))
+    elif options.format != "text" and findings is not None:
+        terminal.write(findings(options.format))
     else:
-        from schemactl.render.console import Look
-
-        terminal.write(text(Look(terminal.width, terminal.color, is_quiet=options.quiet)))
+        terminal.write(text(terminal.look(options)))
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:

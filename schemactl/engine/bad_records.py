@@ -210,7 +210,7 @@ def _in_lines(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
         for number, line in enumerate(_lines(opened), start=1):
             if number in wanted and line is not None:
                 text = line.removeprefix("\ufeff").rstrip("\n") if number == 1 else line.rstrip("\n")
-                if (fault := _fault_of(text)) is not None:
+                if (fault := (_no_unicode(text) or find_fault(text))) is not None:
                     found[number] = _problem(fault, text, Location(file.path, number, fault.offset + 1))
             if len(found) == len(wanted) or number >= max(wanted):
                 break
@@ -225,10 +225,6 @@ def _lines(opened: IO[str]) -> Iterator[str | None]:
             is_whole = False
             line = opened.readline(MOST_CHARACTERS)
         yield line if is_whole else None
-
-
-def _fault_of(text: str) -> Fault | None:
-    return _no_unicode(text) or find_fault(text)
 
 
 def _no_unicode(text: str) -> Fault | None:

@@ -65,7 +65,7 @@ def without_own(
     kept: list[Input] = []
     left_out: dict[str, set[Path]] = {}
     for each in inputs:
-        place = _place(each)
+        place = Path(each.path).resolve() if each.is_local else None
         folder = next((folder for folder in (*real, *flat) if place and _is_own(place, folder, folder in flat)), None)
         if place is None or folder is None or any(folder in path.parents and _holds(path, place) for path in meant):
             kept.append(each)
@@ -78,10 +78,6 @@ def without_own(
             raise InputError(f"the sources hold no files but those where schemactl writes: {shown}", hint=hint)
         warnings.warn(f"files where schemactl writes were left out: {shown}", LeftOutWarning, stacklevel=2)
     return tuple(kept)
-
-
-def _place(each: Input) -> Path | None:
-    return Path(each.path).resolve() if each.is_local else None
 
 
 def _is_own(place: Path, folder: Path, is_flat: bool) -> bool:

@@ -7,13 +7,7 @@ import math
 from importlib.resources import files
 from typing import Any
 
-from schemactl.inference.report import InferenceReport
 from schemactl.render.harmless import is_unsafe
-
-
-def render_inference(report: InferenceReport) -> str:
-    """Return the document that ``schemactl infer --format json`` prints."""
-    return render_document(report.to_dict())
 
 
 def render_document(document: dict[str, Any]) -> str:

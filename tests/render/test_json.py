@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from schemactl.inference.report import InferenceReport
-from schemactl.render.json import read_schema, render_inference
+from schemactl.render.json import read_schema, render_document
 
 SITUATIONS = ("new_schema", "troubled", "unchanged", "hostile")
 
@@ -20,7 +20,7 @@ def test_document_follows_the_shipped_schema(situation: str, request: pytest.Fix
     schema = read_schema("infer")
     jsonschema.Draft202012Validator.check_schema(schema)
 
-    document = json.loads(render_inference(request.getfixturevalue(situation)))
+    document = json.loads(render_document(request.getfixturevalue(situation).to_dict()))
 
     jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
 
@@ -56,7 +56,7 @@ def test_the_manual_reports_the_keys_of_each_document_in_the_words_of_its_schema
 
 def test_schema_describes_every_key_and_no_other(troubled: InferenceReport, new_schema: InferenceReport) -> None:
     schema = read_schema("infer")
-    documents = [json.loads(render_inference(report)) for report in (troubled, new_schema)]
+    documents = [json.loads(render_document(report.to_dict())) for report in (troubled, new_schema)]
 
     def check(value: object, part: dict) -> None:
         part = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
@@ -74,7 +74,7 @@ def test_schema_describes_every_key_and_no_other(troubled: InferenceReport, new_
 
 
 def test_a_wrong_document_is_found_wrong(new_schema: InferenceReport) -> None:
-    document = json.loads(render_inference(new_schema))
+    document = json.loads(render_document(new_schema.to_dict()))
     document["tables"][0]["columns"][0]["values"] = "many"
 
     with pytest.raises(jsonschema.ValidationError):
@@ -82,21 +82,21 @@ def test_a_wrong_document_is_found_wrong(new_schema: InferenceReport) -> None:
 
 
 def test_document_gives_back_what_the_data_said(hostile: InferenceReport) -> None:
-    printed = render_inference(hostile)
+    printed = render_document(hostile.to_dict())
 
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", printed)
     assert json.loads(printed)["name"] == hostile.name
 
 
 def test_names_in_other_scripts_stay_readable(new_schema: InferenceReport) -> None:
-    assert '"name": "注文"' in render_inference(replace(new_schema, name="注文"))
+    assert '"name": "注文"' in render_document(replace(new_schema, name="注文").to_dict())
 
 
 def test_number_beyond_a_double_is_null(new_schema: InferenceReport) -> None:
     column = replace(new_schema.tables[0].columns[3], range=(-1.0, float("inf")))
     table = replace(new_schema.tables[0], columns=(column,))
 
-    document = json.loads(render_inference(replace(new_schema, tables=(table,))))
+    document = json.loads(render_document(replace(new_schema, tables=(table,)).to_dict()))
 
     assert document["tables"][0]["columns"][0]["range"] == [-1.0, None]
     jsonschema.validate(document, read_schema("infer"))

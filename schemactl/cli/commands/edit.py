@@ -66,7 +66,6 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Edit, and print what changed in the import file."""
     from schemactl.flows.edit import EditRequest, edit_import
-    from schemactl.render.console import Look
     from schemactl.render.files import print_edit
     from schemactl.schema.hints import parse_column
 
@@ -86,12 +85,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             naming=options.naming,
         )
     )
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
     printed = print_edit(
         options.name,
         edited.path,
         edited.changes,
-        look,
+        terminal.look(options),
         written=edited.written,
         is_taken_over=edited.is_taken_over,
     )

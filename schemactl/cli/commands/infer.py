@@ -26,7 +26,7 @@ import typer
 
 from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
@@ -82,7 +82,16 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         from schemactl.flows.infer import infer
 
         report = infer(replace(make_request(options, terminal), spark=spark), progress)
-    terminal.write(_render(report, options, terminal))
+    from schemactl.render.data_findings import render_data_findings
+    from schemactl.render.infer import print_inference
+
+    write_report(
+        terminal,
+        options,
+        report.to_dict,
+        lambda look: print_inference(report, look),
+        lambda form: render_data_findings(report, form, "schemactl infer"),
+    )
     return exit_code_of(report)
 
 
@@ -101,19 +110,3 @@ def exit_code_of(report: InferenceReport) -> ExitCode:
     """Return 1 where a frozen contract is broken, or a check finds that the schema would change."""
     is_pending = report.is_check and report.changes_schema
     return ExitCode.FINDINGS if report.is_refused or is_pending else ExitCode.DONE
-
-
-def _render(report: InferenceReport, options: Options, terminal: Terminal) -> str:
-    if options.format == "json":
-        from schemactl.render.json import render_inference
-
-        return render_inference(report)
-    if options.format != "text":
-        from schemactl.render.data_findings import render_data_findings
-
-        return render_data_findings(report, options.format, "schemactl infer")
-    from schemactl.render.console import Look
-    from schemactl.render.infer import print_inference
-
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-    return print_inference(report, look)

@@ -24,13 +24,12 @@ import typer
 
 from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
     from schemactl.flows.normalize_call import NormalizeRequest
-    from schemactl.normalization.report import NormalizeReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +100,16 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
         request = make_request(options, terminal)
         report = normalize(replace(request, inference=replace(request.inference, spark=spark)), progress)
-    terminal.write(_render(report, options, terminal))
+    from schemactl.render.data_findings import render_data_findings
+    from schemactl.render.normalize import print_load
+
+    write_report(
+        terminal,
+        options,
+        report.to_dict,
+        lambda look: print_load(report, look),
+        lambda form: render_data_findings(report.inference, form, "schemactl normalize"),
+    )
     return ExitCode.FINDINGS if report.stops else ExitCode.DONE
 
 
@@ -118,19 +126,3 @@ def make_request(options: Options, terminal: Terminal) -> NormalizeRequest:
         lineage=options.lineage,
         staging=Path(options.staging) if options.staging else None,
     )
-
-
-def _render(report: NormalizeReport, options: Options, terminal: Terminal) -> str:
-    if options.format == "json":
-        from schemactl.render.json import render_document
-
-        return render_document(report.to_dict())
-    if options.format != "text":
-        from schemactl.render.data_findings import render_data_findings
-
-        return render_data_findings(report.inference, options.format, "schemactl normalize")
-    from schemactl.render.console import Look
-    from schemactl.render.normalize import print_load
-
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-    return print_load(report, look)

@@ -59,10 +59,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         shown = [each for each in documents if options.rule is None or each["id"] == options.rule.upper()]
         terminal.write(render_document({"rules": shown}))
         return ExitCode.DONE
-    from schemactl.render.console import Look
     from schemactl.render.rules import print_rule, print_rules
 
-    look = Look(terminal.width, terminal.color)
+    look = terminal.look(options)
     text = print_rules(rules.values(), look) if options.rule is None else print_rule(rules[options.rule.upper()], look)
     terminal.write(text)
     return ExitCode.DONE

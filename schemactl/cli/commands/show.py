@@ -20,7 +20,7 @@ import typer
 
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
@@ -53,13 +53,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         (bump(each.schema), each.origin, sources_beside(each.history, each.schema.name) if options.lineage else {})
         for each in referred
     ]
-    if options.format == "json":
-        from schemactl.render.json import render_document
-
-        terminal.write(render_document(schemas_document(found)))
-    else:
-        from schemactl.render.console import Look
-
-        look = Look(terminal.width, terminal.color, is_verbose=options.verbose)
-        terminal.write(print_schemas(found, look))
+    write_report(terminal, options, lambda: schemas_document(found), lambda look: print_schemas(found, look))
     return ExitCode.DONE

@@ -23,7 +23,7 @@ import typer
 
 from schemactl.cli.completing import complete_names
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
@@ -58,10 +58,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Take edits over, print what changed, and return 1 where one is not taken over."""
     from schemactl.cli.asking import ask
     from schemactl.flows.sync import SyncRequest, sync_schemas
-    from schemactl.render.console import Look
     from schemactl.render.imports import print_sync, question, sync_document
 
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet)
+    look = terminal.look(options)
 
     def agree(planned: Sequence[Synced]) -> bool:
         is_agreed = options.yes
@@ -70,11 +69,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
     found = sync_schemas(request, agree)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-
-        terminal.write(render_document(sync_document(found)))
-    else:
-        terminal.write(print_sync(found, look))
+    write_report(terminal, options, lambda: sync_document(found), lambda look: print_sync(found, look))
     is_pending = any(each.is_pending and not each.written for each in found)
     return ExitCode.FINDINGS if is_pending else ExitCode.DONE

@@ -148,7 +148,9 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
     if isinstance(error, SchemactlError):
         return error
     text = _text(error)
-    dead = _is_dead(error, text)
+    dead = isinstance(error, ConnectionError) or (
+        type(error).__name__ in ("Py4JNetworkError", "Py4JError") and bool(_DEAD_JAVA.search(text))
+    )
     where = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
     seen = f"{text}\n{_tail(log)}" if dead else text
     if known := _find_kind(_KINDS, seen, shorten(text), where):
@@ -247,12 +249,6 @@ def _text(error: BaseException) -> str:
         parts.extend([trace] if isinstance(trace, str) else [])
         cause = cause.__cause__
     return "\n".join(parts)
-
-
-def _is_dead(error: BaseException, text: str) -> bool:
-    return isinstance(error, ConnectionError) or (
-        type(error).__name__ in ("Py4JNetworkError", "Py4JError") and bool(_DEAD_JAVA.search(text))
-    )
 
 
 def _tail(log: Path | None) -> str:

@@ -21,7 +21,7 @@ from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.lost_versions import with_lost
 from schemactl.flows.migrate.plan import check_plan, plan_for
 from schemactl.flows.migrate.running import Runner, UnfitValues, who
-from schemactl.flows.migrate.target import Found, Target, decide_rewrites, find_target, find_wanted, read_state
+from schemactl.flows.migrate.target import Target, decide_rewrites, find_target, find_wanted, read_state
 from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.migration.directory import Migration
@@ -197,7 +197,16 @@ def _apply(
         is_same = is_current and _rewrites_as_shown(session, wanted.target.module, plan)
     if not is_same:
         return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
-    run = found.unfinished or _new_run(plan, found)
+    run = found.unfinished or Run(
+        run_id=uuid.uuid4().hex,
+        plan_hash=plan_hash(plan),
+        schema_name=plan.target.name,
+        from_hash=found.known_hash,
+        to_hash=plan.target.version_hash,
+        who=who(),
+        started=datetime.now(UTC),
+        plan=plan_text(plan),
+    )
     retry = LockRetry(request.patience.lock_retries, progress)
     notify, batch_rows = _step_notifier(plan, progress), request.patience.batch_rows
     runner = Runner(session, wanted.target.module, plan, run, report.done or 0, notify, retry, batch_rows)
@@ -225,19 +234,6 @@ def _rewrites_as_shown(session: MigrationSession, module: Migrator, plan: Migrat
         return plan == decide_rewrites(session, module, plan, tables_now(session, module, plan.target))
     except KeyError:
         return True  # the run refuses it: its steps do not fit the tables
-
-
-def _new_run(plan: MigrationPlan, found: Found) -> Run:
-    return Run(
-        run_id=uuid.uuid4().hex,
-        plan_hash=plan_hash(plan),
-        schema_name=plan.target.name,
-        from_hash=found.known_hash,
-        to_hash=plan.target.version_hash,
-        who=who(),
-        started=datetime.now(UTC),
-        plan=plan_text(plan),
-    )
 
 
 def _step_notifier(plan: MigrationPlan, progress: Progress) -> Callable[[int, Step], None]:

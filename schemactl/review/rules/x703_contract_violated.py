@@ -21,19 +21,15 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for violation in judge(base, head).violations:
         fields = broken_by_fields(comparison, violation)
         if fields is None:
-            yield _match(violation)
+            yield Match(
+                sentence=_phrases(violation),
+                table=violation.table,
+                column=violation.column,
+                before=violation.expected,
+                after=violation.found,
+            )
         else:
             yield from (field.match(_field_sentence(violation, field)) for field in fields)
-
-
-def _match(violation: Violation) -> Match:
-    return Match(
-        sentence=_phrases(violation),
-        table=violation.table,
-        column=violation.column,
-        before=violation.expected,
-        after=violation.found,
-    )
 
 
 def _field_sentence(violation: Violation, field: FieldChange) -> str:

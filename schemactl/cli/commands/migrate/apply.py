@@ -34,13 +34,12 @@ from schemactl.cli.commands.migrate._options import (
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import Ref, Setting, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
-    from schemactl.migration.reports import ApplyReport, FolderApplyReport, PlanReport
-    from schemactl.render.console import Look
+    from schemactl.migration.reports import FolderApplyReport, PlanReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +70,14 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.asking import ask, confirm_loss
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
-    from schemactl.render.console import Look
-    from schemactl.render.migrate import print_plan_report, question
-    from schemactl.render.migrations import folder_question, print_pending
+    from schemactl.render.migrate import print_applied, print_plan_report, question
+    from schemactl.render.migrate_json import apply_document
+    from schemactl.render.migrations import (
+        folder_apply_document,
+        folder_question,
+        print_folder_applied,
+        print_pending,
+    )
     from schemactl.render.progress import show_progress
 
     if (options.reference is None) == (options.dir is None):
@@ -88,7 +92,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         is_step_by_step=options.step_by_step,
         key=options.key(),
     )
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+    look = terminal.look(options)
 
     def may_lose(is_destructive: bool) -> bool:
         name = options.protected_name if is_destructive else None
@@ -108,30 +112,14 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     if options.dir is not None:
         done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
-        terminal.write(_render_folder(options.dir, done, options, look))
+        folder = options.dir
+        write_report(
+            terminal,
+            options,
+            lambda: folder_apply_document(folder, done),
+            lambda look: print_folder_applied(done, look),
+        )
         return ExitCode.FINDINGS if done.is_refused else ExitCode.DONE
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
-    terminal.write(_render(report, options, look))
+    write_report(terminal, options, lambda: apply_document(report), lambda look: print_applied(report, look))
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
-
-
-def _render(report: ApplyReport, options: Options, look: Look) -> str:
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import apply_document
-
-        return render_document(apply_document(report))
-    from schemactl.render.migrate import print_applied
-
-    return print_applied(report, look)
-
-
-def _render_folder(folder: str, report: FolderApplyReport, options: Options, look: Look) -> str:
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrations import folder_apply_document
-
-        return render_document(folder_apply_document(folder, report))
-    from schemactl.render.migrations import print_folder_applied
-
-    return print_folder_applied(report, look)

@@ -22,7 +22,7 @@ from schemactl.cli.commands.migrate._options import WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import Ref, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
@@ -48,13 +48,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
     from schemactl.cli.asking import ask
     from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
-    from schemactl.render.console import Look
     from schemactl.render.migrate import print_baseline
+    from schemactl.render.migrate_json import baseline_document
 
     request = BaselineRequest(
         options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()
     )
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+    look = terminal.look(options)
 
     def agree(report: BaselineReport) -> bool:
         shown = print_baseline(report, look)
@@ -62,11 +62,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("record this", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
 
     report = record_baseline(request, agree)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import baseline_document
-
-        terminal.write(render_document(baseline_document(report)))
-    else:
-        terminal.write(print_baseline(report, look))
+    write_report(terminal, options, lambda: baseline_document(report), lambda look: print_baseline(report, look))
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from schemactl.cli.commands.migrate._options import WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.options import TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
@@ -38,10 +38,10 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Drop what is kept, and print it."""
     from schemactl.cli.asking import ask
     from schemactl.flows.migrate.clean import CleanRequest, clean
-    from schemactl.render.console import Look
     from schemactl.render.migrate import print_clean, print_kept
+    from schemactl.render.migrate_json import clean_document
 
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+    look = terminal.look(options)
 
     def agree(report: CleanReport) -> bool:
         shown = print_kept(report, look)
@@ -49,11 +49,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("drop this for good", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
 
     report = clean(CleanRequest(options.to, options.patience()), agree)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import clean_document
-
-        terminal.write(render_document(clean_document(report)))
-    else:
-        terminal.write(print_clean(report, look))
+    write_report(terminal, options, lambda: clean_document(report), lambda look: print_clean(report, look))
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -36,7 +36,7 @@ from schemactl.cli.commands.migrate._options import (
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects, complete_references
 from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -134,23 +134,19 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     with show_progress(terminal.progress) as progress:
         report = plan_migration(request, progress)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import plan_report_document
+    from schemactl.render.migrate import print_plan_report
+    from schemactl.render.migrate_json import plan_report_document
+    from schemactl.render.migration_findings import render_findings, report_of_plan
 
-        terminal.write(render_document(plan_report_document(report)))
-    elif options.format != "text":
-        from schemactl.render.migration_findings import render_findings, report_of_plan
-
-        terminal.write(render_findings(report_of_plan(report), (report.plan,), options.format, "Migration plan"))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrate import print_plan_report
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-        terminal.write(print_plan_report(report, look))
-        if report.plan.steps and not report.stops and not options.quiet:
-            terminal.write(f"\nTo apply it: {_command(options)}\n")
+    write_report(
+        terminal,
+        options,
+        lambda: plan_report_document(report),
+        lambda look: print_plan_report(report, look),
+        lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
+    )
+    if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
+        terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:
         terminal.report(f"wrote {options.out}\n")
     is_pending = options.check and bool(report.plan.steps)
@@ -174,15 +170,10 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
         raise InputError("a script is no plan that could be applied", hint="leave `--out` out: `... > FILE.sql`")
     request = ScriptRequest(options.reference, options.start, dialect, Path(options.schemas), options.planning())
     report = write_script(request)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import plan_report_document
+    from schemactl.render.migrate import print_script
+    from schemactl.render.migrate_json import plan_report_document
 
-        terminal.write(render_document(plan_report_document(report)))
-    else:
-        from schemactl.render.migrate import print_script
-
-        terminal.write(print_script(report, dialect))
+    write_report(terminal, options, lambda: plan_report_document(report), lambda _: print_script(report, dialect))
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
 
@@ -208,14 +199,6 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         start=options.start,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-
-        terminal.write(render_document(next_document(report)))
-    else:
-        from schemactl.render.console import Look
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-        terminal.write(print_next(report, look))
+    write_report(terminal, options, lambda: next_document(report), lambda look: print_next(report, look))
     is_pending = options.check and report.migration is not None
     return ExitCode.FINDINGS if report.refusals or is_pending else ExitCode.DONE

@@ -22,7 +22,7 @@ import typer
 from schemactl.cli.commands.migrate._options import FolderOptions, WritingOptions, read_count
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.options import TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
@@ -57,8 +57,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
     from schemactl.cli.asking import ask, confirm_loss
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-    from schemactl.render.console import Look
     from schemactl.render.migrate import print_rollback, print_rolled_back
+    from schemactl.render.migrate_json import rollback_document
     from schemactl.render.progress import show_progress
 
     if options.steps is not None and options.to_hash is not None:
@@ -72,7 +72,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         patience=options.patience(),
         folder=Path(options.dir) if options.dir is not None else None,
     )
-    look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
+    look = terminal.look(options)
 
     def agree(report: RollbackReport) -> bool:
         shown = print_rollback(report, look)
@@ -82,11 +82,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return agreed and (name is None or confirm_loss(name, options.confirm, terminal))
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import rollback_document
-
-        terminal.write(render_document(rollback_document(report)))
-    else:
-        terminal.write(print_rolled_back(report, look))
+    write_report(terminal, options, lambda: rollback_document(report), lambda look: print_rolled_back(report, look))
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -24,7 +24,7 @@ from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptio
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import FindingsFormat, Ref
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
@@ -55,28 +55,18 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
     report = find_status(request)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import status_document
+    from schemactl.render.migrate import print_status
+    from schemactl.render.migrate_json import status_document
+    from schemactl.render.migration_findings import render_findings, report_of_status
 
-        terminal.write(render_document(status_document(report)))
-    elif options.format != "text":
-        from schemactl.render.migration_findings import render_findings, report_of_status
-
-        terminal.write(
-            render_findings(
-                report_of_status(report),
-                (report.planned.plan,) if report.planned else (),
-                options.format,
-                "State of the destination",
-            )
-        )
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrate import print_status
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-        terminal.write(print_status(report, look))
+    plans = (report.planned.plan,) if report.planned else ()
+    write_report(
+        terminal,
+        options,
+        lambda: status_document(report),
+        lambda look: print_status(report, look),
+        lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
+    )
     return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE
 
 
@@ -87,21 +77,16 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
         raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
     addresses = [options.to] if options.to is not None else _all_destinations()
     standings = [stand(Path(folder), each) for each in addresses]
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrations import standings_document
+    from schemactl.render.migration_findings import render_findings, report_of_standings
+    from schemactl.render.migrations import print_standings, standings_document
 
-        terminal.write(render_document(standings_document(folder, standings)))
-    elif options.format != "text":
-        from schemactl.render.migration_findings import render_findings, report_of_standings
-
-        terminal.write(render_findings(report_of_standings(standings), (), options.format, "Migrations"))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrations import print_standings
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-        terminal.write(print_standings(standings, look))
+    write_report(
+        terminal,
+        options,
+        lambda: standings_document(folder, standings),
+        lambda look: print_standings(standings, look),
+        lambda form: render_findings(report_of_standings(standings), (), form, "Migrations"),
+    )
     is_settled = all(each.is_settled for each in standings)
     return ExitCode.FINDINGS if options.check and not is_settled else ExitCode.DONE
 

@@ -26,7 +26,7 @@ from schemactl.cli.commands.migrate._options import KeyOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import FindingsFormat, Ref
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
@@ -72,19 +72,15 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     with show_progress(terminal.progress) as progress:
         report = verify(request, progress)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.migrate_json import verify_document
+    from schemactl.render.migrate import print_verified
+    from schemactl.render.migrate_json import verify_document
+    from schemactl.render.migration_findings import render_findings, report_of_verification
 
-        terminal.write(render_document(verify_document(report)))
-    elif options.format != "text":
-        from schemactl.render.migration_findings import render_findings, report_of_verification
-
-        terminal.write(render_findings(report_of_verification(report), (), options.format, "Verification"))
-    else:
-        from schemactl.render.console import Look
-        from schemactl.render.migrate import print_verified
-
-        look = Look(terminal.width, terminal.color, is_quiet=options.quiet, is_verbose=options.verbose)
-        terminal.write(print_verified(report, look))
+    write_report(
+        terminal,
+        options,
+        lambda: verify_document(report),
+        lambda look: print_verified(report, look),
+        lambda form: render_findings(report_of_verification(report), (), form, "Verification"),
+    )
     return ExitCode.DONE if report.is_clean else ExitCode.FINDINGS
