@@ -5,46 +5,58 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import InputError
 
 
-def ask(question: str, text: str, terminal: Terminal, *, is_agreed: bool, is_shown: bool) -> bool:
-    """Return whether the answer is yes; what is asked about is shown in any case.
+class AskingOptions(Protocol):
+    """The options of a command that asks before it changes anything."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def yes(self) -> bool: ...
+
+
+def ask(question: str, text: str, terminal: Terminal, options: AskingOptions) -> bool:
+    """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about.
 
     Args:
         question: ends without a question mark.
-        text: what is to be done.
+        text: what is to be done; it goes to standard error where a document takes standard output.
         terminal: where it is shown.
-        is_agreed: whether the answer was given beforehand.
-        is_shown: whether ``text`` goes to standard output; else to standard error, where a document takes the place.
+        options: of the command.
 
     Raises:
         InputError: there is nobody to ask.
     """
-    if is_shown:
+    if options.format == "text":
         terminal.write(text)
-    elif not is_agreed:
+    elif not options.yes:
         terminal.report(text)
-    if is_agreed:
+    if options.yes:
         return True
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on, and nothing was done", hint="`--yes` agrees beforehand")
     return _agrees(question, terminal)
 
 
-def confirm_loss(name: str, typed: str | None, terminal: Terminal) -> bool:
+def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> bool:
     """Return whether a person has typed the name of a protected destination at which data will be lost.
 
     Args:
-        name: of the destination.
+        name: of the destination; None where it is not protected, or nothing will be lost.
         typed: beforehand (``--confirm``); None where nothing was.
         terminal: where it is asked for.
 
     Raises:
         InputError: another name was typed beforehand, or there is nobody to ask.
     """
+    if name is None:
+        return True
     if typed is not None:
         if typed != name:
             raise InputError(f"`{typed}` is not the destination's name, and nothing was done", hint=f"it is `{name}`")

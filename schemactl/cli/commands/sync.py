@@ -60,12 +60,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.sync import SyncRequest, sync_schemas
     from schemactl.render.imports import print_sync, question, sync_document
 
-    look = terminal.look(options)
-
     def agree(planned: Sequence[Synced]) -> bool:
-        is_agreed = options.yes
-        shown = "" if is_agreed else print_sync(planned, look)
-        return ask(question(planned), shown, terminal, is_agreed=is_agreed, is_shown=options.format == "text")
+        shown = "" if options.yes else print_sync(planned, terminal.look(options))
+        return ask(question(planned), shown, terminal, options)
 
     request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
     found = sync_schemas(request, agree)

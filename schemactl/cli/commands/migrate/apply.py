@@ -95,19 +95,14 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     look = terminal.look(options)
 
     def may_lose(is_destructive: bool) -> bool:
-        name = options.protected_name if is_destructive else None
-        return name is None or confirm_loss(name, options.confirm, terminal)
+        return confirm_loss(options.protected_name if is_destructive else None, options.confirm, terminal)
 
     def agree(report: PlanReport) -> bool:
-        shown = print_plan_report(report, look)
-        is_shown = options.format == "text"
-        agreed = ask(question(report.plan), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        agreed = ask(question(report.plan), print_plan_report(report, look), terminal, options)
         return agreed and may_lose(report.plan.is_destructive)
 
     def agree_to_all(report: FolderApplyReport) -> bool:
-        is_shown = options.format == "text"
-        shown = print_pending(report, look)
-        agreed = ask(folder_question(report), shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        agreed = ask(folder_question(report), print_pending(report, look), terminal, options)
         return agreed and may_lose(report.is_destructive)
 
     if options.dir is not None:

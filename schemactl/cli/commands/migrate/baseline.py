@@ -54,12 +54,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     request = BaselineRequest(
         options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()
     )
-    look = terminal.look(options)
 
     def agree(report: BaselineReport) -> bool:
-        shown = print_baseline(report, look)
-        is_shown = options.format == "text"
-        return ask("record this", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
 
     report = record_baseline(request, agree)
     write_report(terminal, options, lambda: baseline_document(report), lambda look: print_baseline(report, look))

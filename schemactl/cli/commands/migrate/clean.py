@@ -41,12 +41,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_clean, print_kept
     from schemactl.render.migrate_json import clean_document
 
-    look = terminal.look(options)
-
     def agree(report: CleanReport) -> bool:
-        shown = print_kept(report, look)
-        is_shown = options.format == "text"
-        return ask("drop this for good", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
+        return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options)
 
     report = clean(CleanRequest(options.to, options.patience()), agree)
     write_report(terminal, options, lambda: clean_document(report), lambda look: print_clean(report, look))

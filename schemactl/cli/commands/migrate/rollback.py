@@ -72,14 +72,10 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         patience=options.patience(),
         folder=Path(options.dir) if options.dir is not None else None,
     )
-    look = terminal.look(options)
 
     def agree(report: RollbackReport) -> bool:
-        shown = print_rollback(report, look)
-        is_shown = options.format == "text"
-        agreed = ask("undo these steps", shown, terminal, is_agreed=options.yes, is_shown=is_shown)
-        name = options.protected_name
-        return agreed and (name is None or confirm_loss(name, options.confirm, terminal))
+        agreed = ask("undo these steps", print_rollback(report, terminal.look(options)), terminal, options)
+        return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
     write_report(terminal, options, lambda: rollback_document(report), lambda look: print_rolled_back(report, look))
