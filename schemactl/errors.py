@@ -14,11 +14,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from contextlib import ContextDecorator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.installation import install_command
 from schemactl.redaction import redact_text
 

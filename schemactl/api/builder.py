@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Problem
 from schemactl.schema.hash import bump
 from schemactl.schema.naming import naming_of

@@ -10,12 +10,11 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents

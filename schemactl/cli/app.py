@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, NoReturn
@@ -33,7 +33,6 @@ from schemactl.cli.terminal import (
     make_streams_safe,
     wants_color,
 )
-from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, ExitCode, InputError, SchemactlError, did_you_mean, missing_package
 from schemactl.examples import Examples, show_examples
 from schemactl.redaction import redact_text, secrets_of

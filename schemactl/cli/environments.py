@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,7 +23,6 @@ from schemactl.cli.settings import (
     Surroundings,
     stated_value,
 )
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 
 _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from glob import has_magic
@@ -27,7 +27,6 @@ from schemactl.cli.completing import (
     complete_namings,
     complete_normalizers,
 )
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.store.sources import is_local
 

@@ -19,13 +19,12 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, InputError, Location, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)

@@ -6,10 +6,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, SchemactlError
 
 if TYPE_CHECKING:

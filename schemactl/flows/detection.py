@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.inference.resolve import DETECTIONS
 from schemactl.schema.detectors import DETECTORS

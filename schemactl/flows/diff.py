@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import is_migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.lineage import sources_beside

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.flows.lineage import read_lineage, write_lineage
 from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of

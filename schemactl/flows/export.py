@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Problem
 from schemactl.flows.meaning import Meaning, meanings
 from schemactl.flows.normalizers import check_conventions

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import find_address
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage

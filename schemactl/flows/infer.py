@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import name_limits
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records

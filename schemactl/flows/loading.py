@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import (
     DESTINATIONS,
     Destination,

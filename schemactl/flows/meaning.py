@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.flows.schemas import Opened, open_files, open_schemas
 from schemactl.formats.dlt import Document, read

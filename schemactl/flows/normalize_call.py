@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import LoadedInput
 from schemactl.errors import InputError
 from schemactl.flows.infer import check_request

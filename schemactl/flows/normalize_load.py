@@ -6,12 +6,11 @@ All of it is done again where another command has changed the schema meanwhile.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import LoadPackage
 from schemactl.flows.evidence import FindRecords, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema

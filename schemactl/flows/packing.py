@@ -6,13 +6,12 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
 from schemactl.examples import shown

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, InputError
 from schemactl.flows.references import Referred, find_exported, find_schemas, meant, meant_by, refuse_revision
 from schemactl.schema.changes import Change, ColumnsReordered

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import DESTINATIONS, Destination, find_address
 from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.flows.meaning import Meaning, meaning_of, meanings, meanings_at

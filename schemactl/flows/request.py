@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
 from schemactl.schema.types import Schema

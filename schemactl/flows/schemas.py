@@ -8,11 +8,10 @@ are one file, that file is the stored schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.formats.dlt import Document, Layout, read, write
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES, bump, version_hash

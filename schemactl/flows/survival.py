@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, did_you_mean
 from schemactl.examples import shown
 from schemactl.flows.evidence import (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.meaning import Meaning, meaning_of, meanings
 from schemactl.flows.schemas import save, to_save, with_lineage

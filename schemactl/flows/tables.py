@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.flows.evidence import find_sources
 from schemactl.flows.resolution import root_table

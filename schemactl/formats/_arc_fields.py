@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
 from schemactl.formats import _tree
 from schemactl.formats._hocon_tree import Written, parse_hocon

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.formats._fields import HINTS
 from schemactl.formats._tree import Source

@@ -8,10 +8,10 @@ elsewhere stay. An alias stays one as long as it stands for what it did; the cal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.formats._compare import IsOrdered, Keys, moved_keys, paired_items, same
 from schemactl.formats._emit import json_line, json_text, yaml_entry, yaml_flow, yaml_item, yaml_scalar
 from schemactl.formats._scalars import MERGE

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final, Generic, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING
 from schemactl.schema.contract import system_prefix

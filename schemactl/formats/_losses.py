@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.formats._tree import MAX_DEPTH, Source
 

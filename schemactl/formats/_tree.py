@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from re import finditer
 from typing import Any, NamedTuple
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.formats._scalars import MERGE
 

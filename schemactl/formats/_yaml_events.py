@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
@@ -25,7 +25,6 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from schemactl.dataclass import dataclass
 from schemactl.formats._scalars import MERGE, Kind, kind_of
 from schemactl.formats._scalars import value_of as scalar_value
 from schemactl.formats._tree import (

@@ -8,11 +8,10 @@ the same.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from schemactl.dataclass import dataclass
 from schemactl.formats._scalars import kind_of, value_of
 from schemactl.formats._tree import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
 

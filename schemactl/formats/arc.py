@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.formats._arc_fields import attributes, read_typing
 from schemactl.formats._fields import file_table_name

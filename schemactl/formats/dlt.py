@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
 from schemactl.formats._compare import same

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.formats._fields import (
     HINTS,

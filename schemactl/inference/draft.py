@@ -7,10 +7,9 @@ their row key on to the tables nested in them (docs/dlt.md §5.5).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.identifiers import SystemNames
 from schemactl.schema.naming import Naming
 from schemactl.schema.settings import NormalizerConfig, with_propagation_tables

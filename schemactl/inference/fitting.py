@@ -7,10 +7,9 @@ the *key*, and only evidence knows the keys. What no data is known of is named a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.inference.relational import LIST_KEY

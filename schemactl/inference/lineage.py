@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.inference.paths import format_path
 from schemactl.schema.types import DataType, Schema

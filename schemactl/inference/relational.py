@@ -7,10 +7,9 @@ the values of rows are made by the engine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.naming import Naming

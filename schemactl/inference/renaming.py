@@ -7,10 +7,9 @@ made anew from the name that it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.inference.fitting import Name, place, with_names
 from schemactl.inference.identifiers import Identifiers

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.evidence import Position
 from schemactl.schema.types import Schema
 

@@ -7,10 +7,9 @@ row-by-row inference over the witnesses, in input order, gives what folding over
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.classes import NULL, classify, kind_of
 from schemactl.inference.draft import RootKeys, TableDraft, add_history_columns
 from schemactl.inference.evidence import Evidence, PathEvidence, Position

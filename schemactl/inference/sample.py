@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")

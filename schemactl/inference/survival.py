@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
 from schemactl.inference.paths import Path, row_path

@@ -9,11 +9,10 @@ seconds go to the database as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.inference.evidence import ClassEvidence
 from schemactl.schema.coercion import WEI_LIMIT, can_coerce, is_beyond_64_bits, type_of
 from schemactl.schema.full_types import full_type

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import LOG_COMMANDS
 from schemactl.review.wording import counted
 

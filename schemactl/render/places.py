@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.review.report import Finding, Review
 
 _REVISION: Final = re.compile(r"(?!\.)(?:[^:{]|\{[^}]*\})*:(?:[0-3]:)?(?P<path>.*)", re.DOTALL)

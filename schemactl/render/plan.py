@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from schemactl.dataclass import dataclass
 from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.own import OwnSql, When

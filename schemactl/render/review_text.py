@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from schemactl.dataclass import dataclass
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, describe_column, place
 from schemactl.render.console import MOST_ALIKE, Look, first_lines, indented, more, print_sections, warning

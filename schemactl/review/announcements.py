@@ -18,10 +18,10 @@ name is then retired. A mark on the table or column itself announces as well, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import DEPRECATED, hint_changes
 from schemactl.review.rule import Match

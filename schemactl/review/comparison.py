@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import Any, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import Location
 from schemactl.schema.changes import Change, ColumnRenamed, TableRenamed
 from schemactl.schema.nested_types import NestedType, structure_in

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import Location
 from schemactl.review.report import Finding
 from schemactl.review.severity import Direction, Impact, Severity

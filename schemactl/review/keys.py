@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.review.comparison import Comparison
 from schemactl.schema.changes import ABSENT, ColumnAdded, ColumnRenamed, NormalizerChanged, TableAdded, TableRenamed

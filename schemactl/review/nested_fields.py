@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Literal
 
-from schemactl.dataclass import dataclass
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.review.retypes import grows, is_finer, keeps_integer_digits
 from schemactl.review.severity import Impact, Severity
 from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion, crosses_families

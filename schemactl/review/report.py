@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import Location
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import Change

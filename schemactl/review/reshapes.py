@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 
-from schemactl.dataclass import dataclass
 from schemactl.review.comparison import Comparison
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import Naming, naming_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
-from schemactl.dataclass import dataclass
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact

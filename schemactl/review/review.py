@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import sha256
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import Location
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.report import Compatibility, Counted, Finding, Silence

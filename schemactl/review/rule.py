@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from schemactl.dataclass import dataclass
 from schemactl.review.comparison import Comparison
 from schemactl.review.severity import Direction, Impact
 from schemactl.schema.nested_types import FieldPath

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-
-from schemactl.dataclass import dataclass
 
 
 class Severity(StrEnum):

@@ -6,10 +6,9 @@ The order of tables is no part of a schema (dlt sorts them).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, assert_never
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.changes import (
     ABSENT,
     TYPE_PROPERTIES,

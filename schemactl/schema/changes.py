@@ -6,10 +6,10 @@ later change speaks of the new names.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.types import Column, Properties, Table
 
 TYPE_PROPERTIES: Final = ("data_type", "precision", "scale", "timezone")

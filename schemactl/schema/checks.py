@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, did_you_mean
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.path_patterns import PREFIX, compile_path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import Settings

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.apply import apply, header_of
 from schemactl.schema.changes import (
     ABSENT,

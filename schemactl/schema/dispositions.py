@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import DestinationError
 from schemactl.schema.iso8601 import parse
 from schemactl.schema.types import Column, DataType, Table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.conversions import Conversion, conversion
 from schemactl.schema.types import DataType, Properties
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of

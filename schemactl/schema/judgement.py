@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of

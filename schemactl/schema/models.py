@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -19,7 +19,6 @@ from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_or
 from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.types import DataType, Properties
 

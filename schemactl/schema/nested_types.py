@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.schema.types import Column, DataType, Properties
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 
 PREFIX: Final = "path:"

@@ -7,10 +7,9 @@ are there before and afterwards, so only a new ``x-renamed-from`` counts as a si
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed, TableRenamed
 from schemactl.schema.likeness import are_siblings, have_other_numbers, name_likeness
 from schemactl.schema.structure import DATABASE_TYPE

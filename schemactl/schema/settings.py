@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.schema.path_patterns import PREFIX, Path, PathPattern, compile_path
 from schemactl.schema.types import DataType, Properties

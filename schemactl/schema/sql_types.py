@@ -6,10 +6,9 @@ A dialect is sqlglot's name for an engine's SQL. What dlt has no destination for
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import Column, DataType
 

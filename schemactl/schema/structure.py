@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 Stored = Callable[[Column], Properties]

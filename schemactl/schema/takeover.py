@@ -8,10 +8,9 @@ becomes of one, that is an open question.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of

@@ -8,11 +8,9 @@ Reading and writing files is in ``schemactl.formats.dlt``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
-
-from schemactl.dataclass import dataclass
 
 ENGINE_VERSION = 11
 """The version of dlt's schema engine whose files schemactl writes (dlt 1.22 to 1.31)."""

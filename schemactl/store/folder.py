@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, did_you_mean
 from schemactl.store.text import read_text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.store.git import (
     LINK_MODE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.store.folder import TextFile, schema_name
 from schemactl.store.git import (

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,6 @@ import typer
 
 from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions
 from schemactl.cli.settings import Surroundings, check_keys, find_file, find_files, resolve
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 
 

@@ -15,7 +15,7 @@ Examples:
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,7 +25,6 @@ import typer
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
 if TYPE_CHECKING:

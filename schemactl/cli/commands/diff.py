@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,7 +31,6 @@ import typer
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_references, complete_severities
 from schemactl.cli.options import Group, Ref, Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,7 +23,6 @@ import typer
 from schemactl.cli.completing import complete_names, complete_namings
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 

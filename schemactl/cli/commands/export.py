@@ -14,6 +14,7 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,7 +23,6 @@ import typer
 from schemactl.cli.completing import complete_dialects, complete_formats, complete_references
 from schemactl.cli.options import CommonOptions, Group, Ref
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 

@@ -13,7 +13,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,6 @@ import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

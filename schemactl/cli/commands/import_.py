@@ -14,7 +14,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +23,6 @@ import typer
 from schemactl.cli.completing import complete_dialects, complete_formats, complete_names
 from schemactl.cli.options import CommonOptions, Ref, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:

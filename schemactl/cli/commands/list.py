@@ -10,11 +10,11 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

@@ -16,7 +16,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,6 @@ import typer
 from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:

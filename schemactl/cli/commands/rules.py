@@ -14,6 +14,7 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -21,7 +22,6 @@ import typer
 from schemactl.cli.completing import complete_rules
 from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
 

@@ -15,7 +15,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +23,6 @@ import typer
 
 from schemactl.cli.options import CommonOptions, Group
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,6 @@ import typer
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

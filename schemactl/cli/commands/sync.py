@@ -15,7 +15,7 @@ Examples:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,6 @@ import typer
 from schemactl.cli.completing import complete_names
 from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:

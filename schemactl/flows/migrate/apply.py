@@ -6,12 +6,11 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession, Migrator, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import check_own, report_bound

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession, Patience, Run, RunState
 from schemactl.flows.migrate.drift import complete_tables, find_drift
 from schemactl.flows.migrate.misplaced import misplaced_values

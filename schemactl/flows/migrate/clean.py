@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import Patience
 from schemactl.flows.migrate.target import find_name, find_target
 from schemactl.migration.reports import CleanReport, Outcome

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import Example, MigrationSession, Unfit
 from schemactl.examples import Examples, examples_of, shown
 from schemactl.migration.cautions import needs_count

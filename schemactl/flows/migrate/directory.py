@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.flows.migrate.target import find_wanted

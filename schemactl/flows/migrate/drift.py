@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.check import fold
 from schemactl.flows.migrate.target import Found, Target, earlier_names

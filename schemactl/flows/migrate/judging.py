@@ -6,11 +6,10 @@ The files of a pull request are a stranger's. Risks, locks and undos are those o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
 from schemactl.migration.abilities import Way

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import LockNotAvailable
 from schemactl.flows.progress import Progress
 

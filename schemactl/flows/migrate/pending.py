@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession, RunState
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report

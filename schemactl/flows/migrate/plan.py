@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import Hindrance, MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.check import find_obstacles

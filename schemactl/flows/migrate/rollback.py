@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import Hindrance, MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress

@@ -9,10 +9,9 @@ import socket
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import (
     NO_PATIENCE,
     MigrationSession,

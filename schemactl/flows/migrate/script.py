@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.flows.migrate.dialects import abilities_of, check_dialect, render_for, stated
 from schemactl.flows.migrate.target import find_wanted, wanted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession, Run, StepState, Version
 from schemactl.flows.migrate.drift import Drift, find_drift
 from schemactl.flows.migrate.lost_versions import find_wanted_there

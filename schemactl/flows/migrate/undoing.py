@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 
-from schemactl.dataclass import dataclass
 from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.check import check_left, tables_now

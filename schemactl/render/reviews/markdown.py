@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from schemactl.dataclass import dataclass
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, place, show_value
 from schemactl.render.harmless import escape, show_name

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from hashlib import shake_128
 from types import ModuleType
 from typing import Any, Protocol
 
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 from schemactl.registry import Registry, import_if_there, is_admitted
 from schemactl.schema.settings import NormalizerConfig

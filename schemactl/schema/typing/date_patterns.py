@@ -6,11 +6,9 @@ Messages of faults are Java's, so that people find them in Java's documentation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
-
-from schemactl.dataclass import dataclass
 
 EPOCHS: Final = {"s" * 10: 1, "s" * 13: 1000}
 """Patterns of Arc's own: epochs, with how many of their units are a second."""

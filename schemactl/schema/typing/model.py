@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from schemactl.dataclass import dataclass
 from schemactl.schema.nested_types import SPARK_TYPE
 
 

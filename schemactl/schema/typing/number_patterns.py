@@ -6,10 +6,9 @@ Patterns say which affixes a number has and whether digits may be grouped; how m
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Final
-
-from schemactl.dataclass import dataclass
 
 _BODY: Final = re.compile(r"[#,]*[0,]*(?:\.0*#*)?(?:E0+)?")
 _MOST_EXPONENT: Final = 400

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from schemactl.cli.commands.engine._options import EngineOptions
-from schemactl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

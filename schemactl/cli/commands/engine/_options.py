@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,10 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from schemactl.cli.commands.engine._options import EngineOptions
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

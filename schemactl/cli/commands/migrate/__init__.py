@@ -10,8 +10,9 @@ that lose data are skipped and named, the rest is applied; --allow-destructive t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOptions
-from schemactl.dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

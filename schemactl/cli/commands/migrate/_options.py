@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, StatedTable
 from schemactl.cli.time_limit import read_seconds
-from schemactl.dataclass import dataclass
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,7 +35,6 @@ from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import Ref, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:

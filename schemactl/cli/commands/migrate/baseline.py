@@ -13,6 +13,7 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,6 @@ from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import Ref, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:

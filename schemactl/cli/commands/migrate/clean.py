@@ -13,13 +13,13 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions
 from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.options import TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:

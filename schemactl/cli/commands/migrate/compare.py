@@ -14,13 +14,13 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from schemactl.cli.options import CommonOptions, Dest, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

@@ -12,6 +12,7 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,6 @@ import typer
 
 from schemactl.cli.options import CommonOptions, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

@@ -15,6 +15,7 @@ Examples:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,7 +23,6 @@ import typer
 
 from schemactl.cli.options import CommonOptions, FindingsFormat, Group
 from schemactl.cli.terminal import Terminal
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +37,6 @@ from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects, complete_references
 from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
 

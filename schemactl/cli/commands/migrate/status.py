@@ -15,6 +15,7 @@ Examples:
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,6 @@ from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import FindingsFormat, Ref
 from schemactl.cli.terminal import Terminal, write_report
-from schemactl.dataclass import dataclass
 from schemactl.errors import ExitCode, InputError
 
 
