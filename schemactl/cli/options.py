@@ -681,12 +681,9 @@ def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
 @cache
 def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
     hints = get_type_hints(options, include_extras=True)
-
-    def distance(declared: Field[Any]) -> int:
-        """Return how many classes up an option was first declared."""
-        return max(up for up, each in enumerate(options.__mro__) if declared.name in get_annotations(each))
-
-    ordered = sorted(fields(options), key=distance)
+    # The last class of the order that declares an option is the one that declared it first.
+    classes_up = {name: up for up, each in enumerate(options.__mro__) for name in get_annotations(each)}
+    ordered = sorted(fields(options), key=lambda declared: classes_up[declared.name])
     return tuple(_spec(declared, hints[declared.name]) for declared in ordered)
 
 
