@@ -9,11 +9,13 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import postgres_server
 import pytest
+from _pytest.mark.expression import Expression
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
@@ -25,6 +27,8 @@ CONNECT_START_LIMIT_SECONDS = 120
 
 REPOSITORY = Path(__file__).parents[1]
 SLOW_MARKS = ("spark", "e2e", "parity")
+FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "destinations"}
+"""The mark of all tests in a folder."""
 
 # Most Spark processes of the tests live for seconds, of which Java's second compiler takes half and gives nothing back.
 # It makes the same programs faster, not other ones; the session that the tests share lives long enough to gain by it.
@@ -54,21 +58,29 @@ if os.environ.get("CI"):
 os.environ.pop("CI", None)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over the folders of which `-m` leaves no test: importing these takes seconds."""
+    mark = FOLDER_MARKS.get(collection_path.name)
+    if collection_path.parent != REPOSITORY / "tests" or not mark or not config.option.markexpr:
+        return None
+    stated = Expression.compile(config.option.markexpr)
+    others = sorted(stated.idents() - {mark})  # a test there may have any of them
+    for number in range(len(others) + 1):
+        for marks in combinations((mark, *others), number + 1):
+            if mark in marks and stated.evaluate(lambda name, marks=marks, **_: name in marks):
+                return None
+    return True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by the folder that they stand in, and those that use Spark; put the files that take long first.
 
     Each worker takes a whole file at a time: with the short ones last, both are done at the same time.
     """
-    marks = {
-        "parity": pytest.mark.parity,
-        "e2e": pytest.mark.e2e,
-        "ci": pytest.mark.e2e,
-        "destinations": pytest.mark.destinations,
-    }
     for item in items:
         folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
-        if folder in marks:
-            item.add_marker(marks[folder])
+        if folder in FOLDER_MARKS:
+            item.add_marker(FOLDER_MARKS[folder])
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
     slow_files = {item.path for item in items if any(map(item.get_closest_marker, SLOW_MARKS))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def documents(name: str) -> list[dict[str, Any]]:
     return found
 
 
+@cache
 def inferred(name: str) -> Schema:
     table = name.partition(".")[0]
     evidence = observe((Position(name, number), each) for number, each in enumerate(documents(name), 1))
