@@ -547,8 +547,8 @@ def failure(spark: SparkSession, *sources: str) -> SchemactlError:
         ("a.parquet", b"no parquet at all"),
         ("a.orc", b"no orc at all"),
         ("a.parquet", b""),
-        ("a.jsonl.gz", gzip.compress(bytes(3_000_000))[:-200] + b"x"),
-        ("a.csv.gz", gzip.compress(LINES.encode() * 50_000)[:-500]),
+        ("a.jsonl.gz", gzip.compress(bytes(3_000_000), mtime=0)[:-200] + b"x"),
+        ("a.csv.gz", gzip.compress(LINES.encode() * 50_000, mtime=0)[:-500]),
         ("a.jsonl.zst", b"no zstandard at all"),
     ],
 )
