@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, given, note, settings
 from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas, text_of
 
 from schemactl.flows.migrate.genuine import check_reached
@@ -26,13 +26,6 @@ from schemactl.migration.steps import (
     SetNotNull,
 )
 from schemactl.schema.types import Column
-
-LAW = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def plan_of(case):
-    engine, abilities, catalogue, schema, known, chosen = case
-    return plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
 
 
 def reported_columns(proposal, kind):
@@ -61,11 +54,8 @@ def ran(case, steps):
     return dataset
 
 
-@LAW
-@given(cases())
-def test_the_steps_lead_to_the_schema(case):
+def the_steps_lead_to_the_schema(case, proposal):
     engine, abilities, _, schema, _, _ = case
-    proposal = plan_of(case)
     dataset = ran(case, proposal.steps)
     is_described = abilities.describe_table is not Way.NONE
     waiting = {note.table for note in proposal.notes if note.kind is NoteKind.WAITS}
@@ -88,11 +78,8 @@ def test_the_steps_lead_to_the_schema(case):
             assert held[1] == may_be_null
 
 
-@LAW
-@given(cases())
-def test_once_the_steps_ran_nothing_is_left_but_what_was_reported(case):
+def once_the_steps_ran_nothing_is_left_but_what_was_reported(case, proposal):
     engine, abilities, _, schema, known, chosen = case
-    proposal = plan_of(case)
     catalogue = ran(case, proposal.steps).catalogue()
     lenient = reported_columns(proposal, NoteKind.NULLABLE)
     keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}
@@ -114,21 +101,16 @@ def test_once_the_steps_ran_nothing_is_left_but_what_was_reported(case):
             assert (step.table, step.column.name) in lenient
 
 
-@LAW
-@given(cases())
-def test_a_check_for_forged_plans_takes_every_plan_that_was_made(case):
+def a_check_for_forged_plans_takes_every_plan_that_was_made(case, proposal):
     engine, abilities, _, schema, _, _ = case
-    proposal = plan_of(case)
     module = SimpleNamespace(stored=engine.stored, ABILITIES=abilities)
     check_reached(dict(proposal.catalogue.tables), [each.step for each in proposal.steps], schema, module)
     assert [planned_as(each, abilities) for each in proposal.steps] == list(proposal.steps)
 
 
-@LAW
-@given(cases())
-def test_undone_in_reverse_the_steps_leave_the_destination_as_it_was(case):
+def undone_in_reverse_the_steps_leave_the_destination_as_it_was(case, proposal):
     engine, _, catalogue, *_ = case
-    steps = plan_of(case).steps
+    steps = proposal.steps
     if not all(each.undo.is_possible for each in steps):
         return
     dataset = ran(case, steps)
@@ -139,11 +121,9 @@ def test_undone_in_reverse_the_steps_leave_the_destination_as_it_was(case):
     assert (dataset.tables, dataset.texts) == (before.tables, before.texts)
 
 
-@LAW
-@given(cases())
-def test_descriptions_that_no_schema_has_stated_stay(case):
+def descriptions_that_no_schema_has_stated_stay(case, proposal):
     _, abilities, _, schema, known, _ = case
-    for each in plan_of(case).steps:
+    for each in proposal.steps:
         if not isinstance(each.step, DescribeTable):
             continue
         assert abilities.describe_table is not Way.NONE
@@ -156,11 +136,9 @@ def test_descriptions_that_no_schema_has_stated_stay(case):
                 assert each.step.before[name] in [text_of(of, abilities) for of in former]
 
 
-@LAW
-@given(cases())
-def test_only_what_the_last_schema_had_is_dropped(case):
+def only_what_the_last_schema_had_is_dropped(case, proposal):
     _, _, _, schema, known, chosen = case
-    steps = plan_of(case).steps
+    steps = proposal.steps
     for each in steps:
         if isinstance(each.step, DropTable):
             assert known is not None
@@ -172,11 +150,8 @@ def test_only_what_the_last_schema_had_is_dropped(case):
         assert each.is_destructive == isinstance(each.step, DropTable | DropColumn) == (each.risk is Risk.LOSES_DATA)
 
 
-@LAW
-@given(cases())
-def test_the_package_s_own_model_agrees_with_the_steps(case):
+def the_package_s_own_model_agrees_with_the_steps(case, proposal):
     engine, *_ = case
-    proposal = plan_of(case)
     tables = dict(proposal.catalogue.tables)
     run(tables, [each.step for each in proposal.steps])
     dataset = ran(case, proposal.steps)
@@ -196,10 +171,8 @@ def test_the_package_s_own_model_agrees_with_the_steps(case):
     assert found == own
 
 
-@LAW
-@given(cases())
-def test_parents_are_created_before_what_is_nested_in_them_and_dropped_after_it(case):
-    steps = [each.step for each in plan_of(case).steps]
+def parents_are_created_before_what_is_nested_in_them_and_dropped_after_it(case, proposal):
+    steps = [each.step for each in proposal.steps]
     created = [step.table.name for step in steps if isinstance(step, CreateTable)]
     dropped = [step.table.name for step in steps if isinstance(step, DropTable)]
     for name in created:
@@ -208,7 +181,7 @@ def test_parents_are_created_before_what_is_nested_in_them_and_dropped_after_it(
         assert not any(later.startswith(f"{name}__") for later in dropped[dropped.index(name) :])
 
 
-@LAW
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schemas, engines, options)
 def test_nothing_is_planned_for_a_destination_that_has_all(schema, engine, chosen):
     kind, abilities = engine
@@ -228,11 +201,8 @@ def test_nothing_is_planned_for_a_destination_that_has_all(schema, engine, chose
     assert plan_steps(catalogue, schema, schema, stored=kind.stored, abilities=abilities, options=chosen).steps == ()
 
 
-@LAW
-@given(cases())
-def test_a_primary_key_is_planned_or_it_is_reported_why_not(case):
+def a_primary_key_is_planned_or_it_is_reported_why_not(case, proposal):
     _, abilities, _, schema, _, chosen = case
-    proposal = plan_of(case)
     keyless = {note.table for note in proposal.notes if note.kind is NoteKind.PRIMARY_KEY and note.column is None}
     tables = ran(case, proposal.steps).tables
     for name, columns in tables.items():
@@ -256,8 +226,30 @@ def test_a_primary_key_is_planned_or_it_is_reported_why_not(case):
             assert found == {key for key, each in stated if each.is_complete and each.properties.get("primary_key")}
 
 
-@LAW
-@given(cases())
-def test_a_step_that_the_destination_cannot_take_is_marked(case):
-    for each in plan_of(case).steps:
+def a_step_that_the_destination_cannot_take_is_marked(case, proposal):
+    for each in proposal.steps:
         assert each.is_possible == (each.way is not Way.NONE)
+
+
+LAWS = (
+    the_steps_lead_to_the_schema,
+    once_the_steps_ran_nothing_is_left_but_what_was_reported,
+    a_check_for_forged_plans_takes_every_plan_that_was_made,
+    undone_in_reverse_the_steps_leave_the_destination_as_it_was,
+    descriptions_that_no_schema_has_stated_stay,
+    only_what_the_last_schema_had_is_dropped,
+    the_package_s_own_model_agrees_with_the_steps,
+    parents_are_created_before_what_is_nested_in_them_and_dropped_after_it,
+    a_primary_key_is_planned_or_it_is_reported_why_not,
+    a_step_that_the_destination_cannot_take_is_marked,
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_every_plan_keeps_the_laws(case):
+    engine, abilities, catalogue, schema, known, chosen = case
+    proposal = plan_steps(catalogue, schema, known, stored=engine.stored, abilities=abilities, options=chosen)
+    for law in LAWS:
+        note(law.__name__)
+        law(case, proposal)
