@@ -324,7 +324,7 @@ def convention_name(reference: str) -> str:
 def _naming_by_module(module: ConventionModule | ModuleType, reference: str, max_length: int | None) -> Naming:
     convention = getattr(module, "CONVENTION", None)
     if isinstance(convention, Convention):
-        return Naming(convention, max_length)
+        return _naming_of_convention(convention, max_length)
     by_class = getattr(module, _DLT_CLASS, None)
     if isinstance(by_class, type):
         return _naming_by_class(by_class, reference, max_length)
@@ -332,6 +332,12 @@ def _naming_by_module(module: ConventionModule | ModuleType, reference: str, max
         f"the module `{reference}` holds no naming convention",
         hint=f"it needs a `CONVENTION` or a class `{_DLT_CLASS}`",
     )
+
+
+@lru_cache(4)
+def _naming_of_convention(convention: Convention, max_length: int | None) -> Naming:
+    """Return one naming for all who ask: the names that it remembers are the same few again and again."""
+    return Naming(convention, max_length)
 
 
 def _naming_by_class(by_class: type, reference: str, max_length: int | None) -> Naming:
