@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_binary, is_readable
@@ -70,6 +71,7 @@ FEATURES: dict[str, Schema] = {
 }
 
 
+@cache
 def outcome(name: str, feature: str) -> str:
     """Return ``yes``, ``x-`` where it is carried as a hint, or ``lost``."""
     module = FORMATS[name]
