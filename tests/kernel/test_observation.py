@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from schemactl.inference.classes import is_row_key
@@ -83,17 +84,26 @@ values = st.recursive(
 records = st.lists(st.tuples(keys, values), max_size=6).map(fields)
 
 
-def observed(lines: list[bytes], size: int, file: str = "a") -> Evidence:
+Places = list[tuple[bytes, Position]]
+"""Lines with where they stand."""
+
+
+def placed(lines: list[bytes], file: str = "a") -> Places:
+    return [(line, Position(file, number)) for number, line in enumerate(lines, 1)]
+
+
+def observed(places: Places, size: int) -> Evidence:
     observer = Observer()
-    for start in range(0, len(lines), size):
-        parsed = parse_texts(lines[start : start + size])
-        places = range(len(parsed.documents)) if parsed.places is None else parsed.places
-        observer.add(parsed.documents, [Position(file, start + at + 1) for at in places])
+    for start in range(0, len(places), size):
+        batch = places[start : start + size]
+        parsed = parse_texts([line for line, _ in batch])
+        kept = range(len(parsed.documents)) if parsed.places is None else parsed.places
+        observer.add(parsed.documents, [batch[at][1] for at in kept])
     return observer.evidence()
 
 
-def reference(lines: list[bytes], file: str = "a") -> Evidence:
-    return observe((Position(file, at + 1), json.loads(line)) for at, line in enumerate(lines) if line.strip())
+def reference(places: Places) -> Evidence:
+    return observe((position, json.loads(line)) for line, position in places if line.strip())
 
 
 def assert_same(found: Evidence, expected: Evidence) -> None:
@@ -106,39 +116,27 @@ def assert_same(found: Evidence, expected: Evidence) -> None:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(records | values, min_size=1, max_size=25), st.integers(1, 30))
-def test_made_up_documents_are_seen_as_they_are(documents: list[Any], size: int) -> None:
+@given(
+    st.lists(records | values, min_size=1, max_size=25),
+    st.integers(1, 30),
+    st.integers(0, 25),
+    st.randoms(use_true_random=True),
+)
+def test_made_up_documents_are_seen_as_they_are(documents: list[Any], size: int, cut: int, chance: Random) -> None:
     lines = [write_json(document).encode() for document in documents]
-    assert_same(observed(lines, size), reference(lines))
-
-
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(records, min_size=2, max_size=12), st.data())
-def test_batches_may_come_in_any_order(documents: list[Any], data: st.DataObject) -> None:
-    lines = [write_json(document).encode() for document in documents]
-    observer = Observer()
-    for at in data.draw(st.permutations(range(len(lines)))):
-        observer.add(parse_texts([lines[at]]).documents, [Position("a", at + 1)])
-    assert_same(observer.evidence(), reference(lines))
-
-
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(records, min_size=1, max_size=8), st.lists(records, min_size=1, max_size=8))
-def test_evidence_of_parts_merges_into_evidence_of_the_whole(left: list[Any], right: list[Any]) -> None:
-    one, other = ([write_json(document).encode() for document in part] for part in (left, right))
-    whole = observe(
-        (Position(file, at + 1), json.loads(line))
-        for file, part in (("a", one), ("b", other))
-        for at, line in enumerate(part)
-    )
-    merged = merge(observed(other, 3, "b"), observed(one, 3, "a"))
-    assert_same(merged, whole)
+    one, other = placed(lines[:cut], "a"), placed(lines[cut:], "b")
+    expected = reference([*one, *other])
+    assert_same(observed([*one, *other], size), expected)
+    note("batches in any order")
+    assert_same(observed(chance.sample([*one, *other], len(lines)), 1), expected)
+    note("evidence of parts, merged")
+    assert_same(merge(observed(other, 3), observed(one, 3)), expected)
 
 
 @pytest.mark.parametrize("name", ["github_events.jsonl", "orders.jsonl"])
 def test_fixtures_are_seen_as_they_are(fixtures: Path, name: str) -> None:
     lines = (fixtures / name).read_bytes().split(b"\n")
-    assert_same(observed(lines, 100), reference(lines))
+    assert_same(observed(placed(lines), 100), reference(placed(lines)))
 
 
 @pytest.mark.parametrize(
@@ -157,20 +155,20 @@ def test_fixtures_are_seen_as_they_are(fixtures: Path, name: str) -> None:
 )
 def test_hostile_documents_are_seen_as_they_are(fixtures: Path, name: str) -> None:
     lines = (fixtures / "hostile" / f"{name}.jsonl").read_bytes().split(b"\n")
-    assert_same(observed(lines, 7), reference(lines))
+    assert_same(observed(placed(lines), 7), reference(placed(lines)))
 
 
 def test_the_example_is_the_first_value_of_the_first_document() -> None:
     """Elements of several forms are seen in the order in which they stand, not form by form."""
     lines = [b'{"l": [{"b": 1, "a": "second"}, {"a": "third"}, {"b": 2, "a": "x"}]}', b'{"l": [{"a": "later"}]}']
-    (seen,) = observed(lines, 10).paths["l", None, "a"].values()
+    (seen,) = observed(placed(lines), 10).paths["l", None, "a"].values()
     assert seen.examples == ("second",)
 
 
 def test_thousands_of_keys_are_all_seen() -> None:
     rows = [{f"key {number}": number for number in range(start, start + 2_500)} for start in (0, 2_500, 1_000)]
     lines = [json.dumps(row).encode() for row in rows]
-    assert_same(observed(lines, 2), reference(lines))
+    assert_same(observed(placed(lines), 2), reference(placed(lines)))
 
 
 cells = st.none() | st.sampled_from([each for each in HARD_TEXTS if each]) | st.text(min_size=1, max_size=8)
