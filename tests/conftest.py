@@ -73,7 +73,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the folder that they stand in, and those that use Spark; put the files that take long first.
+    """Mark tests by the folder that they stand in, and those that use Spark or PostgreSQL; put the slow files first.
 
     Each worker takes a whole file at a time: with the short ones last, both are done at the same time.
     """
@@ -81,8 +81,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
         if folder in FOLDER_MARKS:
             item.add_marker(FOLDER_MARKS[folder])
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.spark)
+        fixtures_used = getattr(item, "fixturenames", ())
+        if "spark" in fixtures_used:
+            item.add_marker("spark")
+        if "postgres_url" in fixtures_used:
+            item.add_marker("destinations")
     slow_files = {item.path for item in items if any(map(item.get_closest_marker, SLOW_MARKS))}
     items.sort(key=lambda item: item.path not in slow_files)
 

@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from schemactl.inference.evidence import Position, observe
+from schemactl.inference.evidence import Position
 from schemactl.inference.resolve import resolve
+from schemactl.kernel.observation import Observer
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 
@@ -26,5 +27,6 @@ def documents(name: str) -> list[dict[str, Any]]:
 @cache
 def inferred(name: str) -> Schema:
     table = name.partition(".")[0]
-    evidence = observe((Position(name, number), each) for number, each in enumerate(documents(name), 1))
-    return resolve(evidence, new_schema("shop"), table).schema
+    found, observer = documents(name), Observer()
+    observer.add(found, [Position(name, number) for number in range(1, len(found) + 1)])
+    return resolve(observer.evidence(), new_schema("shop"), table).schema

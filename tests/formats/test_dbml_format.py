@@ -139,7 +139,7 @@ def test_an_edited_type_wins_over_its_hints():
     assert dict(read(edited)[0].tables["orders"].columns["a"].properties) == {**stated, "data_type": "date"}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_pydbml_reads_the_same(schema: Schema):
     assert_read_alike(schema)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import duckdb
@@ -48,27 +50,43 @@ def assert_same_columns(schema: Schema, found: list[tuple[Any, ...]]) -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
-@given(schemas())
-def test_duckdb_runs_it(schema: Schema) -> None:
+@pytest.fixture(scope="module")
+def duckdb_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
-        connection.execute(sql.in_dialect("duckdb").write(schema))
-        columns = connection.execute(
-            "SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns"
-        )
-        assert_same_columns(schema, columns.fetchall())
-        described = connection.execute("SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL").fetchall()
+        yield connection
+
+
+@settings(max_examples=40, deadline=None)
+@given(schema=schemas())
+def test_engines_run_it(duckdb_connection: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+    with rolled_back(duckdb_connection):
+        assert_duckdb_runs_it(duckdb_connection, schema)
+    assert_sqlite_runs_it(schema)
+
+
+@contextmanager
+def rolled_back(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.begin()
+    try:
+        yield
+    finally:
+        connection.rollback()
+
+
+def assert_duckdb_runs_it(connection: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+    connection.execute(sql.in_dialect("duckdb").write(schema))
+    columns = connection.execute("SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns")
+    assert_same_columns(schema, columns.fetchall())
+    described = connection.execute("SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL").fetchall()
     stated = [each.properties.get("description") for table in own_tables(schema) for each in table.columns.values()]
     assert sorted(text for (text,) in described) == sorted(text for text in stated if text)
 
 
-@settings(max_examples=40, deadline=None)
-@given(schemas())
-def test_sqlite_runs_it(schema: Schema) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(sql.in_dialect("sqlite").write(schema))
-    names = [table.name for table in own_tables(schema)]
-    rows = [(name, row) for name in names for row in connection.execute(f"PRAGMA table_info('{name}')")]
+def assert_sqlite_runs_it(schema: Schema) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(sql.in_dialect("sqlite").write(schema))
+        names = [table.name for table in own_tables(schema)]
+        rows = [(name, row) for name in names for row in connection.execute(f"PRAGMA table_info('{name}')")]
     assert_same_columns(schema, [(name, row[1], not row[3]) for name, row in rows])
 
 

@@ -65,9 +65,9 @@ def test_colors_are_around_our_own_words_only() -> None:
 
 
 def test_of_very_many_problems_the_first_are_shown() -> None:
-    problems = tuple(Problem(f"no {number}") for number in range(100_000))
+    problems = tuple(Problem(f"no {number}") for number in range(10_000))
     lines = render_failure(
         InputError("the schema is wrong", problems=problems, hint="mend it"), color=False
     ).splitlines()
     assert len(lines) == 53
-    assert lines[-2:] == ["  and 99,950 more", "hint: mend it"]
+    assert lines[-2:] == ["  and 9,950 more", "hint: mend it"]
