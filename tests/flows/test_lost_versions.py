@@ -29,6 +29,8 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
 
+pytestmark = pytest.mark.parity
+
 
 class Pipelines:
     """One pipeline that runs from several working folders, with one database and one folder of schemas."""
@@ -91,14 +93,23 @@ def test_a_destination_that_is_not_there_has_nothing_lost(pipelines: Pipelines, 
     assert not (tmp_path / "new.duckdb").exists()
 
 
-@pytest.fixture
-def overwritten(pipelines: Pipelines) -> Pipelines:
-    """A file without the column `b`, which the destination holds."""
+@pytest.fixture(scope="module")
+def overwritten_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pipelines = Pipelines(tmp_path_factory.mktemp("overwritten"))
     pipelines.load("kept", {"a": 1})
     shutil.copytree(pipelines.root / "kept", pipelines.root / "other")
     pipelines.load("other", {"a": 1, "b": 1})
     pipelines.load("kept", {"a": 1, "c": 1})
-    return pipelines
+    return pipelines.root
+
+
+@pytest.fixture
+def overwritten(overwritten_once: Path, tmp_path: Path) -> Pipelines:
+    """A file without the column `b`, which the destination holds."""
+    for name in ("schemas", "shop.duckdb"):
+        copy = shutil.copytree if (overwritten_once / name).is_dir() else shutil.copyfile
+        copy(overwritten_once / name, tmp_path / name)
+    return Pipelines(tmp_path)
 
 
 def write_evidence_of(root: Path, *documents: Any) -> str:

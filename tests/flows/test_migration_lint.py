@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,20 +20,27 @@ from schemactl.render.json import read_schema
 LESS = schema_of(ID, column("amount", "double"), before=ADDED)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three migrations for PostgreSQL: tables, a retype, columns that are dropped; the first one is on main."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "A Person")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "person@example.org")
+    top = tmp_path_factory.mktemp("repository")
     plan = ["migrate", "plan", "--dir", "migrations", "--quiet"]
-    assert run([*plan, put(FIRST, "first.yaml"), "--dialect", "postgresql"]) == 0
-    for call in ("init -q -b main", "add .", "commit -q -m first"):
-        subprocess.run(["git", *call.split()], check=True)
-    assert run([*plan, put(ADDED, "added.yaml"), "--name", "add"]) == 0
-    assert run([*plan, put(LESS, "less.yaml"), "--name", "less", "--allow-destructive"]) == 0
-    return tmp_path / "migrations"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(top)
+        assert run([*plan, put(FIRST, "first.yaml"), "--dialect", "postgresql"]) == 0
+        for call in ("init -q -b main", "add .", "-c user.name=a -c user.email=b@c.d commit -q -m first"):
+            subprocess.run(["git", *call.split()], check=True)
+        assert run([*plan, put(ADDED, "added.yaml"), "--name", "add"]) == 0
+        assert run([*plan, put(LESS, "less.yaml"), "--name", "less", "--allow-destructive"]) == 0
+    return top
+
+
+@pytest.fixture(autouse=True)
+def folder(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The migrations of a copy of the repository, in which the test runs."""
+    shutil.copytree(repository, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return Path("migrations")
 
 
 def lint(capsys: pytest.CaptureFixture[str], *args: str, code: int) -> str:
@@ -123,18 +131,19 @@ def test_a_plan_is_judged_as_a_migration_is(capsys: pytest.CaptureFixture[str]) 
     assert run(["migrate", "lint", "first.yaml"]) == 2
 
 
-@pytest.mark.parametrize("name", ["markdown", "github", "gitlab", "sarif", "junit"])
-def test_plan_status_and_verify_have_the_same_formats(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_status_and_verify_have_the_same_formats(capsys: pytest.CaptureFixture[str]) -> None:
     import duckdb
 
-    to = ["--to", "duckdb:///file.duckdb?dataset=shop", "--format", name]
-    assert run(["migrate", "apply", "./first.yaml", *to[:2], "--yes", "--quiet"]) == 0
+    to = ["--to", "duckdb:///file.duckdb?dataset=shop"]
+    assert run(["migrate", "apply", "./first.yaml", *to, "--yes", "--quiet"]) == 0
     with duckdb.connect("file.duckdb") as connection:
         connection.execute("ALTER TABLE shop.orders DROP COLUMN old")
     capsys.readouterr()
-    assert run(["migrate", "plan", "./added.yaml", *to]) == 0
-    assert "M202" in capsys.readouterr().out
-    assert run(["migrate", "status", *to, "--check"]) == 1
-    assert "M203" in capsys.readouterr().out
-    assert run(["migrate", "verify", *to]) == 1
-    assert "M203" in capsys.readouterr().out
+    for name in ("markdown", "github", "gitlab", "sarif", "junit"):
+        for words, code, rule in (
+            (["plan", "./added.yaml"], 0, "M202"),
+            (["status", "--check"], 1, "M203"),
+            (["verify"], 1, "M203"),
+        ):
+            assert run(["migrate", *words, *to, "--format", name]) == code, name
+            assert rule in capsys.readouterr().out, name

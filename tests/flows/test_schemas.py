@@ -517,15 +517,18 @@ def contents(folder: SchemasFolder) -> dict[str, str]:
 
 @pytest.mark.parametrize("start", ["nothing", "both files", "export file only", "import file only"])
 def test_a_command_killed_at_any_point_and_run_again_ends_as_if_never_killed(tmp_path, start):
+    first = SchemasFolder.at(tmp_path / "first")
+    if start != "nothing":
+        run(first, id="bigint")
+    if start == "export file only":
+        import_file(first).unlink()
+    if start == "import file only":
+        export_file(first).unlink()
+
     def prepared(name: str) -> SchemasFolder:
-        made = SchemasFolder.at(tmp_path / name)
-        if start != "nothing":
-            run(made, id="bigint")
-        if start == "export file only":
-            import_file(made).unlink()
-        if start == "import file only":
-            export_file(made).unlink()
-        return made
+        if first.root.exists():
+            shutil.copytree(first.root, tmp_path / name)
+        return SchemasFolder.at(tmp_path / name)
 
     whole = prepared("whole")
     run(whole, note="text")
