@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, NoReturn
@@ -95,17 +96,7 @@ class LazyGroup(PlainGroup):
         return command_names(self.package)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
-        if cmd_name not in command_names(self.package):
-            return None
-        module = load_command(cmd_name, self.package)
-        if isinstance(module, ModuleType) and hasattr(module, "__path__"):
-            return _make_group((*self.words, cmd_name), module)
-        settings = (*self.words, cmd_name)[0]
-
-        def invoke(context: typer.Context, stated: Stated) -> None:
-            _run_command(context, settings, module, stated)
-
-        return make_command(cmd_name, module.Options, invoke, module.__doc__ or "")
+        return _subcommand(self.package, self.words, cmd_name) if cmd_name in command_names(self.package) else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         # Typer would make all commands, with all their options, for a line of each.
@@ -120,6 +111,20 @@ class LazyGroup(PlainGroup):
             hint = did_you_mean(name, known) or f"`{call} --help` lists the commands"
             raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
         return super().resolve_command(ctx, args)
+
+
+@cache
+def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
+    """Return a command or a group of a package, made once in a process: typer takes milliseconds for it."""
+    module = load_command(name, package)
+    if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+        return _make_group((*words, name), module)
+    settings = (*words, name)[0]
+
+    def invoke(context: typer.Context, stated: Stated) -> None:
+        _run_command(context, settings, module, stated)
+
+    return make_command(name, module.Options, invoke, module.__doc__ or "")
 
 
 def _first_line(module: CommandModule | ModuleType) -> str:
@@ -254,6 +259,7 @@ def _start(context: typer.Context, **_: Any) -> None:
     _ask_for_command(context)
 
 
+@cache
 def build() -> Any:
     """Return the command line as one typer command."""
     app = typer.Typer(
