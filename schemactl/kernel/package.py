@@ -22,7 +22,7 @@ from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import Gaps, RecordReader, RowsPiece, read_rows, row_number
+from schemactl.kernel.partitions import Gaps, RecordReader, RowsPiece, numbers_of, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, rows_by_table
@@ -260,7 +260,7 @@ def _document_chunks(
         piece = each if isinstance(each, Piece) else each.piece
         first = piece.positions[0]
         file, start = first.file, offset(first)
-        numbers = [position.number + start for position in piece.positions]
+        numbers = [number + start for number in numbers_of(piece.positions)]
         if not isinstance(each, Piece):
             yield piece.table, replace(each, numbers=numbers)
         elif piece.table is not None:

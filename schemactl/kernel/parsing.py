@@ -17,7 +17,7 @@ from schemactl.kernel.splitting import runs_of_members
 _MARK: Final = secrets.randbits(52)
 """Follows each text of a batch, so that no text can be made to pass for two, or two for one: nobody can guess it."""
 
-_BETWEEN: Final = b",%d],\n[" % _MARK
+_BETWEEN: Final = b",%d,\n" % _MARK
 _BLANKS: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_DIGITS: Final = 1000
@@ -27,6 +27,7 @@ _LEVELS_IN_PARTS: Final = 8
 
 _BLANK: Final = re.compile(rb"[ \t\r\n]*")
 _KEY: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:')
+_BEFORE_NUMBERS: Final = (b":", b",", b"[", b" ", b"\t", b"\r", b"\n")
 _TO_ZEROS: Final = bytes(ord("0") if 48 <= octet < 58 else octet for octet in range(256))
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
@@ -55,15 +56,16 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
     if len(texts) == 1:
         # To join a large one to nothing would only copy it.
         return _parse_each(texts)
-    joined = b"[[" + _BETWEEN.join(texts) + b",%d]]" % _MARK
+    joined = b"[" + _BETWEEN.join(texts) + b",%d]" % _MARK
     if _may_hold_long_integer(joined):
         return _parse_each(texts)
     try:
-        pairs = orjson.loads(joined)
-        documents = [document for document, mark in pairs if mark == _MARK]
-    except (ValueError, TypeError):
+        found = orjson.loads(joined)
+    except ValueError:
         return _parse_each(texts)
-    return Parsed(documents) if len(documents) == len(pairs) == len(texts) else _parse_each(texts)
+    # There are as many marks as texts: where each other value is one, one document stands before each.
+    is_each_one = len(found) == 2 * len(texts) and found[1::2].count(_MARK) == len(texts)
+    return Parsed(found[::2]) if is_each_one else _parse_each(texts)
 
 
 def _parse_each(texts: Sequence[bytes]) -> Parsed:
@@ -149,7 +151,13 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
 def _may_hold_long_integer(text: bytes) -> bool:
     """Return whether an integer may be past 64 bits, of which orjson makes a double."""
     digits = text.translate(_TO_ZEROS)
-    return b"0" * 20 in digits or b"-" + b"0" * 19 in digits
+    if b"0" * 19 not in digits:
+        return False
+    # Hashes and names have as many digits in a row: a number begins the text, or stands behind one of a few marks.
+    return any(
+        long in digits and (digits.startswith(long) or any(mark + long in digits for mark in _BEFORE_NUMBERS))
+        for long in (b"0" * 20, b"-" + b"0" * 19)
+    )
 
 
 def _refuse_constant(name: str) -> Any:

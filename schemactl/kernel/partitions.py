@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 from urllib.parse import unquote
 from zlib import crc32
 
@@ -95,6 +95,33 @@ def row_number(record: int, file: str, gaps: Gaps | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Positions(Sequence[Position]):
+    """The positions of records of one file, each made when it is asked for: few of them ever are."""
+
+    file: str
+    numbers: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Position: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Positions: ...
+
+    def __getitem__(self, at: int | slice) -> Position | Positions:
+        if isinstance(at, slice):
+            return Positions(self.file, self.numbers[at])
+        return Position(self.file, self.numbers[at])
+
+
+def numbers_of(positions: Sequence[Position]) -> Sequence[int]:
+    """Return the numbers of records in their file."""
+    return positions.numbers if isinstance(positions, Positions) else [each.number for each in positions]
+
+
+@dataclass(frozen=True, slots=True)
 class RowsPiece:
     """Some rows of texts of one file.
 
@@ -176,7 +203,7 @@ class RecordReader:
         kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
         sampled = texts if taken is None else [texts[at] for at in kept]
         parsed = parse_texts(sampled)
-        positions = [Position(file, base + at) for at in kept]
+        positions = Positions(file, range(base, base + len(texts)) if taken is None else [base + at for at in kept])
         for at in parsed.bad[:MAX_BAD_RECORDS]:
             text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
             self.bad_records.append(BadRecord(positions[at], text))
@@ -193,7 +220,8 @@ class RecordReader:
         if parsed.documents:
             places = parsed.places
             if places is not None:
-                positions, sampled = [positions[at] for at in places], [sampled[at] for at in places]
+                positions = Positions(file, [positions.numbers[at] for at in places])
+                sampled = [sampled[at] for at in places]
             yield Piece(parsed.documents, positions, sampled)
 
 
