@@ -95,6 +95,7 @@ def has_row_key(value: dict[str, Any]) -> bool:
 
 
 @lru_cache(1 << 16)
+@lru_cache(maxsize=1 << 16)
 def is_row_key(key: str) -> bool:
     """Return whether a naming convention may turn ``key`` into ``_dlt_id``."""
     return len(key) < 32 and "".join(filter(str.isalnum, key)).lower() == "dltid"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, compress, repeat
+from itertools import accumulate, chain, compress, repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -26,10 +26,11 @@ from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.value_classes import (
     class_of_code,
     classes_of_numbers,
+    codes_of_array,
     codes_of_columns,
-    codes_of_texts,
     has_few,
     numbers_of,
+    text_array,
 )
 from schemactl.schema.types import DataType
 
@@ -99,31 +100,17 @@ class Observer:
         if not filled:
             return
         texts = [columns[at].drop_null() for at in filled]
-        places = np.concatenate([_places_of(columns[at]) for at in filled])
-        codes = codes_of_columns(texts)
-        # Texts of one column and class come together, in their order.
-        classes = int(codes.max()) + 1
-        groups = np.repeat(filled, list(map(len, texts))) * classes + codes
-        order = np.argsort(groups, kind="stable")
-        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        cells = np.concatenate([_places_of(columns[at]) for at in filled])
         joined = pa.concat_arrays(texts)
-        lengths = numbers_of(pc.utf8_length(joined))[order]
-        for group, at, count, shortest, longest in zip(
-            groups[order][starts].tolist(),
-            order[starts].tolist(),
-            np.diff(starts, append=len(order)).tolist(),
-            np.minimum.reduceat(lengths, starts).tolist(),
-            np.maximum.reduceat(lengths, starts).tolist(),
-            strict=True,
-        ):
-            column, code = divmod(group, classes)
-            position = Position(first.file, first.number + int(places[at]))
-            seen = self._root.at(names[column]).see(class_of_code(code), position, count)
-            seen.add_lengths(shortest, longest)
+        for found in _by_class(joined, codes_of_columns(texts), list(map(len, texts))):
+            name, at = names[filled[found.column]], int(found.places[0])
+            position = Position(first.file, first.number + int(cells[at]))
+            seen = self._root.at(name).see(found.name, position, len(found.places))
+            seen.add_lengths(found.shortest, found.longest)
             if seen.first is position:
                 text = joined[at].as_py()
                 seen.example = example_of(text)
-                self._first_documents.setdefault(position, {})[names[column]] = text
+                self._first_documents.setdefault(position, {})[name] = text
 
     def evidence(self) -> Evidence:
         """Return the evidence of all batches."""
@@ -241,40 +228,33 @@ class _Batch:
 
     def observe_texts(self) -> None:
         """Count the texts of all columns: they are classified together."""
+        if not self._texts:
+            return
         asked = [list(set(column.values)) if has_few(column.values) else column.values for column in self._texts]
-        codes = codes_of_texts(list(chain.from_iterable(asked)))
-        start = 0
-        for column, texts in zip(self._texts, asked, strict=True):
-            found = codes[start : start + len(texts)]
-            start += len(texts)
-            sizes = np.fromiter(map(len, column.values), np.int64, len(column.values))
-            if (found == found[0]).all():
-                self._see_texts(column, int(found[0]), 0, sizes)
-                continue
-            if texts is not column.values:
-                known = dict(zip(texts, found.tolist(), strict=True))
-                found = np.fromiter(map(known.__getitem__, column.values), np.int32, len(column.values))
-            for code in np.unique(found).tolist():
-                places = np.flatnonzero(found == code)
-                self._see_texts(column, code, int(places[0]), sizes[places])
-        self._texts.clear()
-
-    def _see_texts(self, column: _Column, code: int, first: int, sizes: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-        """Count texts of one class, the first of which stands at ``first``."""
-        seen = self._see(column.node, class_of_code(code), column.owners[first], len(sizes), column.values[first])
-        seen.add_lengths(int(sizes.min()), int(sizes.max()))
+        sizes = list(map(len, asked))
+        joined = text_array(list(chain.from_iterable(asked)))
+        starts = list(accumulate(sizes, initial=0))
+        for found in _by_class(joined, codes_of_array(joined), sizes):
+            column, texts = self._texts[found.column], asked[found.column]
+            if texts is column.values:
+                first, count = int(found.places[0]) - starts[found.column], len(found.places)
+            elif len(found.places) == len(texts):
+                first, count = 0, len(column.values)
+            else:
+                counts, own = Counter(column.values), {texts[at - starts[found.column]] for at in found.places.tolist()}
+                first = column.values.index(next(text for text in counts if text in own))
+                count = sum(map(counts.__getitem__, own))
+            seen = self._see(column.node, found.name, column.owners[first], count, column.values[first])
+            seen.add_lengths(found.shortest, found.longest)
 
     def _observe_numbers(self, column: _Column) -> None:
         names = classes_of_numbers(column.values)
         if isinstance(names, str):
             self._see_numbers(column, names)
             return
-        parts: dict[str, tuple[list[Any], list[int]]] = {name: ([], []) for name in set(names)}
-        for name, value, owner in zip(names, column.values, column.owners, strict=True):
-            values, owners = parts[name]
-            values.append(value)
-            owners.append(owner)
-        for name, (values, owners) in parts.items():
+        for name in set(names):
+            mask = [each == name for each in names]
+            values, owners = list(compress(column.values, mask)), list(compress(column.owners, mask))
             self._see_numbers(_Column(column.node, values, owners), name)
 
     def _see_numbers(self, column: _Column, name: str) -> None:
@@ -291,26 +271,32 @@ class _Batch:
 
     def _observe_objects(self, column: _Column) -> Iterator[_Column]:
         forms = list(map(tuple, column.values))
-        distinct = dict.fromkeys(forms)
+        are_alike = forms.count(forms[0]) == len(forms)
+        distinct = {forms[0]: 0} if are_alike else {keys: at for at, keys in enumerate(dict.fromkeys(forms))}
         if any(map(is_row_key, set(chain.from_iterable(distinct)))):
             self._see_keyed(column)
         else:
             self._see(column.node, OBJECT, column.owners[0], len(column.values))
-        if len(distinct) == 1:
+        if are_alike:
             for key, values in zip(forms[0], zip(*map(dict.values, column.values), strict=True), strict=True):
                 yield _Column(column.node.at(key), values, column.owners)
             return
-        places_by_form: dict[tuple[str, ...], list[int]] = {keys: [] for keys in distinct}
+        places: list[list[int]] = [[] for _ in distinct]
         for at, keys in enumerate(forms):
-            places_by_form[keys].append(at)
-        parts_by_key: dict[str, list[tuple[Sequence[Any], list[int]]]] = {}
-        for keys, places in places_by_form.items():
-            objects = [column.values[at] for at in places]
+            places[distinct[keys]].append(at)
+        parts_by_key: dict[str, dict[int, Sequence[Any]]] = {}
+        for keys, form in distinct.items():
+            objects = [column.values[at] for at in places[form]]
             for key, values in zip(keys, zip(*map(dict.values, objects), strict=True), strict=True):
-                parts_by_key.setdefault(key, []).append((values, places))
+                parts_by_key.setdefault(key, {})[form] = values
+        # Many keys are of the same forms, the objects of which are brought in order once.
+        merged: dict[tuple[int, ...], tuple[itemgetter[Any], Sequence[int]]] = {}
         for key, parts in parts_by_key.items():
-            found, found_at = parts[0] if len(parts) == 1 else _in_order(parts)
-            yield _Column(column.node.at(key), found, [column.owners[at] for at in found_at])
+            of_forms = tuple(parts)
+            if of_forms not in merged:
+                merged[of_forms] = _order([places[form] for form in of_forms], column.owners)
+            take, owners = merged[of_forms]
+            yield _Column(column.node.at(key), take(list(chain.from_iterable(parts.values()))), owners)
 
     def _see_keyed(self, column: _Column) -> None:
         """Count objects of which some may bring a row key."""
@@ -331,6 +317,48 @@ class _Batch:
         return seen
 
 
+@dataclass(frozen=True, slots=True)
+class _OfClass:
+    """The texts of one class in one column.
+
+    Attributes:
+        column: its number.
+        name: of the class.
+        places: of the texts among those of all columns, ascending.
+        shortest, longest: their lengths in characters.
+    """
+
+    column: int
+    name: str
+    places: np.ndarray[Any, np.dtype[np.int64]]
+    shortest: int
+    longest: int
+
+
+def _by_class(
+    texts: pa.StringArray, codes: np.ndarray[Any, np.dtype[np.int32]], sizes: Sequence[int]
+) -> Iterator[_OfClass]:
+    """Yield the texts of each column and class.
+
+    Args:
+        texts: of some columns, one column after the other.
+        codes: of their classes.
+        sizes: how many texts each column has, one at least in all.
+    """
+    classes = int(codes.max()) + 1
+    groups = np.repeat(np.arange(len(sizes)), sizes) * classes + codes
+    order = np.argsort(groups, kind="stable")
+    ordered, lengths = groups[order], numbers_of(pc.utf8_length(texts))[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ends = [*starts[1:].tolist(), len(order)]
+    shortest, longest = np.minimum.reduceat(lengths, starts).tolist(), np.maximum.reduceat(lengths, starts).tolist()
+    for group, start, end, least, most in zip(
+        ordered[starts].tolist(), starts.tolist(), ends, shortest, longest, strict=True
+    ):
+        column, code = divmod(group, classes)
+        yield _OfClass(column, class_of_code(code), order[start:end], least, most)
+
+
 def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return where values stand in a column."""
     if not column.null_count:
@@ -338,9 +366,10 @@ def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.flatnonzero(numbers_of(column.is_valid().cast(pa.uint8())))
 
 
-def _in_order(parts: Sequence[tuple[Sequence[Any], list[int]]]) -> tuple[Sequence[Any], Sequence[int]]:
-    """Return the values of objects of several forms, which come one form after the other, and the places of these."""
-    places = list(chain.from_iterable(places for _, places in parts))
-    values = list(chain.from_iterable(values for values, _ in parts))
-    take = itemgetter(*sorted(range(len(places)), key=places.__getitem__))
-    return take(values), take(places)
+def _order(places: Sequence[list[int]], owners: Sequence[int]) -> tuple[itemgetter[Any], Sequence[int]]:
+    """Return how objects that come one form after the other are taken in their order, and their owners."""
+    found = list(chain.from_iterable(places))
+    if len(places) == 1:
+        return itemgetter(slice(None)), [owners[at] for at in found]
+    order = sorted(range(len(found)), key=found.__getitem__)
+    return itemgetter(*order), [owners[found[at]] for at in order]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -29,6 +30,9 @@ _CLASSES: Final[list[str]] = []
 """Classes by their codes: arrays of numbers are fast, those of texts are not."""
 _CODES: Final[dict[str, int]] = {}
 _UNSURE: Final = -1
+
+_FEW: Final = 16
+"""Texts that are classified one by one in the time that it takes to compile a pattern for each family."""
 
 _HEAD: Final = 256
 """A column that has few different texts among its first ones is expected to have few."""
@@ -50,7 +54,7 @@ def class_of_code(code: int) -> str:
 
 def codes_of_texts(texts: Sequence[str]) -> _Codes:
     """Return the code of the class of each text; fast for any number of different ones."""
-    return _codes_of(text_array(texts))
+    return codes_of_array(text_array(texts))
 
 
 def has_few(texts: Sequence[str]) -> bool:
@@ -72,18 +76,19 @@ def codes_of_columns(columns: Sequence[pa.StringArray]) -> _Codes:
         else:
             asked.append(column)
             places.append(slice(None))
-    codes = np.split(_codes_of(pa.concat_arrays(asked)), np.cumsum(list(map(len, asked)))[:-1])
+    codes = np.split(codes_of_array(pa.concat_arrays(asked)), np.cumsum(list(map(len, asked)))[:-1])
     return np.concatenate([of_column[at] for of_column, at in zip(codes, places, strict=True)])
 
 
-def _codes_of(texts: pa.StringArray) -> _Codes:
+def codes_of_array(texts: pa.StringArray) -> _Codes:
+    """Return the code of the class of each text of an array without nulls."""
     if _has_installed_detectors():
         # Third parties' detectors may distinguish texts of one family.
         return np.fromiter(map(_code_of_text, texts.to_pylist()), np.int32, len(texts))
     found = np.full(len(texts), _UNSURE, np.int32)
     left = np.arange(len(texts))
     for pattern, name in _FAMILIES:
-        if not len(left):
+        if len(left) < _FEW:
             break
         part = texts if len(left) == len(texts) else texts.take(_array(left, pa.int64()))
         hit = _matches(part, pattern)
@@ -189,6 +194,18 @@ def _by_zero_digits(texts: pa.StringArray) -> _Codes:
     return _by_size(_lengths(texts), lambda size: _code_of_family("0" * size) if size <= len(_LAST_EPOCH) else _UNSURE)
 
 
+def _by_hex_digits(texts: pa.StringArray) -> _Codes:
+    """Return the code of `0x` and digits: pairs of them are bytes. Longer ones may be past all doubles."""
+
+    def code(size: int) -> int:
+        return _UNSURE if size > _MOST_HEX else _code_of_family("0x0" if size % 2 else "0x00")
+
+    return _by_size(_lengths(texts), code)
+
+
+_MOST_HEX: Final = 203
+
+
 def _by_negative_digits(texts: pa.StringArray) -> _Codes:
     def code(size: int) -> int:
         # Eleven digits reach to the beginning of the year 1.
@@ -251,8 +268,7 @@ _FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...
     (_GROUPS_OF_DIGITS, _by_base64),
     (r"(?s)^[^\x00-\x7F\pN\pZ\pC]", "words"),
     (r"(?s)^[!#$%&'()*,/:;<=>?@\\^`|~]", _by_base64),
-    (r"^0x(?:[0-9a-fA-F]{2}){1,100}$", "0x00"),
-    (r"^0x[0-9a-fA-F](?:[0-9a-fA-F]{2}){0,100}$", "0x0"),
+    (r"^0x[0-9a-fA-F]+$", _by_hex_digits),
     (rf"^{_SMALL_POWER}$", "1.5e-7"),
     (rf"^-{_SMALL_POWER}$", "-1.5e-7"),
 )
@@ -310,10 +326,18 @@ def classes_of_numbers(values: Sequence[Any]) -> str | list[str]:
     kind = type(values[0])
     if _has_installed_detectors() or (kind is float and not math.isfinite(sum(values))):
         return [class_of_number(value) for value in values]
-    wholes = set(map(float.is_integer, values)) if kind is float else {True}
-    if len(wholes) > 1:
-        return [class_of_number(value) for value in values]
-    ranges = _ranges(kind is int, wholes.pop())
+    are_whole = list(map(float.is_integer, values)) if kind is float else [True]
+    if all(are_whole) or not any(are_whole):
+        return _classes_of_range(values, _ranges(kind is int, are_whole[0]))
+    names: dict[bool, Iterator[str]] = {}
+    for is_whole in (True, False):
+        own = [value for value, each in zip(values, are_whole, strict=True) if each is is_whole]
+        found = _classes_of_range(own, _ranges(False, is_whole))
+        names[is_whole] = repeat(found) if isinstance(found, str) else iter(found)
+    return [next(names[is_whole]) for is_whole in are_whole]
+
+
+def _classes_of_range(values: Sequence[Any], ranges: _Ranges) -> str | list[str]:
     first, last = ranges.at(min(values)), ranges.at(max(values))
     return ranges.names[first] if first == last else [ranges.names[ranges.at(value)] for value in values]
 
