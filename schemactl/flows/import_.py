@@ -13,6 +13,7 @@ from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
 from schemactl.formats._fields import Record, own_tables, schema_of, table_properties
 from schemactl.formats._losses import PROCESSING, describe_loss
+from schemactl.schema.arrow_types import NESTED_TYPE, restate
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
@@ -154,15 +155,21 @@ def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_
 
 
 def _with_marks(content: Schema, stored: Schema) -> Schema:
-    """Return the content with the marks of loads that the stored tables have: other formats do not carry them."""
+    """Return the content with what other formats do not carry: marks of loads, and dlt's hint on nested types."""
     tables = {name: _marked(table, stored.tables.get(name)) for name, table in content.tables.items()}
     return replace(content, tables=tables)
 
 
 def _marked(table: Table, stored: Table | None) -> Table:
-    known = stored.properties if stored else {}
-    marks = {key: value for key, value in known.items() if key in PROCESSING and key not in table.properties}
-    return replace(table, properties={**table.properties, **marks}) if marks else table
+    if stored is None:
+        return table
+    marks = {key: each for key, each in stored.properties.items() if key in PROCESSING and key not in table.properties}
+    columns = {
+        name: replace(column, properties=restate(column.properties, stored.columns[name].properties[NESTED_TYPE]))
+        for name, column in table.columns.items()
+        if name in stored.columns and stored.columns[name].properties.get(NESTED_TYPE)
+    }
+    return replace(table, properties={**table.properties, **marks}, columns={**table.columns, **columns})
 
 
 def read_source(

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._fields import (
+    COMMENT,
     HINTS,
     Codec,
     Field,
     Record,
     field_of,
+    field_of_arrow,
     file_table_name,
     hints_of,
     joined,
@@ -28,33 +30,15 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._losses import Document, Loss
-from schemactl.installation import install_command
+from schemactl.schema.arrow_types import UNITS, WEI, arrow, is_list, scalar_properties
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
 
 if TYPE_CHECKING:
     import pyarrow
 
-COMMENT: Final = "comment"
 _NUMBER: Final = "PARQUET:field_id"
 _OWN: Final = frozenset((HINTS, COMMENT, _NUMBER, "ARROW:schema", "ARROW:extension:name", "ARROW:extension:metadata"))
-_WEI: Final = (76, 0)
-"""The most digits that Arrow has."""
-_UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-
-
-def arrow() -> Any:
-    """Return pyarrow.
-
-    Raises:
-        InputError: it is not installed.
-    """
-    try:
-        import pyarrow
-    except ImportError as error:
-        message = "the package `pyarrow` is not installed"
-        raise InputError(message, hint=install_command("parquet")) from error
-    return pyarrow
 
 
 # --- from a schema ---
@@ -104,9 +88,9 @@ def _type(field: Field) -> pyarrow.DataType:
             return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(size or 64, pa.int64())
         case DataType.DECIMAL:
             digits, places = (size, field.scale or 0) if size else DEFAULT_DECIMAL
-            return pa.decimal128(digits, places) if digits <= 38 else pa.decimal256(min(digits, _WEI[0]), places)
+            return pa.decimal128(digits, places) if digits <= 38 else pa.decimal256(min(digits, WEI[0]), places)
         case DataType.WEI:
-            return pa.decimal256(*_WEI)
+            return pa.decimal256(*WEI)
         case DataType.TIMESTAMP:
             return pa.timestamp(_unit(size), None if field.properties.get("timezone") is False else "UTC")
         case DataType.TIME:
@@ -119,7 +103,7 @@ def _type(field: Field) -> pyarrow.DataType:
 def _unit(digits: int | None) -> str:
     wanted = 6 if digits is None else digits
     # Parquet has no seconds.
-    return next((unit for unit, held in _UNITS.items() if held >= wanted and unit != "s"), "ns")
+    return next((unit for unit, held in UNITS.items() if held >= wanted and unit != "s"), "ns")
 
 
 # --- to a schema ---
@@ -164,69 +148,7 @@ def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     return {**({"x-id": int(number)} if number.isdecimal() else {}), **properties}
 
 
-def _read(name: str, field: pyarrow.Field) -> Field:
-    comment = _metadata(field).get(COMMENT)
-    note = {"description": comment} if comment else {}
-    return _typed(name, field.type, {"nullable": field.nullable, **note})
-
-
-def _typed(name: str, of: pyarrow.DataType, properties: dict[str, Any]) -> Field:
-    from pyarrow import types as is_a
-
-    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
-        return _typed(name, of.value_type, properties)
-    if is_a.is_struct(of) and of.num_fields:
-        fields = tuple(_read(each.name, each) for each in (of.field(at) for at in range(of.num_fields)))
-        return Field(name, {"data_type": "json", **properties}, fields=fields)
-    if _is_list(of):
-        return Field(name, {"data_type": "json", **properties}, element=_typed("element", of.value_type, {}))
-    if is_a.is_map(of) and (is_a.is_string(of.key_type) or is_a.is_large_string(of.key_type)):
-        return Field(name, {"data_type": "json", **properties}, values=_typed("value", of.item_type, {}))
-    if is_a.is_null(of):
-        return Field(name, properties)
-    return Field(name, {**(_scalar(of) or {"data_type": "text"}), **properties})
-
-
-def _is_list(of: pyarrow.DataType) -> bool:
-    from pyarrow import types as is_a
-
-    kinds = (is_a.is_list, is_a.is_large_list, is_a.is_fixed_size_list, is_a.is_list_view, is_a.is_large_list_view)
-    return any(kind(of) for kind in kinds)
-
-
-def _scalar(of: pyarrow.DataType) -> dict[str, Any] | None:
-    from pyarrow import types as is_a
-
-    extension = getattr(of, "extension_name", None)  # Arrow's own types have none
-    if extension is not None:
-        return {"data_type": "json"} if extension == "arrow.json" else _scalar(of.storage_type)
-    if is_a.is_uint64(of):
-        return {"data_type": "decimal", "precision": 20, "scale": 0}
-    if is_a.is_integer(of):
-        bits = of.bit_width * 2 if is_a.is_unsigned_integer(of) else of.bit_width
-        return {"data_type": "bigint", **({"precision": bits} if bits < 64 else {})}
-    if is_a.is_decimal(of):
-        if (of.precision, of.scale) == _WEI:
-            return {"data_type": "wei"}
-        return {"data_type": "decimal", "precision": of.precision, "scale": max(of.scale, 0)}
-    if is_a.is_timestamp(of) or is_a.is_time(of):
-        size = {} if of.unit == "us" else {"precision": _UNITS[of.unit]}
-        zone = {"timezone": False} if is_a.is_timestamp(of) and of.tz is None else {}
-        return {"data_type": "timestamp" if is_a.is_timestamp(of) else "time", **size, **zone}
-    if is_a.is_fixed_size_binary(of):
-        return {"data_type": "binary", "precision": of.byte_width}
-    kinds = {
-        "text": (is_a.is_string, is_a.is_large_string, is_a.is_string_view),
-        "binary": (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view),
-        "double": (is_a.is_floating,),
-        "bool": (is_a.is_boolean,),
-        "date": (is_a.is_date,),
-    }
-    found = next((kind for kind, tests in kinds.items() if any(test(of) for test in tests)), None)
-    return {"data_type": found} if found else None
-
-
-CODEC: Final = Codec(_write, _read)
+CODEC: Final = Codec(_write, field_of_arrow)
 
 
 def _unread(place: str, field: pyarrow.Field) -> Iterator[Loss]:
@@ -238,12 +160,12 @@ def _unread(place: str, field: pyarrow.Field) -> Iterator[Loss]:
 def _unread_type(place: str, of: pyarrow.DataType) -> Iterator[Loss]:
     from pyarrow import types as is_a
 
-    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of) or _is_list(of):
+    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of) or is_list(of):
         yield from _unread_type(place, of.value_type)
     elif is_a.is_struct(of) and of.num_fields:
         for at in range(of.num_fields):
             yield from _unread(f"{place}.{of.field(at).name}", of.field(at))
     elif is_a.is_map(of) and is_a.is_string(of.key_type):
         yield from _unread_type(place, of.item_type)
-    elif not is_a.is_null(of) and _scalar(of) is None:
+    elif not is_a.is_null(of) and scalar_properties(of) is None:
         yield Loss(place, "type", {"type": str(of)}, {"data_type": "text"})

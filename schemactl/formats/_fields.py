@@ -6,19 +6,19 @@ here, so every format agrees on it: one with a place for foreign keys carries it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING
+from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, is_list, restate, scalar_properties
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.nested_types import (
+    FIELDS,
     SPARK_TYPE,
-    STRING,
     Json,
     Leaf,
     ListOf,
@@ -26,6 +26,7 @@ from schemactl.schema.nested_types import (
     NestedType,
     Struct,
     leaf_of,
+    leaf_properties,
     stated_type,
     write_type,
 )
@@ -33,13 +34,16 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 from schemactl.schema.validation import check, check_column
 
+if TYPE_CHECKING:
+    import pyarrow
+
+COMMENT: Final = "comment"
+"""The key in the metadata of a field of Arrow or Spark with its description."""
+
 HINTS: Final = "x-dlt"
 """The key under which a format carries what its own words do not say: properties as dlt names them, null for none."""
 
-FIELDS: Final = "x-fields"
-"""The property of a column with what ``x-spark-type`` cannot say of nested fields: by name, ``fields`` below."""
-
-_TYPE: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, FIELDS))
+_TYPE: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, FIELDS, NESTED_TYPE))
 
 Native = TypeVar("Native")
 
@@ -100,16 +104,40 @@ def stated(properties: Properties) -> dict[str, Any]:
 
 
 def field_of(column: Column) -> Field:
-    """Return a column with what its ``x-spark-type`` and ``x-fields`` say of the data in it.
+    """Return a column with what it states of the data in it: ``x-spark-type`` and ``x-fields``, else ``x-nested-type``.
 
     Raises:
-        InputError: its ``x-spark-type`` is no type of nested data.
+        InputError: what it states is no type of nested data.
     """
     properties = stated(column.properties)
     of = stated_type(column, keeps_sizes=True)
     if of is None:
-        return Field(column.name, properties)
+        known = arrow_type_of(column)
+        return Field(column.name, properties) if known is None else _of_arrow(column.name, known, properties)
     return replace(_nested(column.name, of, properties.get(FIELDS)), properties=properties)
+
+
+def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
+    """Return a field of Arrow; what dlt has no type for is text."""
+    comment = (field.metadata or {}).get(COMMENT.encode(), b"").decode(errors="replace")
+    return _of_arrow(name, field.type, {"nullable": field.nullable, **({"description": comment} if comment else {})})
+
+
+def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
+    from pyarrow import types as is_a
+
+    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
+        return _of_arrow(name, of.value_type, properties)
+    nested = {"data_type": "json", **properties}
+    if is_a.is_struct(of) and of.num_fields:
+        return Field(name, nested, fields=tuple(field_of_arrow(each.name, each) for each in of))
+    if is_list(of):
+        return Field(name, nested, element=_of_arrow("element", of.value_type, {}))
+    if is_a.is_map(of) and (is_a.is_string(of.key_type) or is_a.is_large_string(of.key_type)):
+        return Field(name, nested, values=_of_arrow("value", of.item_type, {}))
+    if is_a.is_null(of):
+        return Field(name, properties)
+    return Field(name, {**(scalar_properties(of) or {"data_type": "text"}), **properties})
 
 
 def properties_of(field: Field) -> dict[str, Any]:
@@ -135,7 +163,7 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
         case MapOf(value):
             return Field(name, {"data_type": "json"}, values=_nested("value", value, known))
         case Leaf(type_):
-            return Field(name, leaf_properties(type_))
+            return Field(name, leaf_properties(type_) or {})
         case Json():
             return Field(name, {"data_type": "json"})
 
@@ -167,38 +195,7 @@ def _type_of(field: Field) -> NestedType:
     if below is not None:
         inner = _type_of(below)
         return Json() if isinstance(inner, Json) else ListOf(inner) if field.element else MapOf(inner)
-    return leaf_type(field.properties)
-
-
-_BITS: Final = {8: "tinyint", 16: "smallint", 32: "int"}
-
-
-def leaf_type(properties: Properties) -> NestedType:
-    """Return the type of scalars with the properties of a column; integers keep their size."""
-    size = properties.get("precision")
-    match properties.get("data_type"):
-        case None:
-            return Leaf(STRING)
-        case DataType.BIGINT:
-            return Leaf(_BITS.get(size or 64, "bigint"))
-        case DataType.DECIMAL:
-            places = properties.get("scale")
-            return Leaf(f"decimal({size or 38},{9 if places is None and not size else places or 0})")
-    return leaf_of(properties)
-
-
-def leaf_properties(name: str) -> dict[str, Any]:
-    """Return the properties of a column for Spark's name of a scalar type."""
-    sized = re.fullmatch(r"(decimal|time)\((\d+)(?:,(\d+))?\)", name)
-    if sized is not None:
-        scale = {"scale": int(sized[3])} if sized[3] else {}
-        return {"data_type": sized[1], "precision": int(sized[2]), **scale}
-    bits = next((bits for bits, word in _BITS.items() if word == name), None)
-    if bits is not None:
-        return {"data_type": "bigint", "precision": bits}
-    known = {"boolean": "bool", "string": "text", "float": "double", "timestamp_ntz": "timestamp"}
-    zone = {"timezone": False} if name == "timestamp_ntz" else {}
-    return {"data_type": known.get(name, name), **zone}
+    return leaf_of(field.properties, keeps_sizes=True)
 
 
 # --- what is carried beside the native form ---
@@ -238,7 +235,9 @@ def restored(name: str, native: Native, hints: Any, codec: Codec[Native], path: 
         raise InputError(f"`{HINTS}` of `{name}` states what no column can have", at=Location(path), problems=problems)
     if codec.write(field_of(Column(name, full))) == native:
         return full
-    return joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
+    found = joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
+    # A column whose type dlt states keeps doing so.
+    return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
 
 
 def table_properties(name: str, description: str | None) -> dict[str, Any]:

@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from schemactl.schema.arrow_types import NESTED_TYPE, describe, nested_type_of
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.nested_types import FIELDS, SPARK_TYPE, write_type
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Properties, Schema
+from schemactl.schema.types import Column, Properties, Schema
 
 PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 """Marks of loads, which mean nothing elsewhere."""
 
 _DEFAULTS: Final = {"nullable": True, "timezone": True, "write_disposition": "append"}
-_NESTED: Final = (SPARK_TYPE, "x-fields")
+_NESTED: Final = (SPARK_TYPE, NESTED_TYPE, FIELDS)
 _TYPE: Final = ("data_type", "precision", "scale", "timezone", *_NESTED)
 _LONGEST: Final = 80
 
@@ -106,6 +107,8 @@ def _is_same_type(before: Properties, after: Properties) -> bool:
 
 def _differences(place: str, before: Properties, after: Properties) -> Iterator[Loss]:
     types = [{key: value for key, value in each.items() if key in _TYPE} for each in (before, after)]
+    if any(each.get(NESTED_TYPE) for each in types) and types[0] != types[1]:
+        types = [_in_spark(each) for each in types]
     if types[0] != types[1] and not _is_same_type(*types):
         yield Loss(place, "type", types[0], types[1])
     for key in (*before, *(key for key in after if key not in before)):
@@ -113,23 +116,31 @@ def _differences(place: str, before: Properties, after: Properties) -> Iterator[
             yield Loss(place, key, before.get(key), after.get(key))
 
 
+def _in_spark(properties: Properties) -> dict[str, Any]:
+    """Return the type of a column with what nested data it holds as Spark's DDL, whichever hint states it."""
+    of = nested_type_of(Column("", properties))
+    rest = {key: value for key, value in properties.items() if key not in _NESTED}
+    return rest if of is None else {**rest, SPARK_TYPE: write_type(of)}
+
+
 def describe_loss(loss: Loss) -> str:
     """Return a loss in words: ``orders.id: `primary_key: true` ``, with what comes back in its place."""
     place = f"{loss.place}: " if loss.place else ""
     if loss.before is None and loss.after is None:
         return f"{place}{loss.what}"
-    before = f"`{loss.what}: {_shown(loss.before)}`" if loss.what != "type" else _shown_type(loss.before)
+    before = f"`{loss.what}: {_shown(loss.what, loss.before)}`" if loss.what != "type" else _shown_type(loss.before)
     if loss.after is None or (loss.what == "type" and not loss.after):
         return f"{place}{before}"
-    after = _shown_type(loss.after) if loss.what == "type" else f"`{loss.what}: {_shown(loss.after)}`"
+    after = _shown_type(loss.after) if loss.what == "type" else f"`{loss.what}: {_shown(loss.what, loss.after)}`"
     return f"{place}{before} becomes {after}"
 
 
 def _shown_type(properties: Any) -> str:
-    stated = ", ".join(f"{key}: {_shown(value)}" for key, value in properties.items())
+    stated = ", ".join(f"{key}: {_shown(key, value)}" for key, value in properties.items())
     return f"type `{stated or 'unknown'}`"
 
 
-def _shown(value: Any) -> str:
+def _shown(key: str, value: Any) -> str:
+    value = describe(value) if key == NESTED_TYPE and isinstance(value, str) else value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

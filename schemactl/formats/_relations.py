@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.formats._fields import own_tables, stated
+from schemactl.schema.arrow_types import NESTED_TYPE, nested_type_of
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.nested_types import SPARK_TYPE, write_type
 from schemactl.schema.types import Column, Schema, Table
 
 
@@ -57,11 +58,16 @@ def type_in_words(column: Column) -> str:
     of = full_type(column.properties)
     if of is None:
         return "unknown"
-    nested = column.properties.get(SPARK_TYPE)
-    return str(nested) if nested and column.data_type == "json" else str(of)
+    nested = column.properties.get(SPARK_TYPE) if column.data_type == "json" else None
+    if nested:
+        return str(nested)
+    known = nested_type_of(column)
+    return str(of) if known is None else write_type(known)
 
 
-_SAID: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, "nullable", "description"))
+_SAID: Final = frozenset(
+    ("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description")
+)
 _SAID_OF_TABLES: Final = frozenset(("description", "references"))
 
 

@@ -16,10 +16,11 @@ from schemactl.errors import InputError, Location
 from schemactl.formats._arc_fields import attributes, read_typing
 from schemactl.formats._fields import file_table_name
 from schemactl.formats._losses import Loss
+from schemactl.schema.arrow_types import nested_type_of
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, stated_type
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
@@ -209,7 +210,7 @@ def _usual_type(column: Column) -> FieldType:  # noqa: C901, PLR0911 - a case fo
         case DataType.WEI:
             return Decimal(38, 0)
         case DataType.JSON:
-            return _nested_type(stated_type(column, keeps_sizes=True) or Json())
+            return _nested_type(nested_type_of(column) or Json())
     return String()
 
 

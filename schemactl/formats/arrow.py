@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._arrow import arrow, arrow_schema, read_arrow
+from schemactl.formats._arrow import arrow_schema, read_arrow
 from schemactl.formats._losses import Document
+from schemactl.schema.arrow_types import arrow
 from schemactl.schema.types import Schema
 
 ENDINGS: Final = (".arrow", ".feather", ".arrows", ".ipc")

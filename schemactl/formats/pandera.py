@@ -10,10 +10,11 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import FIELDS, HINTS, Field, field_of, own_tables, stated, table_hints
+from schemactl.formats._fields import HINTS, Field, field_of, own_tables, stated, table_hints
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats.spark import write_field
-from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.arrow_types import NESTED_TYPE
+from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import Schema, Table
 
 ENDINGS: Final = (".pandera.py", ".py")
@@ -26,7 +27,7 @@ _CHECKS: Final = {
     "x-enum": "isin", "x-pattern": "str_matches", "x-minimum": "greater_than_or_equal_to",
     "x-maximum": "less_than_or_equal_to", "x-exclusive-minimum": "greater_than", "x-exclusive-maximum": "less_than",
 }  # fmt: skip
-_SAID: Final = frozenset(("data_type", "nullable", "description", "timezone", "scale", SPARK_TYPE, FIELDS))
+_SAID: Final = frozenset(("data_type", "nullable", "description", "timezone", "scale", SPARK_TYPE, NESTED_TYPE, FIELDS))
 _NAMES: Final = frozenset(("Check", "Column", "DataFrameSchema", "T"))
 
 
@@ -42,7 +43,7 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 
 
 def _type_of(field: Field) -> dict[str, Any]:
-    return {key: field.properties[key] for key in ("data_type", SPARK_TYPE) if key in field.properties}
+    return {key: field.properties[key] for key in ("data_type", SPARK_TYPE, NESTED_TYPE) if key in field.properties}
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings

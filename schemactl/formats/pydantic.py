@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.formats._fields import (
-    FIELDS,
     HINTS,
     Field,
     field_of,
@@ -23,7 +22,7 @@ from schemactl.formats._fields import (
 )
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
-from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import DataType, Schema
 
 ENDINGS: Final = (".py",)

@@ -19,8 +19,6 @@ from schemactl.formats._fields import (
     field_of,
     file_table_name,
     hints_of,
-    leaf_properties,
-    leaf_type,
     only_table,
     restored,
     schema_of,
@@ -29,7 +27,7 @@ from schemactl.formats._fields import (
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
-from schemactl.schema.nested_types import STRING, Leaf
+from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
 from schemactl.schema.types import Properties, Schema
 
 ENDINGS: Final = (".spark.json", ".json")
@@ -93,7 +91,7 @@ def _type(field: Field) -> Any:
         return {"type": "array", "elementType": _type(field.element), "containsNull": True}
     if field.values:
         return {"type": "map", "keyType": "string", "valueType": _type(field.values), "valueContainsNull": True}
-    of = leaf_type(field.properties)
+    of = leaf_of(field.properties, keeps_sizes=True)
     name = of.name if isinstance(of, Leaf) else STRING
     return _WORDS.get(name, name)
 
@@ -166,7 +164,7 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             return Field(name, json_, values=_typed("value", of.get("valueType"), {}))
         case str():
             if of in _NAMES or re.fullmatch(r"decimal\(\d+,\d+\)|time\(\d+\)", of):
-                return Field(name, {**leaf_properties(_NAMES.get(of, of)), **properties})
+                return Field(name, {**(leaf_properties(_NAMES.get(of, of)) or {}), **properties})
             sized = re.fullmatch(r"(?:varchar|char)\((\d+)\)", of)
             if sized is not None:
                 return Field(name, {"data_type": "text", "precision": int(sized[1]), **properties})

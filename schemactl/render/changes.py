@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+from schemactl.schema.arrow_types import NESTED_TYPE
+from schemactl.schema.arrow_types import describe as describe_nested
 from schemactl.schema.changes import (
     ABSENT,
     Change,
@@ -26,7 +28,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import details
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, Properties, Table
+from schemactl.schema.types import Column, DataType, Properties, Table
 
 _LONGEST_VALUE: Final = 80
 _MOST_NAMES: Final = 12
@@ -90,11 +92,18 @@ def describe(change: Change) -> str:
 
 
 def describe_column(column: Column) -> str:
-    """Return a column's type, and the hints that say yes: ``bigint, not null, primary_key``."""
+    """Return a column's type, and the hints that say yes: ``bigint, not null, primary_key``.
+
+    What dlt keeps as objects or lists has their type beside it: ``json as `list<item: double>` ``.
+    """
+    nested = column.properties.get(NESTED_TYPE)
+    of = describe_type(column.properties)
+    if isinstance(nested, str) and column.data_type is DataType.JSON:
+        of += f" as `{_shortened(describe_nested(nested))}`"
     hints = (
         name for name, value in column.properties.items() if value is True and name not in ("nullable", "timezone")
     )
-    return ", ".join((describe_type(column.properties), *(() if column.nullable else ("not null",)), *hints))
+    return ", ".join((of, *(() if column.nullable else ("not null",)), *hints))
 
 
 def describe_type(properties: Properties) -> str:
@@ -116,7 +125,10 @@ def describe_type(properties: Properties) -> str:
 
 def show_value(value: Any) -> str:
     """Return a value as JSON on one line, its end left out where it is long."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _shortened(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
@@ -168,6 +180,8 @@ def _describe_property(
 
 
 def _stated(name: str, before: Any, after: Any) -> str:
+    if name == NESTED_TYPE:
+        before, after = (describe_nested(each) if isinstance(each, str) else each for each in (before, after))
     if before is ABSENT:
         return f"`{name}` is new: {show_value(after)}"
     if after is ABSENT:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from schemactl.review.hints import constrains_values, is_unset
+from schemactl.schema.arrow_types import NESTED_TYPE, are_same
 from schemactl.schema.changes import (
     Change,
     ColumnPropertyChanged,
@@ -57,6 +58,8 @@ def _of_property(name: str, before: Any, after: Any) -> str | None:
         return "descriptions"
     if name == "engine_version":
         return "the engine version"
+    if name == NESTED_TYPE:
+        return "`x-` hints" if are_same(before, after) else None
     if name.startswith("x-"):
         return None if name in _MEANINGFUL or constrains_values(name) else "`x-` hints"
     if is_unset(before) and is_unset(after):

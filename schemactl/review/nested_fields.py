@@ -8,9 +8,11 @@ from enum import Enum, auto
 from typing import Any, Literal
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.hints import is_unset
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import place
+from schemactl.schema.arrow_types import NESTED_TYPE, decode, from_arrow
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.nested_types import (
     SPARK_TYPE,
@@ -125,13 +127,12 @@ def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Fi
 def had_fields(comparison: Comparison, table: str, column: str) -> bool:
     """Return whether a column of the head schema held objects or lists in the base schema, which queries may access."""
     before = comparison.base_column(table, column)
-    if (
-        before is None
-        or before.data_type is not DataType.JSON
-        or not keeps_structure(comparison.base.schema.normalizers)
-    ):
+    if before is None or before.data_type is not DataType.JSON:
         return False
-    return isinstance(_stated(before.properties.get(SPARK_TYPE)), Struct | ListOf | MapOf)
+    if before.properties.get(NESTED_TYPE):
+        return True
+    is_kept = keeps_structure(comparison.base.schema.normalizers)
+    return is_kept and isinstance(_stated(before.properties.get(SPARK_TYPE)), Struct | ListOf | MapOf)
 
 
 def type_label(of: NestedType) -> str:
@@ -158,7 +159,20 @@ def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[
         return _stated(change.before), _stated(change.after)
     if change.name == DATABASE_TYPE and isinstance(change.before, str) and isinstance(change.after, str):
         return comparison.structure_in(change.before), comparison.structure_in(change.after)
+    if change.name == NESTED_TYPE and _are_json(comparison, change):
+        return _decoded(change.before), _decoded(change.after)
     return None, None
+
+
+def _are_json(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
+    """Return whether a column is one of JSON in both schemas: those of other types are not nested."""
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
+    return all(column is not None and column.data_type is DataType.JSON for column in columns)
+
+
+def _decoded(value: Any) -> NestedType:
+    """Return the type that ``x-nested-type`` states, whichever the normalizer; JSON texts where it states none."""
+    return Json() if is_unset(value) else from_arrow(decode(str(value)))
 
 
 def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
@@ -166,10 +180,9 @@ def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
 
     Other normalizers load JSON texts whatever is stated, and columns of other data types are not nested.
     """
-    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
-    if any(column is None or column.data_type is not DataType.JSON for column in columns):
-        return False
-    return all(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head))
+    return _are_json(comparison, change) and all(
+        keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)
+    )
 
 
 def _stated(value: Any) -> NestedType | None:

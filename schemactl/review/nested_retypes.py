@@ -23,6 +23,7 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    leaf_properties,
 )
 from schemactl.schema.types import DataType
 
@@ -168,36 +169,7 @@ def _resized(old: FullType, new: FullType) -> ValueEffect:
     return ValueEffect.NARROWED if old.data_type is DataType.BIGINT else ValueEffect.SHRINKS
 
 
-_TYPES: Final[Mapping[str, DataType]] = {
-    "bigint": DataType.BIGINT,
-    "int": DataType.BIGINT,
-    "smallint": DataType.BIGINT,
-    "tinyint": DataType.BIGINT,
-    "double": DataType.DOUBLE,
-    "float": DataType.DOUBLE,
-    "boolean": DataType.BOOL,
-    "string": DataType.TEXT,
-    "binary": DataType.BINARY,
-    "date": DataType.DATE,
-    "time": DataType.TIME,
-    "decimal": DataType.DECIMAL,
-    "timestamp": DataType.TIMESTAMP,
-    "timestamp_ntz": DataType.TIMESTAMP,
-}
-
-
-_BITS: Final[Mapping[str, int]] = {"int": 32, "smallint": 16, "tinyint": 8}
-
-
 def leaf_full_type(of: NestedType) -> FullType | None:
     """Return a scalar's type with its sizes; None for others, and for types that only a database has."""
-    if not isinstance(of, Leaf):
-        return None
-    name, _, sizes = of.name.rstrip(")").partition("(")
-    if name not in _TYPES:
-        return None
-    stated = dict(zip(("precision", "scale"), map(int, sizes.split(",")), strict=False)) if sizes else {}
-    if name in _BITS:
-        stated = {"precision": _BITS[name]}
-    zone = {"timezone": False} if name == "timestamp_ntz" else {}
-    return full_type({"data_type": _TYPES[name], **stated, **zone})
+    properties = leaf_properties(of.name) if isinstance(of, Leaf) else None
+    return None if properties is None else full_type(properties)

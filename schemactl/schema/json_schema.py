@@ -15,6 +15,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _NAMES: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _LAST_DAYS: Final = {"type": "object"}
+_NESTED_TYPE: Final = {"type": ["string", "null"], "pattern": "^arrow-ipc:"}
 _DEPRECATED: Final = "Will go: `true`, the last day (`2026-06-30`), or `{until, reason, use}`."
 _RENAMED: Final = "Its former name, or names; `[]` says that it had none."
 
@@ -46,7 +47,7 @@ COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-timezone": ("The time zone of times that state none.", {}),
     "x-time-zone": ("As `x-timezone`.", {}),
     "x-spark-type": ("Spark's type of a column of `json`: `struct<city: string>`, `array<int>`.", {"type": "string"}),
-    "x-nested-type": ("dlt's name for the type of a column that keeps structs and lists.", {}),
+    "x-nested-type": ("The Arrow type that dlt keeps the column in, where it loaded Arrow data.", _NESTED_TYPE),
     "x-fields": ("What `x-spark-type` cannot say of the fields in it, by their paths.", {}),
     "x-database-type": ("A type of a database that dlt has not.", {"type": "string"}),
     "x-metadata": ("Metadata of the column, as Arc has it.", {}),

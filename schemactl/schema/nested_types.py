@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from schemactl.errors import InputError
 from schemactl.schema.types import Column, DataType, Properties
@@ -62,9 +62,30 @@ class MapOf:
 NestedType: TypeAlias = Leaf | Json | Struct | ListOf | MapOf
 
 
-def leaf_of(properties: Properties) -> NestedType:
-    """Return the type of values whose source states their type, as dlt's column properties."""
-    match DataType(properties["data_type"]):
+_BITS: Final = {8: "tinyint", 16: "smallint", 32: "int"}
+_PROPERTIES: Final[Mapping[str, Properties]] = {
+    **{name: {"data_type": "bigint", "precision": bits} for bits, name in _BITS.items()},
+    BIGINT: {"data_type": "bigint"},
+    DOUBLE: {"data_type": "double"},
+    "float": {"data_type": "double"},
+    BOOLEAN: {"data_type": "bool"},
+    STRING: {"data_type": "text"},
+    "binary": {"data_type": "binary"},
+    "date": {"data_type": "date"},
+    "timestamp": {"data_type": "timestamp"},
+    "timestamp_ntz": {"data_type": "timestamp", "timezone": False},
+}
+
+
+def leaf_of(properties: Properties, *, keeps_sizes: bool = False) -> NestedType:
+    """Return the type of scalars with the properties of a column.
+
+    Args:
+        properties: as dlt's; text without a ``data_type``.
+        keeps_sizes: whether integers keep their size; they are stored in one.
+    """
+    size = properties.get("precision")
+    match DataType(properties.get("data_type") or "text"):
         case DataType.JSON:
             return Json()
         case DataType.BOOL:
@@ -73,14 +94,26 @@ def leaf_of(properties: Properties) -> NestedType:
             return Leaf(STRING)
         case DataType.WEI:
             return Leaf(LARGE)
+        case DataType.BIGINT:
+            return Leaf(_BITS.get(size or 64, BIGINT) if keeps_sizes else BIGINT)
         case DataType.DECIMAL:
-            return Leaf(f"decimal({properties.get('precision') or 38},{properties.get('scale') or 0})")
+            scale = properties.get("scale")
+            return Leaf(f"decimal({size or 38},{9 if scale is None and not size else scale or 0})")
         case DataType.TIME:
             return Leaf(f"time({properties.get('precision', 6)})")
         case DataType.TIMESTAMP:
             return Leaf("timestamp_ntz" if properties.get("timezone") is False else "timestamp")
         case plain:
             return Leaf(str(plain))
+
+
+def leaf_properties(name: str) -> dict[str, Any] | None:
+    """Return the properties of a column for Spark's name of a scalar type; None for types that Spark has not."""
+    sized = re.fullmatch(r"(decimal|time)\((\d+)(?:,(\d+))?\)", name)
+    if sized is not None:
+        scale = {"scale": int(sized[3])} if sized[3] else {}
+        return {"data_type": sized[1], "precision": int(sized[2]), **scale}
+    return dict(_PROPERTIES[name]) if name in _PROPERTIES else None
 
 
 INSIDE: Final = None
@@ -374,6 +407,9 @@ class _Reader:
 
 SPARK_TYPE: Final = "x-spark-type"
 """The property of a ``json`` column that states the type it is stored as."""
+
+FIELDS: Final = "x-fields"
+"""The property of a column with what ``x-spark-type`` cannot say of nested fields: by name, their properties."""
 
 NORMALIZER: Final = "nested"
 """The normalizer that keeps structure; a schema names its module."""

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from schemactl.errors import did_you_mean
+from schemactl.schema.arrow_types import NESTED_TYPE, NESTED_TYPE_HINT, check_text
 from schemactl.schema.checks import (
     Check,
     Finding,
@@ -86,6 +87,16 @@ _FLAGS = (
     *("primary_key", "merge_key", "row_key", "parent_key", "root_key", "hard_delete"),
 )
 
+
+def _find_nested_type(value: Any, keys: Keys) -> Iterator[Finding]:
+    yield from text.find(value, keys)
+    if isinstance(value, str):
+        try:
+            check_text(value)
+        except ValueError as error:
+            yield Finding(keys, f"`{keys[-1]}` holds no type of Arrow: {error}", NESTED_TYPE_HINT)
+
+
 _column = record(
     {
         "name": or_null(text),
@@ -95,8 +106,9 @@ _column = record(
         "description": or_null(text),
         "dedup_sort": or_null(one_of("asc", "desc", synonyms={"ascending": "asc", "descending": "desc"})),
         **dict.fromkeys(_FLAGS, or_null(boolean)),
-        # Any value of an `x-` key is valid, but dlt's loading looks into this one.
+        # Any value of an `x-` key is valid, but dlt's loading looks into these.
         "x-normalizer": map_of(anything),
+        NESTED_TYPE: or_null(Check(_find_nested_type, {"type": "string", "pattern": "^arrow-ipc:"})),
     },
     gone={"foreign_key": "since engine version 10 it is `parent_key`", "type": "did you mean `data_type`?"},
 )

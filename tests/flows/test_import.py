@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from schemactl.errors import InputError
@@ -13,6 +14,7 @@ from schemactl.flows.import_ import Imported, ImportRequest, import_files
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats import dlt
 from schemactl.registry import Registry
+from schemactl.schema.arrow_types import NESTED_TYPE, decode, encode
 from schemactl.schema.changes import ColumnAdded, ColumnRetyped
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
@@ -174,3 +176,25 @@ def test_a_format_that_is_only_written_is_not_read(tmp_path: Path):
 def test_dlt_recognises_what_it_writes(name: str):
     assert dlt.recognises(dlt.write(with_table("orders", id="bigint"), name))
     assert not dlt.recognises("models:\n- name: orders\n")
+
+
+STATED = encode(pa.struct({"city": pa.string(), "zip": pa.int32()}))
+
+
+def stating(nested_type: str) -> Schema:
+    columns = {"buyer": Column("buyer", {"data_type": "json", "nullable": True, NESTED_TYPE: nested_type})}
+    table = Table("orders", columns, {"write_disposition": "append", "resource": "orders"})
+    return bump(new_schema("elsewhere").with_table(table))
+
+
+def test_an_import_keeps_the_text_of_a_nested_type_that_is_the_same(tmp_path: Path):
+    import_into_shop(tmp_path, file_of(tmp_path, stating(STATED)))
+    path = tmp_path / "orders.ddl"
+    path.write_text("buyer STRUCT<city: STRING, zip: INT>\n")
+    imported = import_into_shop(tmp_path, path, source="sparkddl")
+    assert imported.changes == ()
+    path.write_text("buyer STRUCT<city: STRING, zip: BIGINT>\n")
+    imported = import_into_shop(tmp_path, path, source="sparkddl")
+    stated = imported.after.tables["orders"].columns["buyer"].properties
+    assert "x-spark-type" not in stated
+    assert decode(stated[NESTED_TYPE]) == pa.struct({"city": pa.string(), "zip": pa.int64()})

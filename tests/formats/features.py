@@ -7,12 +7,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
+
 from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_binary, is_readable
 from schemactl.formats._fields import HINTS, own_tables
 from schemactl.formats._losses import losses_between
+from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
 
+_ARROW = pa.struct({"a": pa.int32(), "b": pa.list_(pa.struct({"c": pa.string()}))})
 KEY = Column("id", {"data_type": "bigint", "nullable": False})
 
 
@@ -32,6 +36,7 @@ def _types() -> dict[str, Schema]:
         "timestamp(3)": {"data_type": "timestamp", "precision": 3},
         "timestamp without time zone": {"data_type": "timestamp", "timezone": False},
         "time(3)": {"data_type": "time", "precision": 3},
+        "json with x-nested-type": {"data_type": "json", NESTED_TYPE: encode(_ARROW)},
         "json with x-spark-type": {"data_type": "json", "x-spark-type": "struct<a:int,b:array<struct<c:string>>>"},
     }
     plain = {str(each): {"data_type": str(each)} for each in DataType}

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import pyarrow as pa
 import pytest
 import review_samples
 
 from schemactl.render.changes import describe, describe_column, describe_type, place, show_value, what_changed
+from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.changes import (
     ABSENT,
     Change,
@@ -92,6 +94,14 @@ def test_column_is_reported_with_hints_that_say_yes() -> None:
     column = Column("c", {"data_type": "text", "nullable": True, "unique": True, "x-pii": True, "sort": False})
 
     assert describe_column(column) == "text, unique, x-pii"
+
+
+def test_a_type_that_dlt_states_is_readable() -> None:
+    integers, texts = (encode(pa.list_(of)) for of in (pa.int64(), pa.string()))
+    column = Column("c", {"data_type": "json", "nullable": False, NESTED_TYPE: integers})
+    assert describe_column(column) == "json as `list<item: int64>`, not null"
+    changed = ColumnPropertyChanged("t", "c", NESTED_TYPE, integers, texts)
+    assert describe(changed) == '`x-nested-type`: "list<item: int64>" -> "list<item: string>"'
 
 
 def test_long_values_and_orders_are_cut() -> None:

@@ -46,8 +46,8 @@ RULE = Rule(
     "the field makes it anew; where the contract freezes `data_type`, which fields count for, its loads fail. No load "
     "and no step of a migration drops a field, so until somebody does, it stays at the destination, and is null in "
     "new rows.",
-    fix="Keep the field in `x-spark-type` until nobody reads it any more. Announce its end with "
-    "`x-removed-columns: {COLUMN.FIELD: DATE}` on the table (`lines[].price` in a list), where DATE is the last day "
-    "on which it is there.",
+    fix="Keep the field in `x-spark-type` (in the data, where dlt states `x-nested-type`) until nobody reads it any "
+    "more. Announce its end with `x-removed-columns: {COLUMN.FIELD: DATE}` on the table (`lines[].price` in a list), "
+    "where DATE is the last day on which it is there.",
     find=find,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import HintChange, extra_hints, has_rule, hint_match, is_unset
@@ -10,6 +11,7 @@ from schemactl.review.nested_fields import fields_of
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.review.wording import shown
+from schemactl.schema.arrow_types import NESTED_TYPE, describe
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.personal import is_protective
 
@@ -20,7 +22,16 @@ def find(comparison: Comparison) -> Iterator[Match]:
         has_own_rule = has_rule(change.name) or is_protective(change.name)
         has_field_findings = isinstance(change, ColumnPropertyChanged) and fields_of(comparison, change)
         if not has_own_rule and not has_field_findings:
-            yield hint_match(change, _phrases(change))
+            stated = _readable(change)
+            yield hint_match(stated, _phrases(stated))
+
+
+def _readable(change: HintChange) -> HintChange:
+    """Return a change of dlt's ``x-nested-type`` with the types in it, others as they are."""
+    if change.name != NESTED_TYPE:
+        return change
+    before, after = (describe(each) if isinstance(each, str) else each for each in (change.before, change.after))
+    return replace(change, before=before, after=after)
 
 
 def _phrases(change: HintChange) -> str:
@@ -28,6 +39,8 @@ def _phrases(change: HintChange) -> str:
         return f"has lost the hint `{change.name}`, which was {shown(change.before)}"
     if is_unset(change.before):
         return f"has a new hint `{change.name}`: {shown(change.after)}"
+    if change.before == change.after:
+        return f"states the same type {shown(change.after)} with another text of `{change.name}`"
     return f"changes the hint `{change.name}` from {shown(change.before)} to {shown(change.after)}"
 
 

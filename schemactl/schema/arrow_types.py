@@ -1,0 +1,345 @@
+"""Types of nested data as Arrow's, both ways, and dlt's ``x-nested-type``, which holds one (docs/dlt.md §9.3).
+
+pyarrow is imported where a type is converted, so that schemas without Arrow's types do not wait for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import zlib
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.errors import InputError
+from schemactl.installation import install_command
+from schemactl.schema.nested_types import (
+    FIELDS,
+    SPARK_TYPE,
+    STRING,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    leaf_of,
+    stated_type,
+)
+from schemactl.schema.types import Column, DataType, Properties
+
+if TYPE_CHECKING:
+    import pyarrow
+
+NESTED_TYPE: Final = "x-nested-type"
+"""The property of a ``json`` column by which dlt states the Arrow type that the last load kept it in."""
+
+NESTED_TYPE_HINT: Final = "leave it out: dlt states it again with the next load of Arrow data"
+
+_PREFIX: Final = "arrow-ipc:"
+UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+WEI: Final = (76, 0)
+"""The most digits that Arrow has."""
+
+
+def arrow() -> Any:
+    """Return pyarrow.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import pyarrow
+    except ImportError as error:
+        message = "the package `pyarrow` is not installed"
+        raise InputError(message, hint=install_command("parquet")) from error
+    return pyarrow
+
+
+# --- x-nested-type ---
+
+
+@lru_cache(maxsize=4096)
+def decode(text: str) -> pyarrow.DataType:
+    """Return the Arrow type that a value of ``x-nested-type`` holds.
+
+    The texts of one type differ, by the Python that wrote them and by what Arrow keeps beside it: compare types.
+
+    Raises:
+        ValueError: it holds none.
+        InputError: pyarrow is not installed.
+    """
+    message, pa = _message(text), arrow()
+    try:
+        schema = pa.ipc.read_schema(pa.BufferReader(message))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"it holds no schema of Arrow: {error}") from error
+    if not len(schema):
+        raise ValueError("it holds a schema of Arrow without a field")
+    return schema.field(0).type
+
+
+def check_text(text: str) -> None:
+    """Find out whether a value of ``x-nested-type`` holds a type; without pyarrow no further than to Arrow's bytes.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    if find_spec("pyarrow") is None:
+        _message(text)
+    else:
+        decode(text)
+
+
+def _message(text: str) -> bytes:
+    if not text.startswith(_PREFIX):
+        raise ValueError(f"it does not begin with `{_PREFIX}`")
+    try:
+        return gzip.decompress(base64.b64decode(text.removeprefix(_PREFIX), validate=True))
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"no gzip in Base64 follows `{_PREFIX}`: {error}") from error
+
+
+def encode(of: pyarrow.DataType) -> str:
+    """Return the value of ``x-nested-type`` that dlt 1.31 writes for an Arrow type."""
+    pa = arrow()
+    message = pa.schema([pa.field("c", of)]).serialize().to_pybytes()
+    return _PREFIX + base64.b64encode(gzip.compress(message, mtime=0)).decode("ascii")
+
+
+def describe(text: str) -> str:
+    """Return the type in a value of ``x-nested-type`` for people, as Arrow writes it; what holds none as it is."""
+    try:
+        return str(decode(text))
+    except (ValueError, InputError):
+        return text
+
+
+def are_same(before: Any, after: Any) -> bool:
+    """Return whether two values of ``x-nested-type`` hold one type."""
+    return isinstance(before, str) and isinstance(after, str) and describe(before) == describe(after)
+
+
+def nested_type_of(column: Column) -> NestedType | None:
+    """Return the type of objects and lists that a column of JSON states, by schemactl's hint or else by dlt's.
+
+    Raises:
+        InputError: what it states is no such type.
+    """
+    of = stated_type(column, keeps_sizes=True)
+    if of is not None:
+        return of
+    known = arrow_type_of(column)
+    return None if known is None else from_arrow(known)
+
+
+def restate(properties: Properties, known: object) -> Properties:
+    """Return properties with dlt's ``x-nested-type`` in the place of ``x-spark-type``.
+
+    Args:
+        properties: of a column.
+        known: the value that the column had before; it stays where it holds the same type, since the hash counts it.
+    """
+    column = Column("", properties)
+    of = stated_type(column, keeps_sizes=True)
+    if of is None or isinstance(of, Json):
+        return properties
+    before = nested_type_of(Column("", {"data_type": "json", NESTED_TYPE: known}))
+    rest = {key: value for key, value in properties.items() if key not in (SPARK_TYPE, FIELDS)}
+    return {**rest, NESTED_TYPE: known if before == of else encode(to_arrow(of))}
+
+
+def arrow_type_of(column: Column) -> pyarrow.DataType | None:
+    """Return the Arrow type that a column of JSON states as dlt does, None where it states none.
+
+    Raises:
+        InputError: what it states is none.
+    """
+    stated = column.properties.get(NESTED_TYPE)
+    if not stated or column.data_type is not DataType.JSON:
+        return None
+    try:
+        return decode(str(stated))
+    except ValueError as error:
+        message = f"`{NESTED_TYPE}` of the column `{column.name}` is no type of Arrow: {error}"
+        raise InputError(message, hint=NESTED_TYPE_HINT) from error
+
+
+# --- Arrow's types and those of nested data ---
+
+
+def to_arrow(of: NestedType) -> pyarrow.DataType:
+    """Return the type that files keep nested data in, as Spark writes it.
+
+    Raises:
+        ValueError: a part of it is of no type that files have.
+    """
+    import pyarrow as pa
+
+    match of:
+        case Struct(fields):
+            return pa.struct([pa.field(name, to_arrow(inner)) for name, inner in fields])
+        case ListOf(element):
+            return pa.list_(pa.field("element", to_arrow(element)))
+        case MapOf(value):
+            return pa.map_(pa.string(), to_arrow(value))
+        case Json():
+            return pa.string()
+        case Leaf(name):
+            return _leaf(name)
+
+
+def from_arrow(of: pyarrow.DataType) -> NestedType:
+    """Return an Arrow type as one of nested data; what Spark's DDL has no word for as dlt takes it, sizes cut."""
+    import pyarrow.types as is_a
+
+    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
+        return from_arrow(of.value_type)
+    if is_a.is_struct(of):
+        return Struct(tuple((field.name, from_arrow(field.type)) for field in of)) if of.num_fields else Json()
+    if is_list(of):
+        element = from_arrow(of.value_type)
+        return element if isinstance(element, Json) else ListOf(element)
+    if is_a.is_map(of):
+        value = from_arrow(of.item_type) if _is_text(of.key_type) else Json()
+        return value if isinstance(value, Json) else MapOf(value)
+    name = _leaf_name(of)
+    return leaf_of(scalar_properties(of) or {"data_type": "text"}, keeps_sizes=True) if name is None else Leaf(name)
+
+
+def from_exact_arrow(of: pyarrow.DataType) -> NestedType | None:
+    """Return an Arrow type as one of nested data, None where a part of it is none that DDL says.
+
+    Integers and floats keep their sizes here: ``int`` is not ``bigint``, which is all that ``read_type`` gives.
+    """
+    import pyarrow.types as is_a
+
+    if is_a.is_struct(of):
+        fields = [(field.name, from_exact_arrow(field.type)) for field in of]
+        known = tuple((name, inner) for name, inner in fields if inner is not None)
+        return Struct(known) if fields and len(known) == len(fields) else None
+    if is_a.is_list(of) or is_a.is_large_list(of):
+        element = from_exact_arrow(of.value_type)
+        return None if element is None else ListOf(element)
+    if is_a.is_map(of):
+        value = from_exact_arrow(of.item_type)
+        return None if value is None or not _is_text(of.key_type) else MapOf(value)
+    name = _leaf_name(of)
+    return None if name is None else Leaf(name)
+
+
+def is_nested(of: pyarrow.DataType) -> bool:
+    """Return whether a type is one of structs, lists or maps."""
+    import pyarrow.types as is_a
+
+    return bool(is_a.is_struct(of) or is_a.is_list(of) or is_a.is_large_list(of) or is_a.is_map(of))
+
+
+def is_list(of: pyarrow.DataType) -> bool:
+    """Return whether a type is one of lists, however they are laid out."""
+    import pyarrow.types as is_a
+
+    kinds = (is_a.is_list, is_a.is_large_list, is_a.is_fixed_size_list, is_a.is_list_view, is_a.is_large_list_view)
+    return any(kind(of) for kind in kinds)
+
+
+def plain_type(of: pyarrow.DataType) -> pyarrow.DataType:
+    """Return a type without what only matters in memory: large texts, lists and views are as any others."""
+    import pyarrow as pa
+    import pyarrow.types as is_a
+
+    if is_a.is_struct(of):
+        return pa.struct([field.with_type(plain_type(field.type)) for field in of])
+    if is_a.is_list(of) or is_a.is_large_list(of):
+        return pa.list_(of.value_field.with_type(plain_type(of.value_type)))
+    if is_a.is_map(of):
+        key, item = (field.with_type(plain_type(field.type)) for field in (of.key_field, of.item_field))
+        return pa.map_(key, item)
+    if is_a.is_large_string(of) or is_a.is_string_view(of):
+        return pa.string()
+    return pa.binary() if is_a.is_large_binary(of) or is_a.is_binary_view(of) else of
+
+
+def scalar_properties(of: pyarrow.DataType) -> dict[str, Any] | None:
+    """Return the properties of a column of scalars of a type, as dlt takes it; None for types that dlt has not."""
+    import pyarrow.types as is_a
+
+    extension = getattr(of, "extension_name", None)  # Arrow's own types have none
+    if extension is not None:
+        return {"data_type": "json"} if extension == "arrow.json" else scalar_properties(of.storage_type)
+    if is_a.is_uint64(of):
+        return {"data_type": "decimal", "precision": 20, "scale": 0}
+    if is_a.is_integer(of):
+        bits = of.bit_width * 2 if is_a.is_unsigned_integer(of) else of.bit_width
+        return {"data_type": "bigint", **({"precision": bits} if bits < 64 else {})}
+    if is_a.is_decimal(of):
+        if (of.precision, of.scale) == WEI:
+            return {"data_type": "wei"}
+        return {"data_type": "decimal", "precision": of.precision, "scale": max(of.scale, 0)}
+    if is_a.is_timestamp(of) or is_a.is_time(of):
+        size = {} if of.unit == "us" else {"precision": UNITS[of.unit]}
+        zone = {"timezone": False} if is_a.is_timestamp(of) and of.tz is None else {}
+        return {"data_type": "timestamp" if is_a.is_timestamp(of) else "time", **size, **zone}
+    if is_a.is_fixed_size_binary(of):
+        return {"data_type": "binary", "precision": of.byte_width}
+    kinds = {
+        "text": (is_a.is_string, is_a.is_large_string, is_a.is_string_view),
+        "binary": (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view),
+        "double": (is_a.is_floating,),
+        "bool": (is_a.is_boolean,),
+        "date": (is_a.is_date,),
+    }
+    found = next((kind for kind, tests in kinds.items() if any(test(of) for test in tests)), None)
+    return {"data_type": found} if found else None
+
+
+def _is_text(of: pyarrow.DataType) -> bool:
+    import pyarrow.types as is_a
+
+    return bool(is_a.is_string(of) or is_a.is_large_string(of) or is_a.is_string_view(of))
+
+
+def _leaf_name(of: pyarrow.DataType) -> str | None:
+    import pyarrow.types as is_a
+
+    if _is_text(of):
+        return STRING
+    if is_a.is_binary(of) or is_a.is_large_binary(of) or is_a.is_binary_view(of):
+        return "binary"
+    if is_a.is_decimal(of):
+        return f"decimal({of.precision},{of.scale})"
+    return next((name for name, found in _leaves().items() if found == of), None)
+
+
+def _leaf(name: str) -> pyarrow.DataType:
+    import pyarrow as pa
+
+    kind, _, sizes = name.rstrip(")").partition("(")
+    if kind == "decimal":
+        return pa.decimal128(*map(int, sizes.split(",")))
+    found = _leaves().get("time(6)" if kind == "time" else name)
+    if found is None:
+        raise ValueError(f"files have no type `{name}`")
+    return found
+
+
+@cache
+def _leaves() -> dict[str, pyarrow.DataType]:
+    import pyarrow as pa
+
+    return {
+        STRING: pa.string(),
+        "binary": pa.binary(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+        "time(6)": pa.time64("us"),
+    }
