@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._json import json_texts
-from schemactl.destinations._lake.types import is_nested
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
+from schemactl.schema.arrow_types import is_nested
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.types import Column
 

@@ -30,8 +30,7 @@ from schemactl.formats._fields import (
     table_properties,
 )
 from schemactl.formats._losses import Document, Loss
-from schemactl.schema.arrow_types import UNITS, WEI, arrow, is_list, scalar_properties
-from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.arrow_types import WEI, arrow, is_list, scalar_properties, scalar_type
 from schemactl.schema.types import DataType, Schema
 
 if TYPE_CHECKING:
@@ -82,28 +81,12 @@ def _type(field: Field) -> pyarrow.DataType:
         return pa.list_(pa.field("element", _type(field.element)))
     if field.values:
         return pa.map_(pa.string(), _type(field.values))
-    size = field.precision
     match field.data_type:
-        case DataType.BIGINT:
-            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(size or 64, pa.int64())
+        case DataType.BINARY:
+            return pa.binary()
         case DataType.DECIMAL:
-            digits, places = (size, field.scale or 0) if size else DEFAULT_DECIMAL
-            return pa.decimal128(digits, places) if digits <= 38 else pa.decimal256(min(digits, WEI[0]), places)
-        case DataType.WEI:
-            return pa.decimal256(*WEI)
-        case DataType.TIMESTAMP:
-            return pa.timestamp(_unit(size), None if field.properties.get("timezone") is False else "UTC")
-        case DataType.TIME:
-            unit = _unit(size)
-            return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
-    plain = {"double": pa.float64(), "bool": pa.bool_(), "date": pa.date32(), "binary": pa.binary()}
-    return plain.get(field.data_type, pa.string())
-
-
-def _unit(digits: int | None) -> str:
-    wanted = 6 if digits is None else digits
-    # Parquet has no seconds.
-    return next((unit for unit, held in UNITS.items() if held >= wanted and unit != "s"), "ns")
+            return scalar_type({**field.properties, "precision": min(field.precision or 0, WEI[0])})
+    return scalar_type(field.properties)
 
 
 # --- to a schema ---

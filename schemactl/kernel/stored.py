@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.normalization.plan import Plan
+from schemactl.schema.arrow_types import to_arrow
 from schemactl.schema.coercion import coerce
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType
 
 DECIMAL_DIGITS: Final = 38
@@ -37,17 +37,6 @@ _FIXED_TYPES: Final[Mapping[DataType, pa.DataType]] = {
     DataType.TIME: CLOCK,
 }
 
-_LEAVES: Final[Mapping[str, pa.DataType]] = {
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": INSTANT,
-    "timestamp_ntz": NAIVE,
-}
-
 _EXACT: Final = Context(prec=20_000, Emax=999_999, Emin=-999_999)
 _LARGEST_EXPONENT: Final = 38
 _SMALLEST_EXPONENT: Final = -100
@@ -57,7 +46,7 @@ _SMALLEST_EXPONENT: Final = -100
 def arrow_type(column: Column, table: str, plan: Plan) -> pa.DataType:
     """Return the type that a column of a plan is stored as."""
     structure = plan.structures.get((table, column.name))
-    return stored_type(column) if structure is None else structure_type(structure)
+    return stored_type(column) if structure is None else to_arrow(structure)
 
 
 def stored_type(column: Column) -> pa.DataType:
@@ -163,29 +152,6 @@ def decimal_size(column: Column) -> tuple[int, int]:
     digits, scale = column.properties.get("precision"), column.properties.get("scale")
     default = DECIMAL_SCALE if column.data_type is DataType.DECIMAL else 0
     return digits or DECIMAL_DIGITS, default if scale is None else scale
-
-
-def structure_type(of: NestedType) -> pa.DataType:
-    """Return the type that a structure is stored as."""
-    match of:
-        case Struct(fields):
-            return pa.struct([pa.field(name, structure_type(inner)) for name, inner in fields])
-        case ListOf(element):
-            return pa.list_(structure_type(element))
-        case MapOf(value):
-            return pa.map_(pa.string(), structure_type(value))
-        case Json():
-            return pa.string()
-        case Leaf(name):
-            return leaf_type(name)
-
-
-def leaf_type(name: str) -> pa.DataType:
-    """Return the type of scalars, by Spark's name of it."""
-    if name in _LEAVES:
-        return _LEAVES[name]
-    kind, _, sizes = name.rstrip(")").partition("(")
-    return CLOCK if kind == "time" else pa.decimal128(*map(int, sizes.split(",")))
 
 
 def stored_value(value: Any, column: Column) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from schemactl.kernel.kinds import text_array
-from schemactl.kernel.stored import leaf_type
+from schemactl.schema.arrow_types import to_arrow
 from schemactl.schema.coercion import coerce
 from schemactl.schema.nested_types import (
     BIGINT,
@@ -123,7 +123,7 @@ def _either(one: Lost, other: Lost) -> Lost:
 
 
 def _leaves(values: Sequence[Any], name: str) -> tuple[pa.Array, Lost]:
-    stored, found = leaf_type(name), set(map(type, values)) - {NoneType}
+    stored, found = to_arrow(Leaf(name)), set(map(type, values)) - {NoneType}
     try:
         if found <= _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return (text_array(values) if name == STRING else pa.array(values, stored)), None

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError
 from schemactl.installation import install_command
+from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.nested_types import (
+    BOOLEAN,
     FIELDS,
     SPARK_TYPE,
     STRING,
@@ -245,14 +247,17 @@ def is_list(of: pyarrow.DataType) -> bool:
 
 
 def plain_type(of: pyarrow.DataType) -> pyarrow.DataType:
-    """Return a type without what only matters in memory: large texts, lists and views are as any others."""
+    """Return a type without what only matters in memory: large texts, lists and views are as any others.
+
+    Elements of lists are called as Parquet calls them.
+    """
     import pyarrow as pa
     import pyarrow.types as is_a
 
     if is_a.is_struct(of):
         return pa.struct([field.with_type(plain_type(field.type)) for field in of])
     if is_a.is_list(of) or is_a.is_large_list(of):
-        return pa.list_(of.value_field.with_type(plain_type(of.value_type)))
+        return pa.list_(pa.field("element", plain_type(of.value_type), of.value_field.nullable))
     if is_a.is_map(of):
         key, item = (field.with_type(plain_type(field.type)) for field in (of.key_field, of.item_field))
         return pa.map_(key, item)
@@ -292,6 +297,41 @@ def scalar_properties(of: pyarrow.DataType) -> dict[str, Any] | None:
     }
     found = next((kind for kind, tests in kinds.items() if any(test(of) for test in tests)), None)
     return {"data_type": found} if found else None
+
+
+def scalar_type(properties: Properties) -> pyarrow.DataType:
+    """Return the Arrow type of scalars with the properties of a column, as dlt writes it; text without a ``data_type``.
+
+    Raises:
+        ValueError: Arrow has not as many digits.
+    """
+    import pyarrow as pa
+
+    size = properties.get("precision")
+    match DataType(properties.get("data_type") or "text"):
+        case DataType.BIGINT:
+            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(size or 64, pa.int64())
+        case DataType.DECIMAL:
+            digits, places = (size, properties.get("scale") or 0) if size else DEFAULT_DECIMAL
+            return (pa.decimal128 if digits <= 38 else pa.decimal256)(digits, places)
+        case DataType.WEI:
+            return pa.decimal256(*WEI)
+        case DataType.TIMESTAMP:
+            return pa.timestamp(_unit(size), None if properties.get("timezone") is False else "UTC")
+        case DataType.TIME:
+            return pa.time32("ms") if _unit(size) == "ms" else pa.time64(_unit(size))
+        case DataType.BINARY:
+            return pa.binary(size or -1)
+        case DataType.TEXT | DataType.JSON:
+            return pa.string()
+        case other:
+            return _leaves()[{"bool": BOOLEAN}.get(other, str(other))]
+
+
+def _unit(digits: int | None) -> str:
+    wanted = 6 if digits is None else digits
+    # Parquet has no seconds.
+    return next((unit for unit, held in UNITS.items() if held >= wanted and unit != "s"), "ns")
 
 
 def _is_text(of: pyarrow.DataType) -> bool:

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemactl.destinations._json import json_texts
-from schemactl.destinations._lake.types import arrow_of, structure_of_arrow
 from schemactl.destinations._structure import Clash, first_difference, grown
 from schemactl.destinations.duckdb.nested import duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb.types import kind_of, stored
+from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type
 from schemactl.schema.types import Column
 
@@ -52,7 +52,7 @@ def types(leaves):
 
 @given(types(LEAVES))
 def test_an_arrow_type_says_what_it_was_made_of(of):
-    assert structure_of_arrow(arrow_of(of)) == of
+    assert from_exact_arrow(to_arrow(of)) == of
 
 
 @settings(deadline=None)
@@ -119,7 +119,7 @@ def test_values_are_json_in_all_their_digits():
         b"\x00\xff", True,
     ]  # fmt: skip
     rows = [None, dict(zip(names, full, strict=True)), {names[1]: [], "m": []}]
-    values = pa.array(rows, arrow_of(of))
+    values = pa.array(rows, to_arrow(of))
 
     found = [text and json.loads(text, parse_float=Decimal) for text in json_texts(values, of).to_pylist()]
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._chains import chains_of, merge_problem
 from schemactl.destinations._lake.table import Lake, LakeTable
-from schemactl.destinations._lake.types import arrow_of, can_partition, fits, partitions_of, structure_of_arrow
+from schemactl.destinations._lake.types import can_partition, fits, partitions_of
 from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
+from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
 from schemactl.schema.dispositions import first
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE
@@ -67,7 +68,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
 
 def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
     """Return in words why values of a column do not go into the one that is there, None where they do."""
-    held = structure_of_arrow(there.fields.field(column.name).type)
+    held = from_exact_arrow(there.fields.field(column.name).type)
     ours = structure_of(column)
     if ours is not None and held is not None and not isinstance(held, Leaf):
         found = grown_field(lake, column, there)
@@ -89,13 +90,13 @@ def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field |
     import pyarrow
 
     held = there.fields.field(column.name)
-    old, ours = structure_of_arrow(held.type), read_type(lake.kind_of(column)[DATABASE_TYPE])
+    old, ours = from_exact_arrow(held.type), read_type(lake.kind_of(column)[DATABASE_TYPE])
     if old is None or isinstance(old, Leaf):
         return None
     new = grown(old, ours, lake.widens)
     if isinstance(new, Clash):
         return new
-    return None if new == old else pyarrow.field(column.name, arrow_of(new), held.nullable)
+    return None if new == old else pyarrow.field(column.name, to_arrow(new), held.nullable)
 
 
 def _check_names(lake: Lake, table: Table) -> None:

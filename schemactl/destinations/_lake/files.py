@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.table import DataFile, FilesTable
-from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
+from schemactl.schema.arrow_types import plain_type
 
 if TYPE_CHECKING:
     import pyarrow

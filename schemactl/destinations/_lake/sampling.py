@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._lake.types import plain_type
+from schemactl.schema.arrow_types import plain_type
 
 if TYPE_CHECKING:
     import pyarrow

@@ -16,13 +16,14 @@ from urllib.parse import unquote
 
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.table import DataFile, Journal, LakeTable, journal_from_text
-from schemactl.destinations._lake.types import can_partition, is_nested, plain_type
+from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import ENDING, INIT, new_files
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
+from schemactl.schema.arrow_types import is_nested, plain_type
 from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
 from schemactl.store.text import remove_leftovers

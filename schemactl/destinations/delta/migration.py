@@ -21,7 +21,7 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
-from schemactl.destinations._lake.types import arrow_type, partitions_of, plain_type
+from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
@@ -53,6 +53,7 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
+from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.types import is_nested
 from schemactl.errors import DestinationError
+from schemactl.schema.arrow_types import is_nested
 
 if TYPE_CHECKING:
     import pyarrow

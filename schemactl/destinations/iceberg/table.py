@@ -13,10 +13,11 @@ from urllib.parse import urlparse
 
 from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.table import DataFile
-from schemactl.destinations._lake.types import can_partition, plain_type
+from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
 from schemactl.destinations.iceberg.nested import check_new_names, nested_columns, read_nested, with_nested
+from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from schemactl.destinations._catalogue import (
@@ -16,12 +16,12 @@ from schemactl.destinations._catalogue import (
     schema_of,
     unknown,
 )
-from schemactl.destinations._lake.types import is_nested, structure_of_arrow
 from schemactl.destinations._types import decimal, decimal_sizes, integer
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.errors import DestinationError, InputError
+from schemactl.schema.arrow_types import from_exact_arrow, is_nested, plain_type, scalar_properties
 from schemactl.schema.nested_types import read_type, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 ENDING: Final = ".parquet"
 NAMES: Final = NameLimits()
 
-_UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-_USUAL_UNIT: Final = 6
 _HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -141,52 +139,27 @@ def file_columns(file: Path) -> dict[str, Column]:
 
 
 def _kind(of: pyarrow.DataType) -> Properties:
+    import pyarrow
     import pyarrow.types as is_a
 
     if is_a.is_dictionary(of):
         return _kind(of.value_type)
-    if is_a.is_signed_integer(of):
-        return integer(of.bit_width)
-    if is_a.is_unsigned_integer(of) and of.bit_width < 64:
-        return integer(of.bit_width * 2)
     if is_a.is_decimal(of):
         is_wei = of.scale == 0 and of.precision >= 38
         return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
-    if is_a.is_timestamp(of):
-        zone: Properties = {} if of.tz else {"timezone": False}
-        return {"data_type": "timestamp", **zone, **_unit(of.unit)}
-    if is_a.is_time(of):
-        return {"data_type": "time", **_unit(of.unit)}
-    if is_a.is_fixed_size_binary(of):
-        return {"data_type": "binary", "precision": of.byte_width}
-    return _plain(of) or unknown(_ddl_of(of) or str(of))
+    # Integers of 64 bits without a sign are decimals to dlt, and no decimals in files.
+    is_foreign = is_a.is_uint64(of) or isinstance(of, pyarrow.BaseExtensionType)
+    return (None if is_foreign else scalar_properties(of)) or unknown(_ddl_of(of) or str(plain_type(of)))
 
 
 def _ddl_of(of: pyarrow.DataType) -> str | None:
     """Return an Arrow type of structs, lists or maps as Spark's DDL; None for others, and what loads do not write."""
-    found = structure_of_arrow(of) if is_nested(of) else None
+    found = from_exact_arrow(of) if is_nested(of) else None
     if found is None:
         return None
     written = write_type(found)
     # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
     return written if read_type(written) == found else None
-
-
-def _plain(of: Any) -> Properties | None:
-    import pyarrow.types as is_a
-
-    tests = {
-        "text": (is_a.is_string, is_a.is_large_string, is_a.is_string_view),
-        "double": (is_a.is_floating,),
-        "bool": (is_a.is_boolean,),
-        "binary": (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view),
-        "date": (is_a.is_date,),
-    }
-    return next(({"data_type": name} for name, some in tests.items() if any(test(of) for test in some)), None)
-
-
-def _unit(unit: str) -> Properties:
-    return {} if _UNITS[unit] == _USUAL_UNIT else {"precision": _UNITS[unit]}
 
 
 def stored(column: Column) -> Properties:

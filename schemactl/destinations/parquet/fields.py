@@ -6,19 +6,16 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.types import arrow_of, is_nested, plain_type, structure_of_arrow
+from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_keys, stored
 from schemactl.errors import DestinationError, InputError
+from schemactl.schema.arrow_types import from_exact_arrow, is_nested, plain_type, to_arrow
 from schemactl.schema.nested_types import Leaf, NestedType, read_type
-from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column
+from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
     import pyarrow
-
-MOST_DIGITS = 38
-"""Of a decimal that is kept in 16 bytes; longer ones take 32."""
 
 
 def field_of(column: Column) -> pyarrow.Field:
@@ -30,35 +27,15 @@ def field_of(column: Column) -> pyarrow.Field:
     import pyarrow
 
     try:
-        return pyarrow.field(column.name, _type_of(column), column.nullable)
-    except (KeyError, ValueError) as error:
+        return pyarrow.field(column.name, _type_of(stored(column)), column.nullable)
+    except (ValueError, DestinationError) as error:
         raise InputError(f"column `{column.name}` has no type that Parquet has: {error}") from error
 
 
-def _type_of(column: Column) -> pyarrow.DataType:
+def _type_of(kind: Properties) -> pyarrow.DataType:
     import pyarrow as pa
 
-    kind = stored(column)
-    if DATABASE_TYPE in kind:
-        return arrow_of(read_type(kind[DATABASE_TYPE]))
-    precision = kind.get("precision")
-    match kind["data_type"]:
-        case "bigint":
-            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(precision or 64, pa.int64())
-        case "wei":
-            return pa.decimal128(38, 0)
-        case "decimal":
-            make = pa.decimal128 if kind["precision"] <= MOST_DIGITS else pa.decimal256
-            return make(kind["precision"], kind["scale"])
-        case "timestamp":
-            unit = {3: "ms", 9: "ns"}.get(precision or 6, "us")
-            return pa.timestamp(unit, None if kind.get("timezone") is False else "UTC")
-        case "time":
-            return {3: pa.time32("ms"), 9: pa.time64("ns")}.get(precision or 6, pa.time64("us"))
-        case "binary":
-            return pa.binary(precision or -1)
-        case other:
-            return {"text": pa.string(), "double": pa.float64(), "bool": pa.bool_(), "date": pa.date32()}[other]
+    return pa.decimal128(38, 0) if kind.get("data_type") == "wei" else arrow_type(kind)
 
 
 def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
@@ -103,11 +80,11 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
 
 def _joint_structure(one: pyarrow.DataType, other: pyarrow.DataType) -> pyarrow.DataType | None:
     """Return structs, lists or maps with the fields of both; None of other types, and where they do not go together."""
-    parts = [structure_of_arrow(each) if is_nested(each) else None for each in (one, other)]
+    parts = [from_exact_arrow(each) if is_nested(each) else None for each in (one, other)]
     if parts[0] is None or parts[1] is None:
         return None
     joint = grown(parts[0], parts[1])
-    return None if isinstance(joint, Clash) else arrow_of(joint)
+    return None if isinstance(joint, Clash) else to_arrow(joint)
 
 
 def read_fields(file: Path) -> pyarrow.Schema:

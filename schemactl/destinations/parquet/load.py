@@ -15,7 +15,6 @@ from schemactl.destinations._chains import Chain, Disposition, chains_of, emptie
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, FilesTable
-from schemactl.destinations._lake.types import plain_type
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
@@ -33,6 +32,7 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.destinations.parquet.rows import count, read_rows
 from schemactl.errors import DestinationError
+from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.dispositions import Strategy, merge_of
 
 if TYPE_CHECKING:
