@@ -10,14 +10,14 @@ import base64
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from importlib import import_module
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import orjson
 import pyarrow as pa
@@ -270,10 +270,11 @@ class Validator:
             for model, document in zip(models, made, strict=True):
                 _add_extra(model, document)
         try:
-            documents: list[Any] = orjson.loads(orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS))
+            dumped = orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS)
         except TypeError:  # an integer past 64 bits, a time with a zone
-            documents = json.loads(json.dumps(made, default=_plain))
-        return documents
+            return cast(list[Any], json.loads(json.dumps(made, default=_plain)))
+        documents: list[Any] = orjson.loads(dumped)
+        return _restore_floats(documents, made) if b"null" in dumped else documents
 
     def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[Reason]]]:
         """Return documents with the keys of the model, whatever stands there (``data_type`` evolves)."""
@@ -324,6 +325,19 @@ def _add_extra(model: Any, made: Any) -> None:
     elif isinstance(model, dict) and isinstance(made, dict):
         for key, inner in model.items():
             _add_extra(inner, made.get(key))
+
+
+def _restore_floats(document: Any, made: Any) -> Any:
+    """Return a document with the infinities and NaN of what it was dumped from, which orjson dumps as null."""
+    if document is None:
+        return made if isinstance(made, float) else None
+    if isinstance(document, dict) and isinstance(made, dict):
+        for key, value in zip(document, made.values(), strict=False):
+            if (dumped := document[key]) is None or type(dumped) in (dict, list):
+                document[key] = _restore_floats(dumped, value)
+    elif isinstance(document, list) and isinstance(made, Iterable):
+        document[:] = map(_restore_floats, document, made)
+    return document
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
@@ -70,7 +71,7 @@ def run(model: type[BaseModel], documents: list[Any], columns="discard_value", d
     """Return the documents by table, and the errors by the number of the document."""
     source = ModelSource(model.__module__, model.__name__)
     validator = Validator(ModelTask(source, Mode(columns), Mode(data_type)))
-    texts = [json.dumps(document).encode() for document in documents]
+    texts = [json.dumps(document).replace("Infinity", "1e400").encode() for document in documents]
     piece = Piece(copy.deepcopy(documents), [Position("f", at) for at in range(len(documents))], texts)
     good: dict[str | None, list[Any]] = {}
     bad: dict[int, list[str]] = {}
@@ -200,3 +201,20 @@ def test_source_of_a_module_goes_to_workers_that_lack_it():
     }
     assert list(ModelSource("sent_models.a", "A", files).load().model_fields) == ["x", "y"]
     assert list(before.load().model_fields) == ["x"]
+
+
+class Reading(BaseModel):
+    value: float
+    peaks: dict[int, tuple[float, ...]] = {}
+    before: Reading | None = None
+
+
+def test_infinities_and_nan_come_through_beside_nulls():
+    documents = [
+        {"value": float("inf"), "peaks": {"1": [0.5, float("-inf")]}, "before": {"value": "nan"}},
+        {"value": 1.5},
+    ]
+    endless, plain = run(Reading, documents)[0][""]
+    assert math.isnan(endless["before"].pop("value"))
+    assert endless == {"value": math.inf, "peaks": {"1": [0.5, -math.inf]}, "before": {"peaks": {}, "before": None}}
+    assert plain == {"value": 1.5, "peaks": {}, "before": None}
