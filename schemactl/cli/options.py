@@ -341,8 +341,8 @@ class DataOptions(SparkCommandOptions):
         typer.Option(
             "--model",
             metavar="MODULE:CLASS",
-            help="A Pydantic model that states the columns and validates the data (JSON, CSV, TSV, XML); a union with "
-            "a discriminator names the table of each record. The module is imported: its code runs.",
+            help="A Pydantic model that states the columns and validates the data; a union with a discriminator "
+            "names the table of each record. The module is imported: its code runs.",
         ),
         Setting(in_file=False),
         Group.INPUT,

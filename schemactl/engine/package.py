@@ -235,7 +235,9 @@ def _structures(plan: Plan) -> dict[str, NestedType]:
 
 
 def _used_keys(job: RowsJob) -> frozenset[str | None] | None:
-    """Return the columns that plans take something from; None for all of them."""
+    """Return the columns that plans take something from; None for all of them, as a model validates whole rows."""
+    if job.options.model is not None:
+        return None
     plans = job.plans.values()
     walked = [rows for plan in plans for rows in plan.rows.walk()]
     if any(plan.rows.key is RowKey.CONTENT for plan in plans) or any(map(_refuses_rows, walked)):

@@ -145,7 +145,7 @@ def scan_inputs(
         InputError, EngineError: Spark cannot read them, they have other columns than the typing, or records go to too
             many tables.
     """
-    batches, dispatch = read_batches(spark, inputs, options.null_values), options.dispatch
+    batches = read_batches(spark, inputs, options.null_values)
     if options.task is not None:
         progress("typing texts", None)
         return _scan_texts(spark, inputs, batches, options.task)
@@ -159,15 +159,12 @@ def scan_inputs(
     ]
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
-    if typed and options.model is not None:
-        hint = "`--model` validates documents: JSON, CSV, TSV, XML; Parquet, ORC, Avro and tables state their types"
-        raise InputError("a source states its types, and is no documents that a model could validate", hint=hint)
     if typed:
         progress("counting rows", None)
-    rows = [each.located(counts_typed or dispatch is not None, dispatch) for each in typed]
+    rows = [each.located(counts_typed, options) for each in typed]
     bad = sorted((record for each in parts for record in each.bad_records()), key=lambda record: record.position)
     stated = [stated_types(each.batch) for each in typed]
-    tables, stray = _tables([*((part, {}) for part in parts), *zip(rows, stated, strict=True)], unread, dispatch)
+    tables, stray = _tables([*((part, {}) for part in parts), *zip(rows, stated, strict=True)], unread, options)
     return Scan(
         tables,
         merge_all((unread, *(Evidence(files=each.files()) for each in (*parts, *rows)))).files,
@@ -178,8 +175,8 @@ def scan_inputs(
             for each, part, names in zip(documents, parts, columns, strict=True)
         ),
         tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
-        typing=_model_findings(parts),
-        rejected=_rejected(parts),
+        typing=_model_findings((*parts, *rows)),
+        rejected=_rejected((*parts, *rows)),
         stray=stray,
         options=options,
     )
@@ -217,22 +214,28 @@ def _become(contract: str) -> str:
 
 
 def _tables(
-    found: Sequence[tuple[_Located, Mapping[Path, Mapping[str, Any]]]], unread: Evidence, dispatch: Dispatch | None
+    found: Sequence[tuple[_Located, Mapping[Path, Mapping[str, Any]]]], unread: Evidence, options: ReadOptions
 ) -> tuple[dict[str, Evidence], tuple[int, Position] | None]:
     """Return the evidence by table, and the records that go to none.
 
     Args:
         found: batches as they were read, with the types that they state.
         unread: the inputs.
-        dispatch: names the tables.
+        options: how records were read; columns that a model lacks have the type that is stated where they have a value.
 
     Raises:
         InputError: a document nests too deep, or there are too many tables.
     """
+    dispatch = options.dispatch
     if any(part.too_many for located, _ in found for part in located.parts):
         raise _too_many(dispatch)
+
+    def types_of(located: _Located, table: str, types: Mapping[Path, Mapping[str, Any]]) -> dict[Path, Any]:
+        keys = None if options.model is None else located.counted(table)
+        return {path: each for path, each in types.items() if keys is None or path[0] in keys}
+
     if dispatch is None:
-        read = [each for located, types in found for each in (Evidence(files=located.files(), typed=types),)]
+        read = [Evidence(files=located.files(), typed=types_of(located, ONE_TABLE, types)) for located, types in found]
         return {ONE_TABLE: merge_all((unread, *read, *(_evidence(located, ONE_TABLE) for located, _ in found)))}, None
     first: dict[str | None, Position] = {}
     for located, _ in found:
@@ -244,7 +247,8 @@ def _tables(
         raise _too_many(dispatch)
     tables = {
         name: merge_all(
-            Evidence(files=located.files_of(name), typed=types if located.has(name) else {}) for located, types in found
+            Evidence(files=located.files_of(name), typed=types_of(located, name, types) if located.has(name) else {})
+            for located, types in found
         )
         for name in names
     }
@@ -385,9 +389,10 @@ class _Rows:
     batch: Typed
     sample: Sample
 
-    def located(self, counts: bool, dispatch: Dispatch | None) -> _Located:
-        """Count the rows, and where that is asked for what stands in them."""
-        if not counts and self.sample.is_full:
+    def located(self, counts: bool, options: ReadOptions) -> _Located:
+        """Count the rows, and where that is asked for or needed what stands in them."""
+        is_needed = options.dispatch is not None or options.model is not None
+        if not counts and not is_needed and self.sample.is_full:
             blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_rows(self.batch).items()}
             return _Located((Part({}, blocks),))
         share = self.sample.share_of(sum(count_rows(self.batch).values()) if self.sample.records else 0)
@@ -395,8 +400,16 @@ class _Rows:
         placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
         taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
         types = {path: properties["data_type"] for path, properties in stated_types(self.batch).items()}
-        arguments = {"folder": str(FilePath.cwd()), "names": rows.names, "types": types, "dispatch": dispatch}
-        parts = run_kernel(self.spark, taken, "schemactl.kernel.partitions", "observe_rows_partition", **arguments)
+        arguments: dict[str, Any] = {"folder": str(FilePath.cwd())}
+        if options.model is None:
+            function = "observe_rows_partition"
+            arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch}
+        else:
+            from schemactl.kernel.typed import TypedSource  # which loads what makes rows
+
+            function = "observe_partition"
+            arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.whole, types=types)}
+        parts = run_kernel(self.spark, taken, "schemactl.kernel.partitions", function, **arguments)
         return _Located(tuple(map(pickle.loads, parts)))
 
 
@@ -450,6 +463,11 @@ class _Located:
     def has(self, table: str) -> bool:
         """Return whether a table has documents here."""
         return any(table in part.found for part in self.parts)
+
+    def counted(self, table: str) -> set[str | None]:
+        """Return the columns of a table that are counted as their source states them."""
+        shares = (part.found[table] for part in self.parts if table in part.found)
+        return {path[0] for share in shares for path in share.evidence.counted}
 
     def files_of(self, table: str) -> dict[str, FileEvidence]:
         """Return what was read for one table of several, by input."""

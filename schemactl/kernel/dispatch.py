@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from schemactl.inference.evidence import Position
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Value = TypeVar("_Value")
 
 BLOCK_SHIFT: Final = 44
 """A position within a partition: where the block begins in the file, shifted by this, and the record in the block."""
@@ -29,24 +35,32 @@ class Piece:
     Attributes:
         documents: parsed.
         positions: of each.
-        texts: of each, as it stands in the data.
+        texts: of each, as it stands in the data; None where the source states types.
         table: as a dispatch names it; None where nothing says which one.
+        columns: of a source that states types, those that the model of the documents may lack.
     """
 
     documents: Sequence[Any]
     positions: Sequence[Position]
-    texts: Sequence[bytes]
+    texts: Sequence[bytes] | None
     table: str | None = ONE_TABLE
+    columns: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def taken(self, places: Sequence[int], table: str | None) -> Piece:
         """Return some of the documents, as those of a table."""
         if len(places) == len(self.documents):
             return replace(self, table=table)
-        if len(places) == 1:
-            (at,) = places
-            return Piece([self.documents[at]], [self.positions[at]], [self.texts[at]], table)
-        take = itemgetter(*places)
-        return Piece(take(self.documents), take(self.positions), take(self.texts), table)
+        return Piece(
+            _taken(self.documents, places),
+            _taken(self.positions, places),
+            None if self.texts is None else _taken(self.texts, places),
+            table,
+            {name: column.take(list(places)) for name, column in self.columns.items()},
+        )
+
+
+def _taken(values: Sequence[_Value], places: Sequence[int]) -> Sequence[_Value]:
+    return itemgetter(*places)(values) if len(places) > 1 else [values[at] for at in places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +116,28 @@ _ENOUGH: Final = 2_000
 _MOST_HELD: Final = 1 << 24
 """Bytes of texts that wait for more of their table."""
 
+_ROW_BYTES: Final = 1 << 9
+"""What a row of a source that states types counts as among these."""
+
 
 class Gathering:
     """Holds the documents of each table, of one block of a file, until there are enough to work on them at once."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str | None, str, int], list[Piece]] = {}
-        self._documents: dict[tuple[str | None, str, int], int] = {}
+        self._held: dict[tuple[str | None, str, int], _Held] = {}
         self._bytes = 0
 
     def add(self, piece: Piece) -> Iterator[Piece]:
         """Take documents of a table; yield those that are enough."""
         first = piece.positions[0]
         key = (piece.table, first.file, first.number >> BLOCK_SHIFT)
-        self._held.setdefault(key, []).append(piece)
-        self._documents[key] = self._documents.get(key, 0) + len(piece.documents)
-        self._bytes += sum(map(len, piece.texts))
-        if self._documents[key] >= _ENOUGH:
+        held = self._held.setdefault(key, _Held())
+        held.pieces.append(piece)
+        held.documents += len(piece.documents)
+        size = len(piece.documents) * _ROW_BYTES if piece.texts is None else sum(map(len, piece.texts))
+        held.bytes += size
+        self._bytes += size
+        if held.documents >= _ENOUGH:
             yield self._taken(key)
         elif self._bytes >= _MOST_HELD:
             yield from self.rest()
@@ -127,20 +146,36 @@ class Gathering:
         """Yield what is left."""
         for key in list(self._held):
             yield self._taken(key)
-        self._bytes = 0
 
     def _taken(self, key: tuple[str | None, str, int]) -> Piece:
-        pieces = self._held.pop(key)
-        self._documents.pop(key)
-        self._bytes -= sum(len(text) for piece in pieces for text in piece.texts)
-        if len(pieces) == 1:
-            return pieces[0]
+        held = self._held.pop(key)
+        self._bytes -= held.bytes
+        if len(held.pieces) == 1:
+            return held.pieces[0]
+        texts = [piece.texts for piece in held.pieces if piece.texts is not None]
         return Piece(
-            [each for piece in pieces for each in piece.documents],
-            [each for piece in pieces for each in piece.positions],
-            [each for piece in pieces for each in piece.texts],
+            list(chain.from_iterable(piece.documents for piece in held.pieces)),
+            list(chain.from_iterable(piece.positions for piece in held.pieces)),
+            list(chain.from_iterable(texts)) if texts else None,
             key[0],
+            _joined([piece.columns for piece in held.pieces]),
         )
+
+
+@dataclass(slots=True)
+class _Held:
+    """The documents of one table that wait for more."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    documents: int = 0
+    bytes: int = 0
+
+
+def _joined(columns: Sequence[Mapping[str, pa.Array]]) -> dict[str, pa.Array]:
+    """Return the columns of rows of one file, which are of the same names."""
+    import pyarrow as pa  # loaded where there are rows of Arrow's, and not by commands that only name a dispatch
+
+    return {name: pa.concat_arrays([each[name] for each in columns]) for name in columns[0]}
 
 
 def value_at(document: Any, path: Sequence[str]) -> Any:

@@ -11,23 +11,27 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, time
 from importlib import import_module
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
+from itertools import compress
 from typing import Any, Final, TypeAlias, cast
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from schemactl.inference.paths import format_path
-from schemactl.kernel.dispatch import Dispatch, Piece, value_at
+from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
+from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.models import as_model, extra_of, variants_of
+from schemactl.schema.models import as_model, extra_of, keys_of, variants_of
+from schemactl.schema.types import DataType
 
 _EXTRA: Final = {Mode.EVOLVE: "allow", Mode.DISCARD_VALUE: "ignore"}
 _LONGEST_VALUE: Final = 200
@@ -170,6 +174,9 @@ class RejectedDocuments:
 
     def describe(self, table: str, _types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
         """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it stands in the data."""
+        texts = self.piece.texts
+        if texts is None:
+            texts = [coerce(each, DataType.JSON, DataType.TEXT).encode() for each in self.piece.documents]
         made = [
             {
                 "load_id": load.id, "table_name": table, "column_name": ".".join(map(str, error.loc)) or None,
@@ -177,7 +184,7 @@ class RejectedDocuments:
                 "value": _text(error.value), "path": error.path, "file": self.file, "line": number,
                 "row": text.decode("utf-8", "replace"), "inserted_at": load.inserted_at,
             }
-            for text, errors, number in zip(self.piece.texts, self.errors, self.numbers, strict=True)
+            for text, errors, number in zip(texts, self.errors, self.numbers, strict=True)
             for error in errors
         ]  # fmt: skip
         return pa.RecordBatch.from_pylist(made, schema=REJECTS_SCHEMA)
@@ -195,22 +202,64 @@ class Validator:
         # A model that says so itself is left alone: its inner models may say something else.
         self._extra: Any = None if wanted == (extra_of(model) or "ignore") else wanted
         self._known = [each.serialization_alias or each.alias or name for name, each in model.model_fields.items()]
+        models = {"": model} if variants is None else variants.models
+        self._keys = {value: keys_of(each) for value, each in models.items()}
+        self._shared_keys = frozenset.intersection(*self._keys.values())
         self._one, self._all = TypeAdapter(model), TypeAdapter(list[model])  # type: ignore[valid-type]
 
     def sort(self, piece: Piece, dispatch: Dispatch | None) -> Iterator[Piece | RejectedDocuments]:
         """Yield what the model makes of documents, and those that it rejects, for each table."""
-        lenient = self._task.data_type is Mode.EVOLVE
-        made, errors = self._leave_be(piece.documents) if lenient else self._validate(piece)
+        if piece.texts is None:
+            piece = self._without_nulls(piece)
+        if self._task.data_type is Mode.EVOLVE:
+            made, errors = self._leave_be(piece.documents)
+            made = made if piece.texts is not None else _documents(made)
+        else:
+            made, errors = self._validate(piece)
         kept = [at for at in range(len(piece.documents)) if at not in errors]
         if kept:
-            good = Piece(made, [piece.positions[at] for at in kept], [piece.texts[at] for at in kept])
-            yield from (good,) if dispatch is None else dispatch.sort(good)
+            good = replace(piece.taken(kept, ONE_TABLE), documents=made)
+            for each in (good,) if dispatch is None else dispatch.sort(good):
+                yield self._with_columns(each, dispatch) if each.columns else each
         if errors:
             bad = piece.taken(list(errors), piece.table)
             found = dict(zip(bad.positions, errors.values(), strict=True))
             for part in (bad,) if dispatch is None else dispatch.sort(bad):
                 described = [[self._error(each) for each in found[position]] for position in part.positions]
                 yield from self._by_variant(part, described)
+
+    def _keys_of(self, document: Any) -> frozenset[str]:
+        """Return the keys that the model of a document knows."""
+        value = "" if self._variants is None else str(value_at(document, (self._variants[0],)))
+        return self._keys.get(value, self._shared_keys)
+
+    def _without_nulls(self, piece: Piece) -> Piece:
+        """Leave null out where a column of the source is none of the model's: each row has all columns."""
+        columns = {name: column for name, column in piece.columns.items() if name not in self._shared_keys}
+        for name, column in columns.items():
+            for at in pc.indices_nonzero(column.is_null()).to_pylist():
+                if name not in self._keys_of(piece.documents[at]):
+                    del piece.documents[at][name]
+        return replace(piece, columns=columns if self._task.columns is Mode.EVOLVE else {})
+
+    def _with_columns(self, piece: Piece, dispatch: Dispatch | None) -> Piece:
+        """Take what stands under keys that no model of a table has out of documents: its source states the type."""
+        known, taken = self._keys_in(piece.table, dispatch), {}
+        for name, column in piece.columns.items():
+            if name in known:
+                continue
+            found = [type(each) is dict and name in each for each in piece.documents]
+            for document in compress(piece.documents, found):
+                del document[name]
+            taken[name] = column if all(found) else pc.if_else(pa.array(found), column, pa.scalar(None, column.type))
+        return replace(piece, columns=taken)
+
+    def _keys_in(self, table: str | None, dispatch: Dispatch | None) -> frozenset[str]:
+        """Return the keys that models of the documents of a table know."""
+        found = list(self._keys.values())
+        if self._variants is not None and dispatch is not None and dispatch.path == (self._variants[0],):
+            found = [keys for value, keys in self._keys.items() if dispatch.names.get(value, value) == table]
+        return frozenset().union(*found)
 
     def _by_variant(self, piece: Piece, errors: list[list[ModelError]]) -> Iterator[RejectedDocuments]:
         """Yield rejected documents; those of no variant of a union are of no table."""
@@ -230,8 +279,11 @@ class Validator:
         places = list(range(len(piece.documents)))
         while places:
             try:
-                joined = b"[" + b",".join([piece.texts[at] for at in places]) + b"]"
-                models = self._all.validate_json(joined, extra=self._extra)
+                if piece.texts is None:
+                    models = self._all.validate_python([piece.documents[at] for at in places], extra=self._extra)
+                else:
+                    joined = b"[" + b",".join([piece.texts[at] for at in places]) + b"]"
+                    models = self._all.validate_json(joined, extra=self._extra)
                 break
             except ValidationError as error:
                 found = [each for each in error.errors(include_url=False) if each["loc"]]
@@ -269,12 +321,7 @@ class Validator:
         if self._extra == "allow":
             for model, document in zip(models, made, strict=True):
                 _add_extra(model, document)
-        try:
-            dumped = orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS)
-        except TypeError:  # an integer past 64 bits, a time with a zone
-            return cast(list[Any], json.loads(json.dumps(made, default=_plain)))
-        documents: list[Any] = orjson.loads(dumped)
-        return _restore_floats(documents, made) if b"null" in dumped else documents
+        return _documents(made)
 
     def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[Reason]]]:
         """Return documents with the keys of the model, whatever stands there (``data_type`` evolves)."""
@@ -304,6 +351,16 @@ class Validator:
         steps = loc[1:] if self._variants and loc and loc[0] in self._variants[1] else loc
         path = "".join(f"[{step}]" if isinstance(step, int) else format_path((step,))[1:] for step in steps)
         return ModelError(loc, found["msg"], found["type"], found.get("input"), entity, mode, f"${path}")
+
+
+def _documents(made: list[Any]) -> list[Any]:
+    """Return values of Python as documents of JSON."""
+    try:
+        dumped = orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # an integer past 64 bits, a time with a zone
+        return cast(list[Any], json.loads(json.dumps(made, default=_plain)))
+    documents: list[Any] = orjson.loads(dumped)
+    return _restore_floats(documents, made) if b"null" in dumped else documents
 
 
 def _add_extra(model: Any, made: Any) -> None:

@@ -22,10 +22,10 @@ from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import Gaps, RecordReader, RowsPiece, numbers_of, read_rows, row_number
+from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, numbers_of, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
-from schemactl.kernel.typed import TypedSource, chunks_of, rows_by_table
+from schemactl.kernel.typed import TypedSource, chunks_of, model_chunk, rows_by_table
 from schemactl.normalization.plan import Plan
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def write_documents(
         columns: as of ``partitions.RecordReader.pieces``.
     """
     asked: RowsJob = pickle.loads(job)
-    return _write(asked, _document_chunks(batches, folder, before, asked.options, columns), gaps)
+    pieces = RecordReader(folder).pieces(batches, asked.options, columns)
+    return _write(asked, _document_chunks(pieces, before, columns), gaps)
 
 
 def write_typed(
@@ -170,6 +171,9 @@ def write_typed(
             for row in typed_rows(rows, file, before[file, block] + at + 1, asked, typist)
         )
         return _write(rows_job, made, gaps, type_names(asked.task))
+    if rows_job.options.model is not None:
+        pieces = RowReader(folder, asked).pieces(batches, rows_job.options)
+        return _write(rows_job, _document_chunks(pieces, before, source=asked), gaps)
     return _write(rows_job, _row_chunks(batches, folder, before, asked, rows_job.options.dispatch), gaps)
 
 
@@ -238,18 +242,17 @@ def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapp
 
 
 def _document_chunks(
-    batches: Iterable[pa.RecordBatch],
-    folder: str,
+    pieces: Iterable[Piece | RowsPiece | RejectedDocuments],
     before: Mapping[tuple[str, int], int],
-    options: ReadOptions,
     columns: Sequence[str] = (),
+    source: TypedSource | None = None,
 ) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
     def offset(first: Position) -> int:
         # A position counts from the beginning of the block.
         block = first.number >> BLOCK_SHIFT
         return before[first.file, block] + 1 - (block << BLOCK_SHIFT)
 
-    for each in RecordReader(folder).pieces(batches, options, columns):
+    for each in pieces:
         if isinstance(each, RowsPiece):
             start, cells = each.first.number + offset(each.first), each.rows.columns
             rows = range(start, start + len(cells[0]))
@@ -263,6 +266,8 @@ def _document_chunks(
         numbers = [number + start for number in numbers_of(piece.positions)]
         if not isinstance(each, Piece):
             yield piece.table, replace(each, numbers=numbers)
+        elif piece.table is not None and source is not None:
+            yield piece.table, model_chunk(piece, numbers, source)
         elif piece.table is not None:
             yield piece.table, Chunk(file, numbers, piece.documents)
 
@@ -287,7 +292,7 @@ def find_records(
     """
     found: list[tuple[str, int, str]] = []
     chunks: Iterable[tuple[str | None, Any]] = (
-        _document_chunks(batches, folder, before, AS_THEY_ARE)
+        _document_chunks(RecordReader(folder).pieces(batches, AS_THEY_ARE, ()), before)
         if source is None
         else _row_chunks(batches, folder, before, source, None)
     )

@@ -31,6 +31,7 @@ from schemactl.memory import why_too_large
 
 if TYPE_CHECKING:
     from schemactl.kernel.models import RejectedDocuments
+    from schemactl.kernel.typed import RowObserver, TypedSource
 
 AT_ONCE: Final = 2000
 """Records that are parsed together: a thousand take a tenth longer, as each column of a batch has a price."""
@@ -225,6 +226,50 @@ class RecordReader:
             yield Piece(parsed.documents, positions, sampled)
 
 
+class RowReader:
+    """Reads the rows of one partition of sources that state their types as documents, and counts them.
+
+    Attributes:
+        blocks: as of ``RecordReader``.
+        bad_records: none.
+    """
+
+    def __init__(self, folder: str, source: TypedSource) -> None:
+        self._folder, self._source = folder, source
+        self.blocks: dict[tuple[str, int], BlockCounts] = {}
+        self.bad_records: list[BadRecord] = []
+
+    def pieces(
+        self, batches: Iterable[pa.RecordBatch], options: ReadOptions, _columns: Sequence[str] = ()
+    ) -> Iterator[Piece | RejectedDocuments]:
+        """Yield what a model makes of the rows, sorted by table.
+
+        Args:
+            batches: as of ``read_rows``, with the column ``sampled`` at the end where not all are read.
+            options: how rows are read.
+        """
+        with without_garbage_collection():
+            yield from Sorter(options).sort(self._read(batches))
+
+    def _read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        from schemactl.kernel.typed import documents_of
+
+        for file, block, at, rows in read_rows(batches, self._folder):
+            counts = self.blocks.setdefault((file, block), BlockCounts())
+            places: Sequence[int] = range(len(rows))
+            counts.lines += len(rows)
+            counts.records += len(rows)
+            if "sampled" in rows.schema.names and (taken := rows.column("sampled")).true_count < len(rows):
+                places, rows = pc.indices_nonzero(taken).to_pylist(), rows.filter(taken)
+            counts.documents += len(rows)
+            base = (block << BLOCK_SHIFT) + at
+            for start in range(0, len(rows), AT_ONCE):
+                part = rows.slice(start, AT_ONCE)
+                columns = dict(zip(self._source.names, part.columns, strict=False))
+                positions = [Position(file, base + place) for place in places[start : start + AT_ONCE]]
+                yield Piece(documents_of(columns, self._source.whole), positions, None, ONE_TABLE, columns)
+
+
 Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
 """Errors of a model by table, None where no table is known, and by place and what the contract says of them."""
 
@@ -248,12 +293,15 @@ class Shares:
     """Collects what a partition holds by table.
 
     Attributes:
+        types: of columns whose source states them (``RowObserver.types``).
         too_many: whether there are more tables than a stream has (``MOST_TABLES``); then no further one is collected.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, types: Mapping[Path, str]) -> None:
+        self.types = types
         self.too_many = False
         self._observers: dict[str | None, Observer] = {}
+        self._columns: dict[str | None, RowObserver] = {}
         self._counts: dict[str | None, dict[str, int]] = {}
         self._first: dict[str | None, Position] = {}
 
@@ -262,6 +310,13 @@ class Shares:
         self.count(piece.table, piece.positions[0].file, len(piece.documents), piece.positions[0])
         if piece.table is not None and (observer := self._observer(piece.table)) is not None:
             observer.add(piece.documents, piece.positions)
+            if columns := {name: column for name, column in piece.columns.items() if column.null_count < len(column)}:
+                self._columns_of(piece.table).add_columns(columns, piece.positions)
+
+    def _columns_of(self, table: str) -> RowObserver:
+        from schemactl.kernel.typed import RowObserver
+
+        return self._columns.setdefault(table, RowObserver((), self.types))
 
     def add_rows(self, piece: RowsPiece, names: Sequence[str]) -> None:
         """Take rows, all of which go to one table."""
@@ -290,12 +345,16 @@ class Shares:
         deep = self.too_deep() is not None
         return {
             table: Share(
-                Evidence() if deep or table not in self._observers else self._observers[table].evidence(),
+                Evidence() if deep or table not in self._observers else self._evidence(table),
                 counts,
                 self._first[table],
             )
             for table, counts in self._counts.items()
         }
+
+    def _evidence(self, table: str | None) -> Evidence:
+        seen = self._columns[table].seen if table in self._columns else {}
+        return replace(self._observers[table].evidence(), counted=seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,17 +385,20 @@ def observe_partition(
     share: float = 1,
     options: ReadOptions = AS_THEY_ARE,
     columns: Sequence[str] = (),
+    source: TypedSource | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table.
 
     Args:
-        batches: as of ``RecordReader``.
+        batches: as of ``RecordReader``, or of ``RowReader``.
         folder: the working folder of the command.
         share: of the records that are read.
         options: how they are read.
         columns: as of ``RecordReader.pieces``.
+        source: of rows whose source states their types, and that a model validates; None for records.
     """
-    reader, shares = RecordReader(folder, share), Shares()
+    reader = RecordReader(folder, share) if source is None else RowReader(folder, source)
+    shares = Shares(source.types if source else {})
     errors: Errors = {}
     rejected: Counter[str] = Counter()
     for each in reader.pieces(batches, options, columns):
@@ -393,7 +455,7 @@ def observe_rows_partition(
 
     blocks: dict[tuple[str, int], BlockCounts] = {}
     observers: dict[str, RowObserver] = {}
-    shares = Shares()
+    shares = Shares(types)
     for file, block, at, rows in read_rows(batches, folder):
         counts = blocks.setdefault((file, block), BlockCounts())
         taken = rows.column("sampled")

@@ -53,7 +53,8 @@ class Chunk:
         numbers: of the documents in the file, from 1.
         documents: parsed; of sources that state their types without the keys in ``columns``.
         columns: scalars of a stated type at the top of documents, by key.
-        names: of all keys at the top of documents, in order, where there are columns.
+        names: of all keys at the top of documents, in order, where there are columns; none where each document has
+            keys of its own, and columns come after them.
         whole: paths at which sources state JSON: whatever stands there is a value of that kind.
         omits_nulls: whether documents lack the keys of columns that are null.
     """
@@ -72,6 +73,12 @@ class Chunk:
         if not self.columns:
             return self.documents
         stated = {key: python_values(column) for key, column in self.columns.items()}
+        if not self.names:
+            added = (dict(zip(stated, values, strict=True)) for values in zip(*stated.values(), strict=True))
+            return [
+                document | {name: value for name, value in each.items() if value is not None}
+                for document, each in zip(self.documents, added, strict=True)
+            ]
         listed = [
             stated[name] if name in stated else [document[name] for document in self.documents] for name in self.names
         ]

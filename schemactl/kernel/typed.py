@@ -15,7 +15,7 @@ from schemactl.inference.classes import LIST, NULL, OBJECT
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Position, example_of, merge_classes
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.coercion import text_of
-from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, value_at
+from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
 from schemactl.kernel.kinds import natural_kind
 from schemactl.kernel.rows import NO_KEYS, Chunk
 from schemactl.kernel.stored import python_values
@@ -34,12 +34,14 @@ class TypedSource:
         structures: what the plan keeps columns in, by name.
         whole: paths whose values are JSON texts.
         task: how texts are typed, where they are to be.
+        types: of its columns, as of ``RowObserver``, where what stands in them is counted.
     """
 
     names: tuple[str, ...]
     structures: Mapping[str, NestedType] = field(default_factory=dict)
     whole: frozenset[Path] = frozenset()
     task: TypingTask | None = None
+    types: Mapping[Path, str] = field(default_factory=dict)
 
 
 def rows_by_table(
@@ -56,6 +58,45 @@ def rows_by_table(
         yield table, pa.array([each == table for each in tables])
 
 
+def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> list[dict[str, Any]]:
+    """Return rows as documents.
+
+    Args:
+        columns: of the source, one at least.
+        whole: as of ``TypedSource``.
+    """
+    listed = [to_python(column, None, (name,), whole) for name, column in columns.items()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*listed, strict=True)]
+
+
+def model_chunk(piece: Piece, numbers: Sequence[int], source: TypedSource) -> Chunk:
+    """Return what a model makes of rows, beside the columns that it lacks, as these are stated."""
+    scalars, nested = _parted(piece.columns, source)
+    documents = piece.documents
+    if nested:
+        values = zip(*nested.values(), strict=True)
+        documents = [
+            each | dict(zip(nested, found, strict=True)) for each, found in zip(documents, values, strict=True)
+        ]
+    whole = frozenset(path for path in source.whole if path[0] in nested)
+    return Chunk(piece.positions[0].file, numbers, documents, scalars, (), whole)
+
+
+def _parted(columns: Mapping[str, pa.Array], source: TypedSource) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:
+    """Return the columns of scalars, and the values of the others."""
+    scalars = {
+        name: column
+        for name, column in columns.items()
+        if natural_kind(column.type) is not None and (name,) not in source.whole
+    }
+    nested = {
+        name: to_python(column, source.structures.get(name), (name,), source.whole)
+        for name, column in columns.items()
+        if name not in scalars
+    }
+    return scalars, nested
+
+
 def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: TypedSource) -> Iterator[Chunk]:
     """Yield rows of one file as documents.
 
@@ -65,25 +106,14 @@ def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: T
         numbers: of the rows in the file, from 1.
         source: what the rows are.
     """
-    names, structures, whole = source.names, source.structures, source.whole
     for start in range(0, len(rows), _AT_ONCE):
         part = rows.slice(start, _AT_ONCE)
-        columns = dict(zip(names, part.columns, strict=False))
-        scalars = {
-            name: column
-            for name, column in columns.items()
-            if natural_kind(column.type) is not None and (name,) not in whole
-        }
-        nested = {
-            name: to_python(column, structures.get(name), (name,), whole)
-            for name, column in columns.items()
-            if name not in scalars
-        }
+        scalars, nested = _parted(dict(zip(source.names, part.columns, strict=False)), source)
         documents: list[Any] = [NO_KEYS] * len(part)
         if nested:
             values = zip(*nested.values(), strict=True)
             documents = [dict(zip(nested, each, strict=True)) for each in values]
-        yield Chunk(file, numbers[start : start + len(part)], documents, scalars, names, whole)
+        yield Chunk(file, numbers[start : start + len(part)], documents, scalars, source.names, source.whole)
 
 
 class RowObserver:
@@ -118,6 +148,13 @@ class RowObserver:
         self._note((), OBJECT, ClassEvidence(len(rows), place.of(numbers)))
         for name, column in zip(self.names, rows.columns, strict=False):
             self._observe((name,), column, numbers, place)
+
+    def add_columns(self, columns: Mapping[str, pa.Array], positions: Sequence[Position]) -> None:
+        """Take some columns of rows of one file that stand at ascending positions."""
+        first = positions[0]
+        numbers = pa.array([each.number - first.number for each in positions], pa.int64())
+        for name, column in columns.items():
+            self._observe((name,), column, numbers, _Place(first.file, first.number))
 
     def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, place: _Place) -> None:
         """Count the values at a path, which stand in the rows of these numbers."""

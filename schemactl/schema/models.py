@@ -16,7 +16,7 @@ from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, RootModel
+from pydantic import AliasChoices, AliasPath, BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
 from schemactl.schema.contract import Entity, Mode
@@ -100,6 +100,20 @@ def contract_of(model: type[BaseModel]) -> dict[str, str]:
 def extra_of(model: type[BaseModel]) -> str | None:
     """Return what a model states of keys that it does not know."""
     return model.model_config.get("extra")
+
+
+def keys_of(model: type[BaseModel]) -> frozenset[str]:
+    """Return the keys of data that a model has fields for, under any of their names."""
+    found: set[str] = set()
+    for name, field in _unrooted(model).model_fields.items():
+        aliases = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else ()
+        names = (name, field.alias, field.serialization_alias, field.validation_alias, *aliases)
+        found.update(
+            str(each.path[0]) if isinstance(each, AliasPath) else each
+            for each in names
+            if isinstance(each, str | AliasPath)
+        )
+    return frozenset(found.union(_unrooted(model).model_computed_fields))
 
 
 def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:

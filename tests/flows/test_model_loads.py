@@ -7,13 +7,16 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import dlt
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from loading_shop import Shop
 
@@ -252,6 +255,115 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     view = [*EVENTS, {"kind": "view"}]
     assert load(shop, "Event", view, "data_type=evolve,columns=evolve").outcome is Outcome.LOADED
     assert "view" in stored().tables
+
+
+MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
+TYPED_ORDERS = [
+    {
+        "id": 1, "at": MOMENT, "amount": Decimal("2.50"), "tag": "a",
+        "customer": {"name": "ann", "since": date(2024, 1, 2)},
+        "lines": [{"sku": "a", "qty": 2, "at": MOMENT}, {"sku": "b", "qty": 1, "at": None}], "free": 7,
+        "shipped": date(2024, 1, 3), "price": Decimal("9.90"), "box": {"width": 1.5, "seal": b"\x01"}, "codes": [3],
+    },
+    {
+        "id": 2, "at": MOMENT, "amount": Decimal("3.00"), "tag": "b", "customer": None, "lines": [], "free": None,
+        "shipped": None, "price": None, "box": None, "codes": None,
+    },
+]  # fmt: skip
+WRONG_ORDERS = [
+    {**TYPED_ORDERS[0], "id": None, "tag": "c", "lines": [{"sku": None, "qty": 1, "at": MOMENT}]},
+    {**TYPED_ORDERS[1], "id": 4, "amount": None},
+]
+
+
+def write_orders(shop: Shop, form: str, rows: list[Any]) -> str:
+    """Write rows in a form that states types, and return the source."""
+    schema = """
+        id bigint, at timestamp, amount decimal(10,2), tag string, customer struct<name: string, since: date>,
+        lines array<struct<sku: string, qty: int, at: timestamp>>, free int, shipped date, price decimal(6,2),
+        box struct<width: double, seal: binary>, codes array<smallint>
+    """
+    frame = shop.spark.createDataFrame([tuple(row.values()) for row in rows], schema).coalesce(1)
+    if form == "table":
+        name = f"orders_{shop.folder.name.replace('-', '_')}"
+        frame.write.saveAsTable(name, path=str(shop.folder / "table"))
+        return f"table:spark_catalog.default.{name}"
+    frame.write.format(form).save(str(shop.folder / f"orders.{form}"))
+    return f"orders.{form}"
+
+
+def as_json(shop: Shop, rows: list[Any]) -> str:
+    kept = ("id", "at", "amount", "tag", "customer", "lines", "free")
+    documents = ({key: value for key, value in row.items() if key in kept} for row in rows)
+    (shop.folder / "orders.jsonl").write_text("".join(json.dumps(each, default=str) + "\n" for each in documents))
+    return "orders.jsonl"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("form", ["parquet", "orc", "table"])
+def test_rows_that_state_types_are_validated_as_the_same_json_is(shop: Shop, form: str) -> None:
+    rows_of, found = [*TYPED_ORDERS, *WRONG_ORDERS], {}
+    for name, source in (("documents", as_json(shop, rows_of)), ("stated", write_orders(shop, form, rows_of))):
+        report = shop.load(
+            source, name=name, to=f"duckdb:///of_{name}.duckdb", rejects=Path(name), contract="data_type=discard_row",
+            model=find_model("order_models:Order", "data_type=discard_row"),
+        )  # fmt: skip
+        assert (report.outcome, report.inference is None) == (Outcome.LOADED, False)
+        schema = open_schemas(SchemasFolder.at(Path("schemas")), name).schema
+        assert schema is not None
+        with duckdb.connect() as connection:
+            rejects = connection.execute(
+                "SELECT table_name, column_name, entity, mode, expected, found, path, line "
+                f"FROM '{name}/*.parquet' ORDER BY ALL"
+            ).fetchall()
+        said = [(each.column, each.count, each.first.number, each.message) for each in report.inference.typing]
+        loaded = {table: rows(f"of_{name}.duckdb", table) for table in tables(schema.to_dict())}
+        counts = [(each.name, each.read, each.loaded, each.rejected) for each in report.tables]
+        found[name] = (tables(schema.to_dict()), loaded, counts, said, rejects)
+    assert found["stated"] == found["documents"]
+    assert found["stated"][2][0] == ("orders", 4, 2, 2)
+    assert [each[0] for each in found["stated"][3]] == ["id", "tag", "lines.sku", "amount"]
+
+
+@pytest.mark.spark
+def test_columns_that_a_model_lacks_keep_the_type_that_their_source_states(shop: Shop) -> None:
+    source = write_orders(shop, "parquet", TYPED_ORDERS)
+    model = find_model("order_models:Order", "columns=evolve")
+    assert shop.load(source, model=model, contract="columns=evolve").outcome is Outcome.LOADED
+    columns = {name: each.properties for name, each in stored().tables["orders"].columns.items()}
+    of = {name: (each["data_type"], each.get("precision"), each.get("scale")) for name, each in columns.items()}
+    assert {name: of[name] for name in ("id", "amount", "shipped", "price", "box__width", "box__seal")} == {
+        "id": ("bigint", None, None), "amount": ("decimal", None, None), "shipped": ("date", None, None),
+        "price": ("decimal", 6, 2), "box__width": ("double", None, None), "box__seal": ("binary", None, None),
+    }  # fmt: skip
+    assert stored().tables["orders__codes"].columns["value"].properties["precision"] == 16
+    assert shop.rows("orders", "id", "shipped", "price", "box__width", "box__seal") == [
+        (1, date(2024, 1, 3), Decimal("9.90"), 1.5, b"\x01"), (2, None, None, None, None)
+    ]  # fmt: skip
+    assert shop.rows("orders__codes", "value") == [(3,)]
+    frozen = shop.load(
+        source, model=find_model("order_models:Order", "columns=freeze"), contract="columns=freeze", name="b"
+    )
+    assert sorted((each.column, each.contract, each.first.number) for each in frozen.inference.typing) == [
+        (name, "columns=freeze", 1) for name in ("box", "codes", "price", "shipped")
+    ]
+
+
+@pytest.mark.spark
+def test_rows_of_a_union_that_state_types_go_to_the_tables_of_its_variants(shop: Shop) -> None:
+    kinds = {"kind": ["click", "buy", "view", "click"], "x": [1, None, None, 2], "total": [None, 2.5, None, None]}
+    pyarrow.parquet.write_table(pa.table({**kinds, "seen": [None, None, None, date(2024, 1, 1)]}), "events.parquet")
+    contract = "data_type=discard_row,columns=evolve"
+    model = find_model("order_models:Event", contract)
+    asked = {"model": model, "contract": contract, "dispatch": Dispatch(("kind",)), "table": None}
+    report = shop.load("events.parquet", rejects=Path("rejects"), **asked)
+    assert [(each.name, each.read, each.loaded, each.rejected) for each in report.tables] == [
+        ("click", 2, 2, 0), ("", 1, 0, 1), ("buy", 1, 1, 0)
+    ]  # fmt: skip
+    assert {name: [each[0] for each in of[1]][:-2] for name, of in tables(stored().to_dict()).items()} == {
+        "click": ["kind", "x", "seen"], "buy": ["kind", "total"]
+    }  # fmt: skip
+    assert shop.rows("click", "x", "seen") == [(1, None), (2, date(2024, 1, 1))]
 
 
 @pytest.mark.spark

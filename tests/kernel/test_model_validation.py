@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import math
-from datetime import datetime
+import pickle
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
+import pyarrow as pa
 from dlt.extract.validation import PydanticValidator
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Dispatch, Piece
 from schemactl.kernel.models import ModelSource, ModelTask, RejectedDocuments, Validator
+from schemactl.kernel.outcome import LoadTime
+from schemactl.kernel.partitions import observe_partition
+from schemactl.kernel.reading import ReadOptions
+from schemactl.kernel.typed import TypedSource, documents_of
 from schemactl.schema.contract import Mode
 
 
@@ -69,10 +86,22 @@ class Keyed(BaseModel):
 
 def run(model: type[BaseModel], documents: list[Any], columns="discard_value", data_type="freeze", dispatch=None):
     """Return the documents by table, and the errors by the number of the document."""
-    source = ModelSource(model.__module__, model.__name__)
-    validator = Validator(ModelTask(source, Mode(columns), Mode(data_type)))
     texts = [json.dumps(document).replace("Infinity", "1e400").encode() for document in documents]
     piece = Piece(copy.deepcopy(documents), [Position("f", at) for at in range(len(documents))], texts)
+    return sorted_by(model, piece, columns, data_type, dispatch)
+
+
+def run_rows(model: type[BaseModel], rows: pa.Table, columns="discard_value", data_type="freeze", dispatch=None):
+    """Return the same of rows whose source states types; what a model lacks stands in the documents as Arrow has it."""
+    stated = {name: column.combine_chunks() for name, column in zip(rows.column_names, rows.columns, strict=True)}
+    positions = [Position("f", at) for at in range(len(rows))]
+    piece = Piece(documents_of(stated, frozenset()), positions, None, columns=stated)
+    return sorted_by(model, piece, columns, data_type, dispatch)
+
+
+def sorted_by(model: type[BaseModel], piece: Piece, columns: str, data_type: str, dispatch: Dispatch | None):
+    source = ModelSource(model.__module__, model.__name__)
+    validator = Validator(ModelTask(source, Mode(columns), Mode(data_type)))
     good: dict[str | None, list[Any]] = {}
     bad: dict[int, list[str]] = {}
     for each in validator.sort(piece, dispatch):
@@ -80,7 +109,11 @@ def run(model: type[BaseModel], documents: list[Any], columns="discard_value", d
             for position, errors in zip(each.piece.positions, each.errors, strict=True):
                 bad[position.number] = [f"{each.piece.table}|{e.path}|{e.entity}={e.mode}|{e.message}" for e in errors]
         else:
-            good.setdefault(each.table, []).extend(each.documents)
+            stated = {name: column.to_pylist() for name, column in each.columns.items()}
+            for at, document in enumerate(each.documents):
+                beside = {name: values[at] for name, values in stated.items() if values[at] is not None}
+                assert not beside.keys() & document.keys()
+                good.setdefault(each.table, []).append(document | beside)
     return good, bad
 
 
@@ -218,3 +251,150 @@ def test_infinities_and_nan_come_through_beside_nulls():
     assert math.isnan(endless["before"].pop("value"))
     assert endless == {"value": math.inf, "peaks": {"1": [0.5, -math.inf]}, "before": {"peaks": {}, "before": None}}
     assert plain == {"value": 1.5, "peaks": {}, "before": None}
+
+
+ROWS = pa.table(
+    {
+        "id": pa.array([1, 2, None, 13]),
+        "at": pa.array(
+            [datetime(2024, 1, 1), None, datetime(2024, 1, 2), datetime(2024, 1, 3)], pa.timestamp("us", "UTC")
+        ),
+        "price": pa.array([Decimal("1.50"), None, Decimal("2.25"), None], pa.decimal128(10, 2)),
+        "part": pa.array([{"name": "a", "size": 2, "odd": 1}, None, {"name": None}, None]),
+        "parts": pa.array([[{"name": "b", "size": 3}], [], [], []]),
+        "note": pa.array([[1.5], None, None, None]),
+        "since": pa.array([date(2024, 5, 6), None, None, None]),
+        "blob": pa.array([b"\xff", None, b"a", b"b"]),
+        "more": pa.array([{"z": Decimal("1.1")}, {"z": None}, None, None]),
+    }
+)
+
+
+def test_rows_that_state_types_are_judged_as_documents():
+    good, bad = run_rows(Order, ROWS, data_type="discard_row")
+    assert good == {
+        "": [
+            {
+                "id": 1, "at": "2024-01-01T00:00:00+00:00", "price": "1.50", "part": {"name": "a", "size": 2},
+                "parts": [{"name": "b", "size": 3}], "note": [1.5],
+            },
+            {"id": 2, "at": None, "price": None, "part": None, "parts": [], "note": None},
+        ]
+    }  # fmt: skip
+    assert bad == {
+        2: [
+            "|$.id|data_type=discard_row|Input should be a valid integer",
+            "|$.part.name|data_type=discard_row|Input should be a valid string",
+            "|$.part.size|data_type=discard_row|Input should be a valid integer",
+        ],
+        3: ["|$|data_type=discard_row|KeyError: 'unlucky'"],
+    }
+
+
+def test_columns_that_a_model_lacks_keep_what_their_source_states():
+    first, second = run_rows(Order, ROWS.slice(0, 2), columns="evolve")[0][""]
+    assert {key: first[key] for key in ("since", "blob", "more")} == {
+        "since": date(2024, 5, 6), "blob": b"\xff", "more": {"z": Decimal("1.1")}
+    }  # fmt: skip
+    assert first["part"] == {"name": "a", "size": 2, "odd": 1}
+    assert {"since", "blob"}.isdisjoint(second)
+    assert second["more"] == {"z": None}
+
+
+def test_a_null_is_no_key_where_the_model_has_no_such_field():
+    _, bad = run_rows(
+        Order, ROWS.select(["id", "since", "blob"]).slice(0, 3), columns="discard_row", data_type="discard_row"
+    )
+    assert [(at, [error.split("|")[1] for error in errors]) for at, errors in bad.items()] == [
+        (0, ["$.since", "$.blob"]), (2, ["$.id", "$.blob"])
+    ]  # fmt: skip
+
+
+def test_rows_of_a_union_go_to_the_tables_of_their_variants():
+    events = pa.table(
+        {
+            "kind": ["click", "buy", "view", "buy"], "x": [1, None, None, 7], "total": [None, 2.5, None, float("nan")],
+            "seen": [date(2024, 1, 1), None, None, None],
+        }
+    )  # fmt: skip
+    good, bad = run_rows(Event, events, data_type="discard_row", dispatch=Dispatch(("kind",)))
+    assert good["click"] == [{"kind": "click", "x": 1}]
+    assert good["buy"][0] == {"kind": "buy", "total": 2.5}
+    assert math.isnan(good["buy"][1]["total"])
+    assert list(bad) == [2]
+    kept, _ = run_rows(Event, events, columns="evolve", data_type="discard_row", dispatch=Dispatch(("kind",)))
+    assert kept["click"] == [{"kind": "click", "x": 1, "seen": date(2024, 1, 1)}]
+    assert [each.get("x") for each in kept["buy"]] == [None, 7]
+    _, refused = run_rows(Event, events, columns="discard_row", data_type="discard_row", dispatch=Dispatch(("kind",)))
+    assert [each for each in refused if each != 2] == [0, 3]
+
+
+def test_a_lenient_model_takes_rows_as_they_are_stated():
+    rows = pa.table(
+        {"id": ["a", "2"], "at": [date(2024, 1, 1), None], "since": [date(2024, 5, 6), None], "price": [b"1", None]}
+    )
+    nothing = {"part": None, "parts": None, "note": None}
+    good, bad = run_rows(Order, rows, data_type="evolve")
+    assert (good[""], bad) == (
+        [
+            {**nothing, "id": "a", "at": "2024-01-01", "price": "MQ=="},
+            {**nothing, "id": "2", "at": None, "price": None},
+        ],
+        {},
+    )
+    evolving, _ = run_rows(Order, rows, columns="evolve", data_type="evolve")
+    assert [each.get("since") for each in evolving[""]] == [date(2024, 5, 6), None]
+
+
+def test_rows_out_of_the_sample_are_counted_and_not_validated():
+    rows = {"c0": pa.array([1, -1, 2, 3]), "c1": pa.array([None, None, None, date(2024, 1, 1)])}
+    places = {"file": ["file:/data/a.parquet"] * 4, "block": [0] * 4, "sampled": [True, False, True, True]}
+    source = TypedSource(("id", "since"), types={("id",): "bigint", ("since",): "date"})
+    task = ModelTask(ModelSource(__name__, "Order"), Mode.EVOLVE, Mode.FREEZE)
+    batch = pa.RecordBatch.from_pydict(rows | places)
+    (message,) = observe_partition([batch], "/data", options=ReadOptions(model=task), source=source)
+    part = pickle.loads(message.column("message")[0].as_py())
+    counts = part.blocks["a.parquet", 0]
+    assert (counts.lines, counts.records, counts.documents, part.errors) == (4, 4, 3, {})
+    evidence = part.found[""].evidence
+    assert [(seen.count, seen.first) for seen in evidence.paths["id",].values()] == [(3, Position("a.parquet", 0))]
+    assert {name: (seen.count, seen.first.number) for name, seen in evidence.counted["since",].items()} == {
+        "null": (2, 0), "date": (1, 3)
+    }  # fmt: skip
+    assert ("since",) not in evidence.paths
+
+
+class Renamed(BaseModel):
+    size: int = Field(validation_alias=AliasChoices("width", AliasPath("box", 0)))
+    colour: str = Field(default="", alias="color")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_the_old(cls, found: Any) -> Any:
+        return {key: value for key, value in found.items() if key != "old"}
+
+
+def test_keys_are_known_under_all_names_of_a_field_and_gone_where_a_validator_takes_them():
+    rows = pa.table({"width": [1, 2], "box": [[3], [4]], "color": ["r", "g"], "old": [1, 2], "new": [3, 4]})
+    good, bad = run_rows(Renamed, rows, columns="evolve")
+    assert bad == {}
+    assert [{key: each[key] for key in ("size", "color", "new")} for each in good[""]] == [
+        {"size": 1, "color": "r", "new": 3}, {"size": 2, "color": "g", "new": 4}
+    ]  # fmt: skip
+    assert all("old" not in each for each in good[""])
+
+
+def test_rejected_rows_are_described_whole():
+    validator = Validator(ModelTask(ModelSource(__name__, "Order"), Mode.DISCARD_VALUE, Mode.DISCARD_ROW))
+    stated = {name: column.combine_chunks() for name, column in zip(ROWS.column_names, ROWS.columns, strict=True)}
+    piece = Piece(documents_of(stated, frozenset()), [Position("f", at) for at in range(4)], None, columns=stated)
+    rejected = next(each for each in validator.sort(piece, None) if isinstance(each, RejectedDocuments))
+    described = dataclasses.replace(rejected, numbers=[3, 4]).describe(
+        "orders", {}, LoadTime("1", datetime(2024, 1, 1, tzinfo=UTC))
+    )
+    found = described.to_pylist()
+    assert next((each["column_name"], each["line"], each["value"]) for each in found) == ("id", 3, None)
+    assert json.loads(found[0]["row"]) == {
+        "id": None, "at": "2024-01-02T00:00:00+00:00", "price": "2.25", "parts": [], "note": None, "blob": "YQ==",
+        "part": {"name": None, "odd": None, "size": None},
+    }  # fmt: skip
