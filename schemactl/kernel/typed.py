@@ -236,16 +236,16 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: 
         return _objects(array, structure, path, whole)
     if pa.types.is_map(of):
         value = structure.value if isinstance(structure, MapOf) else None
-        keys = [_key_text(key) for key in array.keys.to_pylist()]
+        keys = [_key_text(key) for key in _own(array, array.keys).to_pylist()]
         # what stands in maps is kept whole with them: no path leads there
-        items = to_python(array.items, value, (*path, ""), frozenset())
+        items = to_python(_own(array, array.items), value, (*path, ""), frozenset())
         return [
             None if bounds is None else dict(zip(keys[slice(*bounds)], items[slice(*bounds)], strict=True))
             for bounds in _bounds(array)
         ]
     if pa.types.is_list(of) or pa.types.is_large_list(of):
         element = structure.element if isinstance(structure, ListOf) else None
-        inner = to_python(array.values, element, (*path, ELEMENT), whole)
+        inner = to_python(_own(array, array.values), element, (*path, ELEMENT), whole)
         return [None if bounds is None else inner[slice(*bounds)] for bounds in _bounds(array)]
     return python_values(array)
 
@@ -268,9 +268,15 @@ def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: f
     return objects
 
 
+def _own(array: pa.Array, values: pa.Array) -> pa.Array:
+    """Return those of all values that stand in an array of lists or maps, which may be a slice."""
+    first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
+    return values.slice(first, last - first)
+
+
 def _bounds(array: pa.Array) -> list[tuple[int, int] | None]:
-    """Return where the elements of each list or map begin and end among all values of the array."""
-    offsets = pairwise(array.offsets.to_pylist())
+    """Return where the elements of each list or map begin and end among its own (``_own``)."""
+    offsets = pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist())
     if not array.null_count:
         return list(offsets)
     return [each if there else None for each, there in zip(offsets, array.is_valid().to_pylist(), strict=True)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import ClassEvidence, Position, merge_classes, observe
-from schemactl.kernel.typed import RowObserver
+from schemactl.kernel.typed import RowObserver, to_python
 
 NESTED = [
     {"s": None, "l": [], "ll": [[1], None, []]},
@@ -129,3 +129,21 @@ def test_rows_out_of_the_sample_are_not_counted() -> None:
     found = seen_in(pa.table({"n": [1, 2, 3]}), {("n",): "bigint"}, taken=[False, True, True])
     assert found[("n",)]["bigint"] == ClassEvidence(2, Position("f", 2), ("2",), least=2.0, greatest=3.0)
     assert seen_in(pa.table({"n": [1]}), {("n",): "bigint"}, taken=[False]) == {}
+
+
+def test_slices_of_nested_columns_are_the_same_rows() -> None:
+    inner = pa.struct({"m": pa.map_(pa.string(), pa.list_(pa.int8())), "l": pa.list_(pa.float64())})
+    rows = [
+        [{"m": [("a", [1, 2]), ("b", None)], "l": [1.5]}],
+        None,
+        [],
+        [{"m": None, "l": None}, {"m": [("c", [3])], "l": []}],
+        [{"m": [], "l": [2.5, 3.5]}],
+    ]
+    array = pa.array(rows, pa.list_(inner))
+    found = to_python(array, None, ("x",), frozenset())
+    assert found[0] == [{"m": {"a": [1, 2], "b": None}, "l": [1.5]}]
+    assert found[3] == [{"m": None, "l": None}, {"m": {"c": [3]}, "l": []}]
+    for start in range(len(rows) + 1):
+        for end in range(start, len(rows) + 1):
+            assert to_python(array.slice(start, end - start), None, ("x",), frozenset()) == found[start:end]
