@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
+from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
@@ -23,7 +24,7 @@ from typing import Any, Final, TypeAlias, cast
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from schemactl.inference.paths import format_path
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
@@ -201,7 +202,7 @@ class Validator:
         wanted = _EXTRA.get(task.columns, "forbid")
         # A model that says so itself is left alone: its inner models may say something else.
         self._extra: Any = None if wanted == (extra_of(model) or "ignore") else wanted
-        self._known = [each.serialization_alias or each.alias or name for name, each in model.model_fields.items()]
+        self._known = [key for _, key in _dumped_keys(model)]
         models = {"": model} if variants is None else variants.models
         self._keys = {value: keys_of(each) for value, each in models.items()}
         self._shared_keys = frozenset.intersection(*self._keys.values())
@@ -365,15 +366,13 @@ def _documents(made: list[Any]) -> list[Any]:
 
 def _add_extra(model: Any, made: Any) -> None:
     """Add the keys that a model does not know to what it was dumped as, at all levels."""
-    if isinstance(model, BaseModel) and isinstance(made, dict):
-        root = getattr(model, "root", None)
-        if isinstance(root, BaseModel):
-            _add_extra(root, made)
-            return
-        for name, field_ in type(model).model_fields.items():
-            key = field_.serialization_alias or field_.alias or name
-            if key in made:
-                _add_extra(getattr(model, name, None), made[key])
+    if isinstance(model, RootModel):
+        _add_extra(model.root, made)
+    elif isinstance(model, BaseModel) and isinstance(made, dict):
+        values = vars(model)
+        for name, key in _dumped_keys(type(model)):
+            if key in made and isinstance(value := values.get(name), BaseModel | list | tuple | dict):
+                _add_extra(value, made[key])
         for key, value in (model.__pydantic_extra__ or {}).items():
             made.setdefault(key, value)
     elif isinstance(model, list | tuple) and isinstance(made, list | tuple):
@@ -382,6 +381,12 @@ def _add_extra(model: Any, made: Any) -> None:
     elif isinstance(model, dict) and isinstance(made, dict):
         for key, inner in model.items():
             _add_extra(inner, made.get(key))
+
+
+@cache
+def _dumped_keys(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a model with the keys that they are dumped under."""
+    return tuple((name, each.serialization_alias or each.alias or name) for name, each in model.model_fields.items())
 
 
 def _restore_floats(document: Any, made: Any) -> Any:

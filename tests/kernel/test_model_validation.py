@@ -157,6 +157,24 @@ def test_unknown_keys_go_by_the_contract_at_all_levels():
     ]
 
 
+class Parts(RootModel[list[Part]]):
+    pass
+
+
+class Tree(BaseModel):
+    root: Part
+    size: int
+    parts: Parts
+
+
+def test_unknown_keys_are_kept_in_root_models_and_beside_a_field_of_that_name():
+    tree = {"root": {"name": "a", "x": 1}, "size": 1, "y": 2, "parts": [{"name": "b", "z": 3}]}
+    (kept,) = run(Tree, [tree], columns="evolve")[0][""]
+    assert kept == {
+        "root": {"name": "a", "size": 1, "x": 1}, "size": 1, "parts": [{"name": "b", "size": 1, "z": 3}], "y": 2
+    }  # fmt: skip
+
+
 def test_values_that_json_has_no_form_for_come_through():
     (made,) = run(Keyed, [{"blob": "é", "whenMade": "2024-01-01T00:00:00Z", "big": 2**70}])[0][""]
     assert made == {"blob": "w6k=", "whenMade": "2024-01-01T00:00:00+00:00", "big": 2**70}
