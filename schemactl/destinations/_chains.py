@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -49,17 +48,39 @@ class Chain:
         return Disposition(self.root.properties.get("write_disposition") or "append")
 
     @property
+    def is_replaced(self) -> bool:
+        """Whether all old rows go."""
+        return self.disposition is Disposition.REPLACE
+
+    @property
     def is_merged(self) -> bool:
         """Whether old rows may go; a merge without keys appends."""
         return self.disposition is Disposition.MERGE and not appends(self.root)
 
 
-def chains_of(schema: Schema, package: LoadPackage | None = None) -> tuple[Chain, ...]:
-    """Return the chains of a load, or of a whole schema without one; roots that are skipped are left out."""
-    staged = {each.table.name: each for each in package.tables} if package else {}
+def chains_of(schema: Schema) -> tuple[Chain, ...]:
+    """Return the chains of a schema, without rows; roots that are skipped are left out."""
+    return _chains(schema, {})
+
+
+def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
+    """Return the chains that a load writes to: those with rows, those that it empties, and that of its rejects.
+
+    A resource is replaced with all of its tables, with or without new rows.
+    """
+    staged = {each.table.name: each for each in package.tables}
+    chains = _chains(package.schema, staged)
+    brought = [chain for chain in chains if chain.staged]
+    replaced = {_resource(chain.root) for chain in brought if chain.is_replaced}
+    emptied = [each for each in chains if not each.staged and each.is_replaced and _resource(each.root) in replaced]
+    rejects = package.rejects
+    return (*brought, *emptied, *([Chain(rejects.table, (), {rejects.table.name: rejects})] if rejects else []))
+
+
+def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]:
     held = {name: table for name, table in schema.tables.items() if not table.is_new}
     tables = {**held, **{name: each.table for name, each in staged.items()}}
-    roots = {root_of(table, tables).name for table in tables.values() if package is None or table.name in staged}
+    roots = {root_of(table, tables).name for table in tables.values()}
     chains = (_chain(name, tables, staged) for name in tables if name in roots)
     return tuple(chain for chain in chains if chain.disposition is not Disposition.SKIP)
 
@@ -84,14 +105,6 @@ def root_of(table: Table, tables: dict[str, Table]) -> Table:
         table = tables[table.parent]
         seen.add(table.name)
     return table
-
-
-def emptied_by(schema: Schema, chains: tuple[Chain, ...]) -> Iterator[str]:
-    """Yield the names of all tables that a load replaces: those of its resources, with or without new rows."""
-    resources = {_resource(chain.root) for chain in chains if chain.disposition is Disposition.REPLACE}
-    for chain in chains_of(schema):
-        if chain.disposition is Disposition.REPLACE and _resource(chain.root) in resources:
-            yield from (table.name for table in chain.tables)
 
 
 def _resource(root: Table) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, read_loads, write_bookkeeping
-from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
+from schemactl.destinations._chains import Chain, Disposition, chains_of, chains_of_load, merge_problem
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
@@ -54,7 +54,7 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     # Else a table that a load under way is making would be made twice.
     _lock(session, dataset)
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
-    replaced = set(emptied_by(schema, chains))
+    replaced = {table.name for chain in chains if chain.is_replaced for table in chain.tables}
     tables = [*(table for chain in chains for table in chain.tables), *bookkeeping_of(schema).tables]
     if not session.has_transactional_ddl:  # what is made to try it out would stay
         check_relations(session, dataset, tables)
@@ -72,7 +72,7 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     package = package_as_stored(package)
     schema = package.schema
     check_names(schema, session.names, session.shown)
-    chains = chains_of(schema, package)
+    chains = chains_of_load(package)
     _refuse_merges(session, chains)
     dataset = choose_target(session, asked, schema.name)
     progress(f"waiting for other loads into `{dataset}`", None)
@@ -80,20 +80,16 @@ def load_package(session: Session, asked: str | None, package: LoadPackage, prog
     if package.load_id in past_loads(session, asked, schema.name).load_ids:
         return False
     if session.has_transactional_ddl:  # first: a table without rows gets columns that a table with rows does not
-        _empty(session, dataset, schema, chains)
+        _empty(session, dataset, chains)
     kept = bookkeeping_of(schema)
     tables = [*_tables_of(session, dataset, chains), *kept.tables]
-    if package.rejects:
-        tables.append(package.rejects.table)
     load = _Load(session, package, dataset, make_ready(session, dataset, tables), progress)
     if not session.has_transactional_ddl:  # else making tables would keep that they are empty
-        _empty(session, dataset, schema, chains)
+        _empty(session, dataset, chains)
     done = 0
     for number, chain in enumerate(chains):
         take = _merge_chain if _is_merged(chain) else _append_chain
         done = take(load, chain, number, done)
-    if package.rejects:
-        _append(load, package.rejects, "rejects")
     progress("completing the load", None)
     with session.wrap_errors("write dlt's tables of loads"):
         write_bookkeeping(session, dataset, kept, package)
@@ -130,11 +126,11 @@ def _tables_of(session: Session, dataset: str, chains: tuple[Chain, ...]) -> lis
     ]
 
 
-def _empty(session: Session, dataset: str, schema: Schema, chains: tuple[Chain, ...]) -> None:
+def _empty(session: Session, dataset: str, chains: tuple[Chain, ...]) -> None:
     """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""
     with session.wrap_errors(f"read dataset `{dataset}`"):
         there = session.relations(dataset)
-    for name in emptied_by(schema, chains):
+    for name in (table.name for chain in chains if chain.is_replaced for table in chain.tables):
         found = there.get(fold(name, session.names))
         if found is not None and found.is_table:
             with session.wrap_errors(f"empty table `{name}`"):

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
+from schemactl.destinations._chains import Chain, chains_of_load, merge_problem
 from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import add_staged, staged_rows
 from schemactl.destinations._lake.merge import merge_files, write_merged
@@ -58,7 +58,7 @@ def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
         settle(lake)
         if lake.is_complete(package.schema.name, package.load_id):
             return
-        chains = _chains(package)
+        chains = chains_of_load(package)
         there = {table.name: lake.open(table.name) for chain in chains for table in chain.tables}
         _check(lake, chains, there)
         journal = _journal(lake, package, there)
@@ -78,18 +78,6 @@ def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
             raise
         lake.write_journal(None)
         progress("loaded", 1.0)
-
-
-def _chains(package: LoadPackage) -> list[Chain]:
-    """Return what a load writes to: its tables, those that it empties, and the rejects."""
-    chains = list(chains_of(package.schema, package))
-    emptied = set(emptied_by(package.schema, tuple(chains)))
-    written = {table.name for chain in chains for table in chain.tables}
-    chains += [chain for chain in chains_of(package.schema) if chain.root.name in emptied - written]
-    if package.rejects is not None:
-        table = replace(package.rejects.table, properties={"write_disposition": "append"})
-        chains.append(Chain(table, (), {table.name: package.rejects}))
-    return chains
 
 
 def _check(lake: Lake, chains: Sequence[Chain], there: Mapping[str, LakeTable | None]) -> None:
@@ -160,7 +148,7 @@ def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: dateti
     tables = {table.name: made for table in chain.tables if (made := _ready(lake, table, chain, journal)) is not None}
     if not chain.is_merged:
         for name, table in tables.items():
-            removed = table.files() if chain.disposition is Disposition.REPLACE else ()
+            removed = table.files() if chain.is_replaced else ()
             added = _all_staged(chain, name, table, journal)
             if added or removed:
                 yield _Commit(table, added, removed)

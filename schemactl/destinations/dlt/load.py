@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._bookkeeping import INPUTS
 from schemactl.destinations._catalogue import OWN_SCHEMA
-from schemactl.destinations._chains import Disposition, chains_of, merge_problem
+from schemactl.destinations._chains import chains_of, chains_of_load, merge_problem
 from schemactl.destinations._package import LoadPackage, Progress, StagedTable
 from schemactl.destinations.dlt.address import Address, parse_address
 from schemactl.destinations.dlt.catalogue import past_loads
@@ -73,7 +73,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
             return
         with session.wrap_errors("write dlt's package"):
             _write(session, packages, package)
-        replaces = any(chain.disposition is Disposition.REPLACE for chain in chains_of(package.schema, package))
+        replaces = any(chain.is_replaced for chain in chains_of_load(package))
         _load_all(session, packages, folder, progress, is_kept=replaces)
 
 

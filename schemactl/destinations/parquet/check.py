@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._chains import Disposition, chains_of, merge_problem
+from schemactl.destinations._chains import chains_of, merge_problem
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
@@ -56,8 +56,8 @@ def check_tables(url: str, schema: Schema) -> None:
     check_writable(dataset)
     listing = list_files(dataset)
     for chain in chains_of(schema):
-        is_replaced = chain.disposition is Disposition.REPLACE
-        check_files(listing, schema, chain.tables, {each.name: None for each in chain.tables} if is_replaced else None)
+        new = {each.name: None for each in chain.tables} if chain.is_replaced else None
+        check_files(listing, schema, chain.tables, new)
     for chain in chains_of(schema):
         if chain.is_merged and (problem := merge_problem(chain)):
             raise problem

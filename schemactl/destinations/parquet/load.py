@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by
+from schemactl.destinations._chains import Chain, chains_of_load
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, FilesTable
@@ -138,40 +138,26 @@ def _gather(listing: Listing, package: LoadPackage, progress: Progress) -> Journ
 
 def _changes(listing: Listing, package: LoadPackage, progress: Progress) -> Iterator[_Change]:
     """Yield what becomes of each table, by the write disposition of its root."""
-    chains = chains_of(package.schema, package)
-    for each in (*package.tables, *((package.rejects,) if package.rejects else ())):
-        _check_count(each)
-    emptied = set(emptied_by(package.schema, chains))
+    chains = chains_of_load(package)
     for chain in chains:
-        is_replaced = chain.disposition is Disposition.REPLACE
-        check_files(listing, package.schema, chain.tables, _new(chain, is_replaced=is_replaced))
-        if is_replaced:
-            for name, staged in chain.staged.items():
-                files = _files(staged, is_first=True)
-                yield _Change(name, _held(listing, name), _named(package, name, files))
-            emptied -= set(chain.staged)
-            continue
+        for each in chain.staged.values():
+            _check_count(each)
+    for chain in chains:
+        check_files(listing, package.schema, chain.tables, _new(chain))
         if chain.is_merged:
             progress(f"merging {chain.root.name}", None)
             yield from _merged(listing, package, chain)
-        else:
-            yield from (_appended(listing, package, staged) for staged in chain.staged.values())
-    yield from (_Change(name, _held(listing, name), {}) for name in sorted(emptied))
-    if package.rejects:
-        check_files(listing, package.schema, (package.rejects.table,))
-        yield _appended(listing, package, package.rejects)
+            continue
+        for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
+            held = _held(listing, name)
+            files = _files(chain.staged.get(name), is_first=chain.is_replaced or not held)
+            yield _Change(name, held if chain.is_replaced else (), _named(package, name, files))
 
 
-def _new(chain: Chain, *, is_replaced: bool) -> New:
-    if is_replaced:
+def _new(chain: Chain) -> New:
+    if chain.is_replaced:
         return {table.name: None for table in chain.tables}
     return {name: _files(staged, is_first=True)[0] for name, staged in chain.staged.items()}
-
-
-def _appended(listing: Listing, package: LoadPackage, staged: StagedTable) -> _Change:
-    name = staged.table.name
-    files = _files(staged, is_first=not _held(listing, name))
-    return _Change(name, (), _named(package, name, files))
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._chains import Chain, Disposition, chains_of, emptied_by, merge_problem
+from schemactl.destinations._chains import Chain, chains_of, chains_of_load, merge_problem
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._structure import Clash, as_stored, cut, first_difference, gained, grown, package_as_stored
@@ -137,9 +137,9 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         target = recover(refreshed(Target(spark, namespace, lease=lease)))
         if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
             return
-        chains = chains_of(package.schema, package)
+        chains = chains_of_load(package)
         _check_chains(chains, target, namespace)
-        tables = _tables(package, chains, kept)
+        tables = [*(each.table for chain in chains for each in chain.staged.values()), *kept.tables]
         target = prepare(target, tables, {table.name: _structures(table, target) for table in tables})
         try:
             # Nested tables come before those that they are nested in.
@@ -151,13 +151,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         commit(target, Pending(package.load_id, package.schema.name, tuple(steps), target.beside(PENDING)))
 
 
-def _tables(package: LoadPackage, chains: tuple[Chain, ...], kept: Bookkeeping) -> list[Table]:
-    staged = [each.table for chain in chains for each in chain.staged.values()]
-    return [*staged, *([package.rejects.table] if package.rejects else []), *kept.tables]
-
-
 def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], progress: Progress) -> Iterator[Step]:
-    emptied = set(emptied_by(package.schema, chains))
     for at, chain in enumerate(chains):
         progress(f"staging {chain.root.name}", at / len(chains))
         if chain.is_merged:
@@ -165,13 +159,10 @@ def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], prog
             family = [table for table in chain.tables if table.name in target.held]
             yield from stage(target, [_brought(target, table, chain.staged.get(table.name)) for table in family], merge)
             continue
-        replaces = chain.disposition is Disposition.REPLACE
-        brought = [_brought(target, each.table, each, overwrites=replaces) for each in chain.staged.values()]
+        brought = [_brought(target, each.table, each, overwrites=chain.is_replaced) for each in chain.staged.values()]
         yield from stage(target, brought, None)
-        emptied -= set(chain.staged)
-    yield from (Step(name, None, overwrites=True) for name in sorted(emptied) if name in target.held)
-    if package.rejects:
-        yield from stage(target, [_brought(target, package.rejects.table, package.rejects)], None)
+        emptied = [table.name for table in chain.tables if chain.is_replaced and table.name not in chain.staged]
+        yield from (Step(name, None, overwrites=True) for name in emptied if name in target.held)
 
 
 def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
@@ -203,10 +194,9 @@ def _check_chains(chains: tuple[Chain, ...], target: Target | None, namespace: N
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
         _check_chain(chain, namespace)
-        is_replaced = chain.disposition is Disposition.REPLACE
         for table in chain.tables:
             if target is not None and table.name in target.held:
-                _check_table(table, target, is_replaced=is_replaced)
+                _check_table(table, target, is_replaced=chain.is_replaced)
 
 
 def _check_chain(chain: Chain, namespace: Namespace) -> None:
