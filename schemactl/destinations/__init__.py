@@ -11,10 +11,10 @@ server without transactions around its DDL. Its files, in the order in which the
    ``SqlDefaults`` it says there. Addresses of files and of servers are read by ``_address``.
 3. ``catalogue``: ``read_catalogue``. That is enough for ``show``, ``diff``, ``import`` and ``export``
    (``Destination``).
-4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``); a database opens a session and calls
-   ``_load``, which stages, makes what is missing, puts rows in by their write disposition, and writes dlt's tables
-   last. The session adds ``stage``, ``append`` and ``lock`` (``_session.Session``); ``_rows`` reads staged files for
-   engines that do not.
+4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes the steps of
+   a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
+   Databases share one (``_sql_load``), lakes another (``_lake.load``); a database opens a session, which adds
+   ``stage``, ``append`` and ``lock`` (``_session.Session``). ``_rows`` reads staged files for engines that do not.
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
    class whose defaults are those of a destination that can do no more than it must.
    ``_migration.session.SqlMigration`` does the rest; its ``Dialect`` says how values are converted (``conversion``).

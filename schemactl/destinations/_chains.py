@@ -113,10 +113,9 @@ def _resource(root: Table) -> str:
 
 def merge_problem(chain: Chain) -> DestinationError | None:
     """Return what keeps the rows of a chain from being merged, None where nothing does."""
-    if chain.disposition is not Disposition.MERGE:
-        return None
     try:
-        if merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:  # there the version of a row is its key
+        # In a history the version of a row is its key.
+        if chain.is_merged and merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:
             row_key(chain.root)
     except DestinationError as error:
         return error

@@ -1,9 +1,9 @@
 """The algebra of dlt's merge strategies: which old rows of a chain of tables go, and which new ones come, as SQL.
 
 It is one for all engines. An engine says where old and new rows are to be read, makes the relations of keys that a plan
-names, and then takes away and adds rows as it can: databases by statements (``_load``), tables on files by new files
-(``_lake.merge``), Spark by new tables (``spark.merge``). The SQL is what DuckDB and PostgreSQL share; sqlglot writes it
-for Spark. Row for row the results are dlt's.
+names, and then takes away and adds rows as it can: databases by statements (``_sql_load``), tables on files by new
+files (``_lake.merge``), Spark by new tables (``spark.merge``). The SQL is what DuckDB and PostgreSQL share; sqlglot
+writes it for Spark. Row for row the results are dlt's.
 """
 
 from __future__ import annotations

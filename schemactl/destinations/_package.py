@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
 from schemactl.schema.types import Schema, Table
 
@@ -33,10 +34,30 @@ class StagedTable:
     rows: int
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The files, in the order of the input."""
+        return tuple(sorted(self.folder.glob("*.parquet")))
+
+    @property
     def superseded(self) -> StagedTable | None:
         """Rows that gave way to others with the same primary key, where their merge keys count; not counted."""
         folder = self.folder / SUPERSEDED_FOLDER
         return replace(self, folder=folder, rows=0) if deletes_by_merge_key(self.table) and folder.is_dir() else None
+
+
+def rows_in(file: Path) -> int:
+    """Return how many rows a file of Parquet says that it holds.
+
+    Raises:
+        DestinationError: it cannot be read.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return int(pyarrow.parquet.read_metadata(file).num_rows)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DestinationError(f"cannot read `{file}`: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    for path in sorted(staged.folder.glob("*.parquet")):
+    for path in staged.files:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
                 chosen = batch.select(list(staged.table.columns))

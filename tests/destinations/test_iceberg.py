@@ -96,7 +96,7 @@ def test_loads_into_a_configured_catalogue_go_one_after_the_other(
 
         def load_another(what: str, share: float | None) -> None:
             silent(what, share)
-            if what == "committing":
+            if what == "completing the load":
                 others.append(pool.submit(destination.load, "iceberg:prod?dataset=sales", second, silent))
                 wait(others, timeout=1)
 

@@ -183,8 +183,8 @@ KILLED = """
 import os, pickle, sys
 sys.path[:0] = {paths!r}
 from schemactl.destinations import mysql as destination
-from schemactl.destinations import _load
-_load.write_bookkeeping = lambda *_: os.kill(os.getpid(), 9)
+from schemactl.destinations import _sql_load
+_sql_load.write_bookkeeping = lambda *_: os.kill(os.getpid(), 9)
 destination.load({url!r}, pickle.load(open({made!r}, "rb")), lambda *_: None)
 """
 

@@ -194,10 +194,10 @@ KILLED = """
 import os, pickle, sys
 sys.path[:0] = {paths!r}
 from schemactl.destinations import sqlite as destination
-from schemactl.destinations import _load
+from schemactl.destinations import _sql_load
 def kill(*_):
     os.kill(os.getpid(), 9)
-_load.write_bookkeeping = kill
+_sql_load.write_bookkeeping = kill
 made = pickle.load(open({made!r}, "rb"))
 destination.load({url!r}, made, lambda *_: None)
 """

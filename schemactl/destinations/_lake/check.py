@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._chains import chains_of, merge_problem
 from schemactl.destinations._lake.table import Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition, fits, partitions_of
+from schemactl.destinations._load import chains_to_check
 from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
 from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
@@ -25,9 +25,7 @@ def check_schema(lake: Lake, schema: Schema) -> None:
     Raises:
         DestinationError: as ``check_table``, or rows cannot be merged as the schema says.
     """
-    for chain in chains_of(as_stored(schema)):
-        if problem := merge_problem(chain):
-            raise problem
+    for chain in chains_to_check(schema):
         for table in chain.tables:
             check_table(lake, table, lake.open(table.name))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.table import DataFile, FilesTable
-from schemactl.destinations._package import StagedTable
+from schemactl.destinations._package import StagedTable, rows_in
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.schema.arrow_types import plain_type
@@ -23,11 +23,6 @@ _PLACE: Final = "_schemactl_place"
 
 Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
 """Changes the values of rows that come."""
-
-
-def staged_files(staged: StagedTable) -> list[Path]:
-    """Return the files of a staged table, in the order of the input."""
-    return sorted(staged.folder.glob("*.parquet"))
 
 
 def read_staged(file: Path, columns: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
@@ -58,9 +53,9 @@ def add_staged(
     Raises:
         DestinationError: a value has no room in its column, or is missing where none may be.
     """
-    for number, file in enumerate(staged_files(staged)):
+    for number, file in enumerate(staged.files):
         path = table.new_file(f"{prefix}-{number:05}.parquet")
-        if masks is None and alter is None and _rows(file) == 0:
+        if masks is None and alter is None and rows_in(file) == 0:
             continue
         if masks is None and alter is None and not table.partitions and _is_as_wanted(file, table.fields):
             table.adopt(file, path)
@@ -173,17 +168,6 @@ def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pya
     if not field.nullable and values.null_count:
         raise DestinationError(f"column `{field.name}` of `{table}` takes no nulls, and rows of this load have some")
     return values
-
-
-def staged_rows(staged: StagedTable) -> int:
-    """Return how many rows the files of a staged table hold."""
-    return sum(map(_rows, staged_files(staged)))
-
-
-def _rows(file: Path) -> int:
-    import pyarrow.parquet
-
-    return int(pyarrow.parquet.read_metadata(file).num_rows)
 
 
 def _is_as_wanted(file: Path, fields: pyarrow.Schema) -> bool:

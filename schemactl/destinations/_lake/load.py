@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._chains import Chain, chains_of_load, merge_problem
+from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.check import check_table, grown_field
-from schemactl.destinations._lake.files import add_staged, staged_rows
+from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, Journal, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._package import LoadPackage, Progress
-from schemactl.destinations._structure import Clash, package_as_stored
+from schemactl.destinations._load import Load
+from schemactl.destinations._structure import Clash
 from schemactl.errors import DestinationError, SchemactlError
 from schemactl.schema.dispositions import Strategy, merge_of
 from schemactl.schema.nested_types import structure_of
@@ -46,46 +47,67 @@ class _Commit:
     removed: Sequence[DataFile]
 
 
-def load_package(lake: Lake, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load; one that is there already is not loaded again.
+@dataclass(slots=True)
+class LakeLoad(Load[_Commit]):
+    """See ``Load``: new files are staged, and known to no table before the commits."""
 
-    Raises:
-        DestinationError: it failed, and everything is as it was before but for added columns.
-    """
-    package = package_as_stored(package)
-    progress(f"waiting for other loads into `{lake.origin}`", None)
-    with lake.locked():
-        settle(lake)
-        if lake.is_complete(package.schema.name, package.load_id):
-            return
-        chains = chains_of_load(package)
-        there = {table.name: lake.open(table.name) for chain in chains for table in chain.tables}
-        _check(lake, chains, there)
-        journal = _journal(lake, package, there)
-        lake.write_journal(journal)
+    lake: Lake
+    there: Mapping[str, LakeTable | None] = field(init=False)
+    journal: Journal = field(init=False)
+
+    @property
+    def origin(self) -> str:
+        return self.lake.origin
+
+    def lock(self) -> AbstractContextManager[None]:
+        return self.lake.locked()
+
+    def recover(self) -> None:
+        settle(self.lake)
+
+    def is_loaded(self) -> bool:
+        return self.lake.is_complete(self.package.schema.name, self.package.load_id)
+
+    def check(self, chains: Sequence[Chain]) -> None:
+        self.there = {table.name: self.lake.open(table.name) for chain in chains for table in chain.tables}
+        for chain in chains:
+            for name, staged in chain.staged.items():
+                check_table(self.lake, staged.table, self.there[name])
+
+    def prepare(self, chains: Sequence[Chain]) -> None:  # noqa: ARG002 - `check` has seen them
+        own = {name: self.lake.open(name) for name in self.lake.own_tables()}
+        self.journal = Journal(
+            self.package.load_id,
+            self.package.schema.name,
+            uuid.uuid4().hex,
+            {name: table.version if table else None for name, table in {**self.there, **own}.items()},
+            tuple(self.lake.own_files(self.package)),
+        )
+        self.lake.write_journal(self.journal)
+
+    def stage(self, chain: Chain) -> Iterator[_Commit]:
+        self.report(chain.root.name)
+        return _write_chain(self.lake, chain, self.journal, self.package.inserted_at)
+
+    def commit(self, staged: Sequence[_Commit]) -> None:
+        for each in staged:
+            each.table.commit(each.added, each.removed, self.journal.load_id)
+        self.lake.finish(self.package)
+
+    def restore(self, error: BaseException) -> None:
         try:
-            commits: list[_Commit] = []
-            for number, chain in enumerate(chains):
-                progress(f"load `{chain.root.name}`", number / len(chains))
-                commits += _write_chain(lake, chain, journal, package.inserted_at)
-            progress("committing", None)
-            # Nested rows come before those that they are nested in.
-            for each in reversed(commits):
-                each.table.commit(each.added, each.removed, journal.load_id)
-            lake.finish(package)
-        except BaseException as error:
-            _take_back(lake, error)
-            raise
-        lake.write_journal(None)
-        progress("loaded", 1.0)
+            settle(self.lake)
+        except DestinationError as second:
+            if not isinstance(error, Exception):  # an interrupt stays one
+                return
+            first = error.message if isinstance(error, SchemactlError) else str(error)
+            raise DestinationError(
+                f"{first}; what the load had written could not be taken back yet: {second.message}",
+                hint="fix the first, then load again: the next load removes what this one has left",
+            ) from error
 
-
-def _check(lake: Lake, chains: Sequence[Chain], there: Mapping[str, LakeTable | None]) -> None:
-    for chain in chains:
-        if problem := merge_problem(chain):
-            raise problem
-        for name, staged in chain.staged.items():
-            check_table(lake, staged.table, there[name])
+    def clean_up(self) -> None:
+        self.lake.write_journal(None)
 
 
 def settle(lake: Lake) -> None:
@@ -104,24 +126,6 @@ def settle(lake: Lake) -> None:
     lake.write_journal(None)
 
 
-def _take_back(lake: Lake, error: BaseException) -> None:
-    """Undo a load that has failed.
-
-    Raises:
-        DestinationError: that fails as well, as it may where the disk is full; both reasons are reported.
-    """
-    try:
-        settle(lake)
-    except DestinationError as second:
-        if not isinstance(error, Exception):  # an interrupt stays one
-            return
-        first = error.message if isinstance(error, SchemactlError) else str(error)
-        raise DestinationError(
-            f"{first}; what the load had written could not be taken back yet: {second.message}",
-            hint="fix the first, then load again: the next load removes what this one has left",
-        ) from error
-
-
 def _undo(lake: Lake, name: str, version: int | None, journal: Journal) -> None:
     table = lake.open(name)
     if table is not None and table.version != version:
@@ -135,12 +139,6 @@ def _undo(lake: Lake, name: str, version: int | None, journal: Journal) -> None:
         else:
             table.restore(version, journal.load_id)
     lake.discard_files(name, journal)
-
-
-def _journal(lake: Lake, package: LoadPackage, there: Mapping[str, LakeTable | None]) -> Journal:
-    own = {name: lake.open(name) for name in lake.own_tables()}
-    versions = {name: table.version if table else None for name, table in {**there, **own}.items()}
-    return Journal(package.load_id, package.schema.name, uuid.uuid4().hex, versions, tuple(lake.own_files(package)))
 
 
 def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: datetime) -> Iterator[_Commit]:
@@ -208,7 +206,4 @@ def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> 
     staged = chain.staged.get(name)
     if staged is None:
         return []
-    found = staged_rows(staged)
-    if found != staged.rows:
-        raise DestinationError(f"the files of `{name}` hold {found:,} rows, not {staged.rows:,}")
     return list(add_staged(table, staged, journal.attempt))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._chains import Chain
-from schemactl.destinations._lake.files import Alter, add_staged, read_staged, rewrite, staged_files, write_rows
+from schemactl.destinations._lake.files import Alter, add_staged, read_staged, rewrite, write_rows
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._package import StagedTable
@@ -69,11 +69,11 @@ def merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) ->
     merged: dict[str, Merged] = {}
     with _engine(chain.root.name) as engine:
         root = chain.staged.get(chain.root.name)
-        superseded = staged_files(root.superseded) if root and root.superseded else []
+        superseded = root.superseded.files if root and root.superseded else ()
         _add(engine, "superseded", chain.root, tables[chain.root.name], map(read_staged, superseded))
         for number, (table, effect) in enumerate(zip(held, plan.effects, strict=True)):
             lake, staged = tables[table.name], chain.staged.get(table.name)
-            new = staged_files(staged) if staged else []
+            new = staged.files if staged else ()
             coming = _add(engine, f"new_{number}", table, lake, map(read_staged, new))
             # Without rows that go above there is nothing to look for.
             is_read = effect.goes is None or number == 0 or _holds_any(engine, plan.keys, number)

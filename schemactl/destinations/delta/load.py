@@ -7,8 +7,9 @@ from importlib.util import find_spec
 
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._lake.check import check_schema
-from schemactl.destinations._lake.load import load_package
+from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable
+from schemactl.destinations._load import carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations.delta.address import dataset_to_load
 from schemactl.destinations.delta.catalogue import wrap_errors
@@ -58,7 +59,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     dataset = dataset_to_load(read_address(url), package.schema.name)
     require_driver()
     with wrap_errors(f"cannot load into `{dataset}`"):
-        load_package(DeltaLake(dataset), package, progress)
+        carry_out(LakeLoad(package, progress, DeltaLake(dataset)))
 
 
 def require_driver() -> None:

@@ -157,7 +157,7 @@ class Packages:
     def _write_files(self, load_id: str, staged: StagedTable) -> Iterator[tuple[str, str]]:
         """Write the files of a table; yield dlt's names of their jobs with the key of the first row of each."""
         table = staged.table
-        files = sorted(staged.folder.glob("*.parquet"))
+        files = list(staged.files)
         spec = file_format(self._session, table.name)
         key = first(table, "row_key")
         if spec is not None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
-from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._migration.opening import waiting
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
-from schemactl.destinations.duckdb.session import DuckDbSession, commit, is_in_use, open_session, wrap_errors
+from schemactl.destinations._sql_load import check_schema, load_package, past_loads
+from schemactl.destinations.duckdb.session import DuckDbSession, is_in_use, open_session, wrap_errors
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema
@@ -72,8 +72,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         is_ours = is_absent and session.is_empty()
         try:
             _remove_leftovers(address)
-            if load_package(session, address.dataset, package, progress):
-                commit(session)
+            load_package(session, address.dataset, package, progress)
         except BaseException:
             if is_ours:
                 _remove(address)

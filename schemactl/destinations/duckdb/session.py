@@ -178,7 +178,7 @@ def _select(staged: StagedTable) -> str:
         f"CAST({quote(column.name)} AS {column_type(column)}) AS {quote(column.name)}"
         for column in staged.table.columns.values()
     )
-    files = ", ".join(literal(_as_glob(file)) for file in sorted(staged.folder.glob("*.parquet")))
+    files = ", ".join(literal(_as_glob(file)) for file in staged.files)
     return f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false)"
 
 
@@ -249,9 +249,3 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("BEGIN TRANSACTION")
         yield DuckDbSession(connection, address)
-
-
-def commit(session: DuckDbSession) -> None:
-    """Keep what the transaction has done."""
-    with session.wrap_errors("complete the load"):
-        session.connection.execute("COMMIT")

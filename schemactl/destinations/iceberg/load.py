@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._lake.check import check_schema
-from schemactl.destinations._lake.load import load_package
+from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable, loading
+from schemactl.destinations._load import carry_out
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.bookkeeping import completed
@@ -71,7 +72,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         catalog = open_catalog(address, is_written=True)
     with wrap_errors(f"cannot load into `{address}`"):
         lake = IcebergLake(address, catalog, _dataset(address, package.schema.name, catalog))
-        load_package(lake, package, progress)
+        carry_out(LakeLoad(package, progress, lake))
 
 
 def _check_place(address: Address, schema_name: str) -> None:

@@ -6,10 +6,10 @@ What makes tables and columns ends a transaction there: they are made first, and
 from __future__ import annotations
 
 from schemactl.destinations._ddl import create_dataset
-from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import choose_target
 from schemactl.destinations._session import quote
+from schemactl.destinations._sql_load import check_schema, load_package, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
 from schemactl.schema.types import Schema
 
@@ -51,6 +51,4 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         with session.wrap_errors(f"make dataset `{dataset}`"):
             session.execute(create_dataset(dataset, session.dialect))
             session.execute(f"USE {quote(dataset)}")  # where temporary tables are
-        if load_package(session, dataset, package, progress):
-            with session.wrap_errors("complete the load"):
-                session.connection.commit()
+        load_package(session, dataset, package, progress)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._chains import chains_of, merge_problem
+from schemactl.destinations._load import chains_to_check
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
@@ -55,12 +55,9 @@ def check_tables(url: str, schema: Schema) -> None:
     dataset = find_dataset(address, is_made=True)
     check_writable(dataset)
     listing = list_files(dataset)
-    for chain in chains_of(schema):
+    for chain in chains_to_check(schema):
         new = {each.name: None for each in chain.tables} if chain.is_replaced else None
         check_files(listing, schema, chain.tables, new)
-    for chain in chains_of(schema):
-        if chain.is_merged and (problem := merge_problem(chain)):
-            raise problem
 
 
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:

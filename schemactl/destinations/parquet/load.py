@@ -6,16 +6,17 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from schemactl.destinations._chains import Chain, chains_of_load
+from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, FilesTable
-from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._load import Load, carry_out
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable, rows_in
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
 from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
@@ -30,7 +31,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.rows import count, read_rows
+from schemactl.destinations.parquet.rows import read_rows
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.dispositions import Strategy, merge_of
@@ -81,25 +82,64 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """
     address = read_address(url)
     with _wrap_errors(address.folder):
-        dataset = find_dataset(address, is_made=True)
-        progress(f"waiting for other loads into `{dataset}`", None)
-        with loading(dataset):
-            recover(dataset)
-            listing = list_files(dataset)
-            _, loads = system_names(package.schema)
-            if package.load_id in load_ids(listing, package.schema.name, loads):
-                return
-            try:
-                commit(dataset, _gather(listing, package, progress))
-            finally:
-                _forget(dataset)
+        carry_out(ParquetLoad(package, progress, find_dataset(address, is_made=True)))
 
 
-def _forget(dataset: Path) -> None:
-    """Remove what was gathered, unless the load is certain: then it is finished by the next one."""
-    with suppress(OSError, DestinationError):
-        if (dataset / FOLDER).exists() and not (dataset / FOLDER / "journal.json").exists():
-            shutil.rmtree(dataset / FOLDER)
+@dataclass(slots=True)
+class ParquetLoad(Load[_Change]):
+    """See ``Load``: files are gathered in a hidden folder, and moved to their places by a journal."""
+
+    dataset: Path
+    listing: Listing = field(init=False)
+
+    @property
+    def origin(self) -> str:
+        return str(self.dataset)
+
+    def lock(self) -> AbstractContextManager[None]:
+        return loading(self.dataset)
+
+    def recover(self) -> None:
+        recover(self.dataset)
+        self.listing = list_files(self.dataset)
+
+    def is_loaded(self) -> bool:
+        _, loads = system_names(self.package.schema)
+        return self.package.load_id in load_ids(self.listing, self.package.schema.name, loads)
+
+    def check(self, chains: Sequence[Chain]) -> None:
+        for chain in chains:
+            new: New = {name: _files(staged, is_first=True)[0] for name, staged in chain.staged.items()}
+            gone: New = {table.name: None for table in chain.tables}
+            check_files(self.listing, self.package.schema, chain.tables, gone if chain.is_replaced else new)
+
+    def stage(self, chain: Chain) -> Iterator[_Change]:
+        self.report(chain.root.name)
+        changes = _merged if chain.is_merged else _brought
+        for change in changes(self.listing, self.package, chain):
+            folder = self.dataset / change.table
+            check_device(folder, self.dataset)
+            check_rights(folder)
+            for name, path in change.come.items():
+                _bring(path, self.dataset / _NEW / change.table / name)
+            yield change
+
+    def commit(self, staged: Sequence[_Change]) -> None:
+        moves = [
+            (f"{_NEW}/{change.table}/{name}", f"{change.table}/{name}") for change in staged for name in change.come
+        ]
+        for name, text in new_files(self.listing, self.package):
+            check_rights((self.dataset / name).parent)
+            file = self.dataset / _NEW / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            moves.append((f"{_NEW}/{name}", name))
+        commit(self.dataset, Journal(tuple(name for change in staged for name in change.gone), tuple(moves)))
+
+    def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is gathered is in nobody's way
+        with suppress(OSError, DestinationError):
+            if not (self.dataset / FOLDER / "journal.json").exists():
+                shutil.rmtree(self.dataset / FOLDER)
 
 
 @contextmanager
@@ -113,51 +153,12 @@ def _wrap_errors(folder: Path) -> Iterator[None]:
         raise DestinationError(f"cannot write {place}: {error.strerror or error}", hint=hint) from error
 
 
-def _gather(listing: Listing, package: LoadPackage, progress: Progress) -> Journal:
-    """Bring everything that a load writes into the dataset's hidden folder."""
-    # Nested tables come before those that they are nested in.
-    changes = list(_changes(listing, package, progress))[::-1]
-    moves: list[tuple[str, str]] = []
-    for at, change in enumerate(changes):
-        progress(f"copying {change.table}", at / len(changes))
-        check_device(listing.dataset / change.table, listing.dataset)
-        check_rights(listing.dataset / change.table)
-        for name, path in change.come.items():
-            gathered = f"{_NEW}/{change.table}/{name}"
-            _bring(path, listing.dataset / gathered)
-            moves.append((gathered, f"{change.table}/{name}"))
-    progress("finishing", None)
-    for name, text in new_files(listing, package):
-        check_rights((listing.dataset / name).parent)
-        file = listing.dataset / _NEW / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        moves.append((f"{_NEW}/{name}", name))
-    return Journal(tuple(name for change in changes for name in change.gone), tuple(moves))
-
-
-def _changes(listing: Listing, package: LoadPackage, progress: Progress) -> Iterator[_Change]:
-    """Yield what becomes of each table, by the write disposition of its root."""
-    chains = chains_of_load(package)
-    for chain in chains:
-        for each in chain.staged.values():
-            _check_count(each)
-    for chain in chains:
-        check_files(listing, package.schema, chain.tables, _new(chain))
-        if chain.is_merged:
-            progress(f"merging {chain.root.name}", None)
-            yield from _merged(listing, package, chain)
-            continue
-        for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
-            held = _held(listing, name)
-            files = _files(chain.staged.get(name), is_first=chain.is_replaced or not held)
-            yield _Change(name, held if chain.is_replaced else (), _named(package, name, files))
-
-
-def _new(chain: Chain) -> New:
-    if chain.is_replaced:
-        return {table.name: None for table in chain.tables}
-    return {name: _files(staged, is_first=True)[0] for name, staged in chain.staged.items()}
+def _brought(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
+    """Yield what becomes of the tables of a chain that is appended, or takes the place of what is there."""
+    for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
+        held = _held(listing, name)
+        files = _files(chain.staged.get(name), is_first=chain.is_replaced or not held)
+        yield _Change(name, held if chain.is_replaced else (), _named(package, name, files))
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
@@ -240,16 +241,8 @@ def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
     """Return the files that hold rows; one without any where it is to hold the columns of a new table."""
     if staged is None:
         return ()
-    files = tuple(sorted(staged.folder.glob(f"*{ENDING}")))
-    full = tuple(file for file in files if count(file))
-    return full or (files[:1] if is_first else ())
-
-
-def _check_count(staged: StagedTable) -> None:
-    found = sum(count(file) for file in staged.folder.glob(f"*{ENDING}"))
-    if found != staged.rows:
-        name = staged.table.name
-        raise DestinationError(f"`{name}` has {staged.rows} rows, and {found} in its files: nothing was loaded")
+    full = tuple(file for file in staged.files if rows_in(file))
+    return full or (staged.files[:1] if is_first else ())
 
 
 def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[str, Path]:

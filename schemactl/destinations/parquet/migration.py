@@ -22,6 +22,7 @@ from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
+from schemactl.destinations._package import rows_in
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.catalogue import (
@@ -38,7 +39,7 @@ from schemactl.destinations.parquet.check import check_name, check_writable
 from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of, joint_fields
 from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
 from schemactl.destinations.parquet.ledger import FolderLedger
-from schemactl.destinations.parquet.rows import count, cut, read_rows, sampled_rows, write_files
+from schemactl.destinations.parquet.rows import cut, read_rows, sampled_rows, write_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
@@ -165,7 +166,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         return field_of(column)
 
     def row_count(self, table: str) -> int:
-        return sum(count(file) for file in self._files(table).values())
+        return sum(rows_in(file) for file in self._files(table).values())
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
@@ -236,7 +237,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         """
         if not isinstance(step, AddColumn):
             raise DestinationError(f"a folder of Parquet cannot do `{type(step).__name__}` in place")
-        empty = [name for name, file in self._files(step.table).items() if not count(file)]
+        empty = [name for name, file in self._files(step.table).items() if not rows_in(file)]
         fields = self.fields(step.table)
         if step.column.name in fields.names:
             raise DestinationError(f"there is a column `{step.column.name}` in `{step.table}` already")
@@ -250,7 +251,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
     def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
         """Write each file anew under another name; files without rows go, unless there are no others."""
         files = self._files(table)
-        sizes = {name: count(file) for name, file in files.items()}
+        sizes = {name: rows_in(file) for name, file in files.items()}
         full = [name for name, size in sizes.items() if size]
         kept = full or list(files)[-1:]
         numbered = cut(batches, [sizes[name] for name in full]) if full else iter(())

@@ -19,21 +19,6 @@ if TYPE_CHECKING:
 _BATCH_ROWS: Final = 131_072
 
 
-def count(file: Path) -> int:
-    """Return how many rows a file says that it holds.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        return int(pyarrow.parquet.read_metadata(file).num_rows)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"cannot read `{file}`: {error}") from error
-
-
 def read_rows(
     file: Path, fields: pyarrow.Schema, stated: Mapping[str, str | None] | None = None
 ) -> Iterator[pyarrow.RecordBatch]:

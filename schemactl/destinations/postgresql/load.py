@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations._sql_load import check_schema, load_package, past_loads
 from schemactl.destinations.postgresql.address import parse_address
-from schemactl.destinations.postgresql.session import commit, open_session
+from schemactl.destinations.postgresql.session import open_session
 from schemactl.schema.types import Schema
 
 
@@ -42,5 +42,4 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """
     address = parse_address(url)
     with open_session(address) as session:
-        if load_package(session, address.dataset, package, progress):
-            commit(session)
+        load_package(session, address.dataset, package, progress)

@@ -295,9 +295,3 @@ def open_session(address: Address, *, is_read_only: bool = False) -> Iterator[Po
         yield session
     finally:
         connection.close()
-
-
-def commit(session: PostgresSession) -> None:
-    """Keep what the transaction has done."""
-    with session.wrap_errors("complete the load"):
-        session.connection.commit()

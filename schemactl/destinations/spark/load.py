@@ -9,18 +9,19 @@ nested in, the row in ``_dlt_loads`` comes last. Loads and migrations wait for e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
-from schemactl.destinations._bookkeeping import Bookkeeping, bookkeeping_of, past_loads, rows_of_load
+from schemactl.destinations._bookkeeping import bookkeeping_of, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._chains import Chain, chains_of, chains_of_load, merge_problem
+from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
+from schemactl.destinations._load import Load, carry_out, chains_to_check
 from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress, StagedTable
-from schemactl.destinations._structure import Clash, as_stored, cut, first_difference, gained, grown, package_as_stored
+from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
@@ -33,7 +34,7 @@ from schemactl.destinations.spark.commit import (
     recover,
     refreshed,
 )
-from schemactl.destinations.spark.lease import leased
+from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
 from schemactl.destinations.spark.tables import Tables, copy_obstacle, held_tables, mend_tables, select
@@ -110,7 +111,7 @@ def check_tables(url: str, schema: Schema) -> None:
         DestinationError: they cannot be loaded, or Spark failed.
     """
     namespace = read_address(url)
-    chains = chains_of(as_stored(schema))
+    chains = chains_to_check(schema)
     _check_spelling(table.name for chain in chains for table in chain.tables)
     if active_session() is None:
         _check_chains(chains, None, namespace)
@@ -127,51 +128,77 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         DestinationError: Spark failed, or what is there does not go with the rows.
         EngineError: Spark cannot be started.
     """
-    package = package_as_stored(package)
-    namespace, kept = read_address(url), bookkeeping_of(package.schema)
+    namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
-        progress(f"waiting for other loads into {namespace}", None)
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {namespace}")
-        lease.hold()
-        mend_tables(spark, namespace, lease)
-        target = recover(refreshed(Target(spark, namespace, lease=lease)))
-        if package.load_id in _load_ids(target, kept.loads.name, package.schema.name):
-            return
-        chains = chains_of_load(package)
-        _check_chains(chains, target, namespace)
-        tables = [*(each.table for chain in chains for each in chain.staged.values()), *kept.tables]
-        target = prepare(target, tables, {table.name: _structures(table, target) for table in tables})
-        try:
-            # Nested tables come before those that they are nested in.
-            steps = [*reversed([*_steps(target, package, chains, progress)]), *_kept(target, package, kept)]
-        except BaseException:
-            forget(refreshed(target))
-            raise
-        progress("finishing", None)
-        commit(target, Pending(package.load_id, package.schema.name, tuple(steps), target.beside(PENDING)))
+        carry_out(SparkLoad(package, progress, Target(spark, namespace, lease=lease), lease))
 
 
-def _steps(target: Target, package: LoadPackage, chains: tuple[Chain, ...], progress: Progress) -> Iterator[Step]:
-    for at, chain in enumerate(chains):
-        progress(f"staging {chain.root.name}", at / len(chains))
+@dataclass(slots=True)
+class SparkLoad(Load[Step]):
+    """See ``Load``: rows are staged in tables of their own, and a table of steps makes them certain.
+
+    Attributes:
+        is_certain: whether the steps may be written: then the next load finds out.
+    """
+
+    target: Target
+    lease: Lease
+    is_certain: bool = False
+
+    @property
+    def origin(self) -> str:
+        return str(self.target.namespace)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        self.target.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.target.namespace}")
+        self.lease.hold()
+        yield
+
+    def recover(self) -> None:
+        mend_tables(self.target.spark, self.target.namespace, self.lease)
+        self.target = recover(refreshed(self.target))
+
+    def is_loaded(self) -> bool:
+        loads = bookkeeping_of(self.package.schema).loads.name
+        return self.package.load_id in _load_ids(self.target, loads, self.package.schema.name)
+
+    def check(self, chains: Sequence[Chain]) -> None:
+        _check_chains(chains, self.target, self.target.namespace)
+
+    def prepare(self, chains: Sequence[Chain]) -> None:
+        tables = [each.table for chain in chains for each in chain.staged.values()]
+        tables += bookkeeping_of(self.package.schema).tables
+        structures = {table.name: _structures(table, self.target) for table in tables}
+        self.target = prepare(self.target, tables, structures)
+
+    def stage(self, chain: Chain) -> Iterator[Step]:
+        self.report(chain.root.name)
+        target = self.target
         if chain.is_merged:
-            merge = merge_of(chain.root, package.inserted_at)
+            merge = merge_of(chain.root, self.package.inserted_at)
             family = [table for table in chain.tables if table.name in target.held]
             yield from stage(target, [_brought(target, table, chain.staged.get(table.name)) for table in family], merge)
-            continue
+            return
         brought = [_brought(target, each.table, each, overwrites=chain.is_replaced) for each in chain.staged.values()]
         yield from stage(target, brought, None)
         emptied = [table.name for table in chain.tables if chain.is_replaced and table.name not in chain.staged]
         yield from (Step(name, None, overwrites=True) for name in emptied if name in target.held)
 
+    def commit(self, staged: Sequence[Step]) -> None:
+        steps = (*staged, *_kept(self.target, self.package))
+        self.is_certain = True
+        pending = Pending(self.package.load_id, self.package.schema.name, steps, self.target.beside(PENDING))
+        commit(self.target, pending)
+
+    def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is staged is in nobody's way
+        if not self.is_certain:
+            forget(refreshed(self.target))
+
 
 def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
-    files, superseded = (_files(each) for each in (staged, staged.superseded if staged else None))
+    files, superseded = (each.files if each else () for each in (staged, staged.superseded if staged else None))
     return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target), superseded)
-
-
-def _files(staged: StagedTable | None) -> tuple[Path, ...]:
-    return tuple(sorted(staged.folder.glob("*.parquet"))) if staged else ()
 
 
 def _structures(table: Table, target: Target) -> Structures:
@@ -179,8 +206,9 @@ def _structures(table: Table, target: Target) -> Structures:
     return structures_after(table, held.columns) if held is not None else {}
 
 
-def _kept(target: Target, package: LoadPackage, kept: Bookkeeping) -> Iterator[Step]:
+def _kept(target: Target, package: LoadPackage) -> Iterator[Step]:
     """Yield the steps that write down the load, the one that completes it last."""
+    kept = bookkeeping_of(package.schema)
 
     def is_known(schema: Schema) -> bool:
         rows = select(target.spark, f"SELECT * FROM {target.namespace.table(kept.versions.name)}")
@@ -190,7 +218,7 @@ def _kept(target: Target, package: LoadPackage, kept: Bookkeeping) -> Iterator[S
         yield stage_rows(target, table, rows)
 
 
-def _check_chains(chains: tuple[Chain, ...], target: Target | None, namespace: Namespace) -> None:
+def _check_chains(chains: Sequence[Chain], target: Target | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
         _check_chain(chain, namespace)
@@ -200,8 +228,6 @@ def _check_chains(chains: tuple[Chain, ...], target: Target | None, namespace: N
 
 
 def _check_chain(chain: Chain, namespace: Namespace) -> None:
-    if chain.is_merged and (problem := merge_problem(chain)):
-        raise problem
     for table in chain.tables:
         name = table.name
         if name.startswith(OURS):

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
-from schemactl.destinations._load import check_schema, load_package, past_loads
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
+from schemactl.destinations._sql_load import check_schema, load_package, past_loads
 from schemactl.destinations.sqlite.catalogue import MAIN
 from schemactl.destinations.sqlite.migration import choose_file
 from schemactl.destinations.sqlite.session import SqliteDatabase, open_database
@@ -48,7 +48,7 @@ def check_tables(url: str, schema: Schema) -> None:
         check_names(schema, NAMES, str(address))
         check_folder(address)
         return
-    with open_database(address, path, patience=_PATIENCE_SECONDS) as session, _transaction(session, is_kept=False):
+    with open_database(address, path, patience=_PATIENCE_SECONDS) as session, _transaction(session):
         check_schema(session, MAIN, schema)
 
 
@@ -70,15 +70,12 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 @contextmanager
-def _transaction(session: SqliteDatabase, *, is_kept: bool = True) -> Iterator[None]:
-    """Keep what is done in it, unless it raises or nothing is to be kept."""
+def _transaction(session: SqliteDatabase) -> Iterator[None]:
+    """Begin a transaction, and take back what of it is not committed."""
     with session.wrap_errors("begin a load"):
         session.execute("BEGIN IMMEDIATE")
     try:
         yield
-        if is_kept:
-            with session.wrap_errors("complete the load"):
-                session.execute("COMMIT")
     finally:
         if session.connection.in_transaction:
             session.connection.rollback()

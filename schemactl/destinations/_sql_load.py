@@ -1,0 +1,261 @@
+"""Takes a load into a SQL database, within one transaction: it is committed last, and of others nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+
+from schemactl.destinations._bookkeeping import bookkeeping_of, read_loads, write_bookkeeping
+from schemactl.destinations._chains import Chain
+from schemactl.destinations._load import Load, carry_out, chains_to_check, check_count
+from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
+from schemactl.destinations._session import Session, fold, qualify, quote
+from schemactl.errors import DestinationError
+from schemactl.schema.dispositions import Merge, merge_of, row_key
+from schemactl.schema.types import Schema, Table
+
+
+def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoads:
+    """Return what the dataset that a load would go into knows of earlier loads."""
+    dataset = choose_target(session, asked, schema_name)
+    with session.wrap_errors("read"):
+        known = {fold(name, session.names) for name in session.datasets()}
+        is_there = fold(dataset, session.names) in known
+        return read_loads(session, dataset, schema_name) if is_there else PastLoads()
+
+
+def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
+    """Try out whether the tables of a schema could be loaded; the caller takes back what this makes.
+
+    Raises:
+        DestinationError: they could not.
+    """
+    chains = chains_to_check(schema)
+    _check_names(session, schema, chains)
+    dataset = choose_target(session, asked, schema.name)
+    # Else a table that a load under way is making would be made twice.
+    _lock(session, dataset)
+    # What is replaced is not emptied to try it out: that takes as long as the real thing.
+    replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
+    others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
+    others += bookkeeping_of(schema).tables
+    if session.has_transactional_ddl:
+        check_relations(session, dataset, replaced)
+        make_ready(session, dataset, others)
+    else:  # what is made to try it out would stay
+        check_relations(session, dataset, [*replaced, *others])
+
+
+def load_package(session: Session, asked: str | None, package: LoadPackage, progress: Progress) -> None:
+    """Take a load, and commit the transaction; one that is there already is not taken again.
+
+    Raises:
+        InputError: it is not plain which of several datasets is meant.
+        DestinationError: it is refused; the transaction is not committed.
+    """
+    carry_out(SqlLoad(package, progress, session, choose_target(session, asked, package.schema.name)))
+
+
+@dataclass(slots=True)
+class SqlLoad(Load[None]):
+    """See ``Load``: what is staged is in its tables at once, as no one else sees it."""
+
+    session: Session
+    dataset: str
+    targets: dict[str, Target] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
+    """Of what it makes for itself."""
+
+    @property
+    def origin(self) -> str:
+        return self.dataset
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        _lock(self.session, self.dataset)  # which ends with the transaction
+        yield
+
+    def is_loaded(self) -> bool:
+        return self.package.load_id in past_loads(self.session, self.dataset, self.package.schema.name).load_ids
+
+    def check(self, chains: Sequence[Chain]) -> None:
+        _check_names(self.session, self.package.schema, chains)
+
+    def prepare(self, chains: Sequence[Chain]) -> None:
+        tables = [*_tables_of(self.session, self.dataset, chains), *bookkeeping_of(self.package.schema).tables]
+        if self.session.has_transactional_ddl:
+            # First: a table without rows gets columns that a table with rows does not.
+            _empty(self.session, self.dataset, chains)
+            self.targets = make_ready(self.session, self.dataset, tables)
+        else:  # making tables would keep that they are empty
+            self.targets = make_ready(self.session, self.dataset, tables)
+            _empty(self.session, self.dataset, chains)
+
+    def stage(self, chain: Chain) -> Iterator[None]:
+        if chain.is_merged:
+            _merge(self, chain)
+        else:
+            for staged in chain.staged.values():
+                _append(self, staged)
+        yield from ()
+
+    def commit(self, staged: Sequence[None]) -> None:
+        assert not staged
+        with self.session.wrap_errors("write dlt's tables of loads"):
+            write_bookkeeping(self.session, self.dataset, bookkeeping_of(self.package.schema), self.package)
+        with self.session.wrap_errors("complete the load"):
+            self.session.execute("COMMIT")
+
+
+def _lock(session: Session, dataset: str) -> None:
+    with session.wrap_errors(f"lock dataset `{dataset}`"):
+        session.lock(dataset)
+
+
+def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
+    """Refuse names that the database does not keep apart, and merges where it has none."""
+    check_names(schema, session.names, session.shown)
+    merged = None if session.merges else next((chain.root.name for chain in chains if chain.is_merged), None)
+    if merged is not None:
+        hint = "`write_disposition: append` or `replace`; dlt's own loader merges there: `--to dlt:sqlalchemy`"
+        raise DestinationError(f"table `{merged}`: rows are not merged in `{session.shown}`", hint=hint)
+
+
+def _tables_of(session: Session, dataset: str, chains: Sequence[Chain]) -> list[Table]:
+    """Return the tables to make ready: those with rows, and for merges those that are there."""
+    with session.wrap_errors(f"read dataset `{dataset}`"):
+        there = session.relations(dataset)
+    return [
+        chain.staged[table.name].table if table.name in chain.staged else table
+        for chain in chains
+        for table in chain.tables
+        if table.name in chain.staged or (chain.is_merged and fold(table.name, session.names) in there)
+    ]
+
+
+def _empty(session: Session, dataset: str, chains: Sequence[Chain]) -> None:
+    """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""
+    with session.wrap_errors(f"read dataset `{dataset}`"):
+        there = session.relations(dataset)
+    for name in (table.name for chain in chains if chain.is_replaced for table in chain.tables):
+        found = there.get(fold(name, session.names))
+        if found is not None and found.is_table:
+            with session.wrap_errors(f"empty table `{name}`"):
+                session.execute(f"DELETE FROM {qualify(dataset, found.name)}")
+
+
+def _append(load: SqlLoad, staged: StagedTable) -> None:
+    session, table = load.session, staged.table
+    load.report(table.name)
+    target = load.targets[table.name]
+    if target.unlike:
+        fitted = quote(fit(session, table, target, _stage(load, staged)))
+        columns = ", ".join(quote(name) for name in table.columns)
+        with session.wrap_errors(f"load table `{table.name}`"):
+            put = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
+    else:
+        with session.wrap_errors(f"load table `{table.name}`"):
+            put = session.append(target.name, staged)
+    check_count(table, put, staged.rows)
+
+
+def _merge(load: SqlLoad, chain: Chain) -> None:
+    stages: dict[str, str] = {}
+    for name, staged in chain.staged.items():
+        load.report(name)
+        stages[name] = quote(fit(load.session, staged.table, load.targets[name], _stage(load, staged)))
+    prefix = f"_schemactl_{next(load.numbers)}"
+    targets = {table.name: load.targets[table.name].name for table in chain.tables if table.name in load.targets}
+    relations = Relations(
+        old=targets,
+        new=stages,
+        columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
+        tie=load.session.tie,
+        column_type=load.session.column_type,
+        moment=_text_of_moment if load.session.takes_moments_as_texts else None,
+        superseded=_stage_superseded(load, chain.staged[chain.root.name]),
+    )
+    merge = merge_of(chain.root, load.package.inserted_at)
+    plan = plan_merge(chain, merge, relations, prefix)
+    load.progress(f"merging table `{chain.root.name}`", None)
+    for statement in _statements(load.session, plan, merge, targets, prefix):
+        with load.session.wrap_errors(f"merge table `{chain.root.name}`"):
+            load.session.execute(statement)
+
+
+def _text_of_moment(moment: datetime) -> str:
+    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return f"'{naive.isoformat(' ', 'microseconds')}'"
+
+
+def _statements(
+    session: Session, plan: MergePlan, merge: Merge, targets: Mapping[str, str], prefix: str
+) -> Iterator[str]:
+    """Yield the statements that carry out a merge; old rows go before new ones with their keys come."""
+    for name, query in plan.keys.items():
+        yield f"CREATE TEMPORARY TABLE {quote(name)} AS {query}"
+    for effect in reversed(plan.effects):
+        target = targets[effect.table.name]
+        if effect.ends is not None:
+            yield f"UPDATE {target} AS o SET {quote(str(merge.valid_to))} = {effect.ends} WHERE {effect.goes}"
+        elif effect.gone is not None:
+            column, keys = map(quote, effect.gone)
+            yield f"DELETE FROM {target} WHERE {column} IN (SELECT {quote(KEY)} FROM {keys})"
+    for effect in plan.effects:
+        if effect.comes is None:
+            continue
+        names = [quote(name) for name in effect.columns]
+        target, columns = targets[effect.table.name], ", ".join(names)
+        if effect.upsert is None:
+            yield f"INSERT INTO {target} ({columns}) {effect.comes}"
+            continue
+        if not session.has_merge_statement:
+            yield from _upsert(session, target, names, row_key(effect.table), effect.upsert, f"{prefix}_new")
+            continue
+        deleted = effect.upsert.is_deleted
+        yield (
+            f"MERGE INTO {target} AS o USING {effect.upsert.source} AS n ON {effect.upsert.match}"
+            + (f" WHEN MATCHED AND {deleted} THEN DELETE" if deleted else "")
+            + f" WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = n.{name}' for name in names)}"
+            + f" WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({', '.join(f'n.{name}' for name in names)})"
+        )
+
+
+def _upsert(session: Session, target: str, names: Sequence[str], key: str, upsert: Upsert, new: str) -> Iterator[str]:
+    """Yield what MERGE INTO does, a statement each; ``new`` names a relation of the keys of rows that are added."""
+    source, match, columns = upsert.source, upsert.match, ", ".join(names)
+    is_there = f"SELECT 1 FROM {target} o WHERE {match}"
+    added = f"SELECT n.{quote(key)} AS {quote(KEY)} FROM {source} n WHERE NOT EXISTS ({is_there})"
+    yield f"CREATE TEMPORARY TABLE {quote(new)} AS {added}"
+    if upsert.is_deleted:
+        condition = f"{match} AND {upsert.is_deleted}"
+        yield session.delete_from(target, f"EXISTS (SELECT 1 FROM {source} n WHERE {condition})")
+    yield session.update_from(target, names, source, match)
+    listed = ", ".join(f"n.{name}" for name in names)
+    among = f"n.{quote(key)} IN (SELECT {quote(KEY)} FROM {quote(new)})"
+    yield f"INSERT INTO {target} ({columns}) SELECT {listed} FROM {source} n WHERE {among}"
+
+
+def _stage(load: SqlLoad, staged: StagedTable) -> str:
+    stage = f"_schemactl_stage_{next(load.numbers)}"
+    with load.session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
+        load.session.stage(stage, staged)
+        found = load.session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0]
+    check_count(staged.table, found, staged.rows)
+    return stage
+
+
+def _stage_superseded(load: SqlLoad, root: StagedTable) -> str | None:
+    """Stage the root rows that are not loaded and whose merge keys count, where there are any."""
+    staged = root.superseded
+    if staged is None:
+        return None
+    stage = f"_schemactl_superseded_{next(load.numbers)}"
+    with load.session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
+        load.session.stage(stage, staged)
+    return quote(fit(load.session, staged.table, load.targets[staged.table.name], stage))
