@@ -15,6 +15,7 @@ server without transactions around its DDL. Its files, in the order in which the
    a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
    Databases share one (``_sql_load``), lakes another (``_lake.load``); a database opens a session, which adds
    ``stage``, ``append`` and ``lock`` (``_session.Session``). ``_rows`` reads staged files for engines that do not.
+   What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
    class whose defaults are those of a destination that can do no more than it must.
    ``_migration.session.SqlMigration`` does the rest; its ``Dialect`` says how values are converted (``conversion``).

@@ -1,17 +1,21 @@
-"""The tables in which a dataset keeps its loads: dlt's ``_dlt_version`` and ``_dlt_loads``, and our own of files."""
+"""The tables in which a dataset keeps its loads: dlt's ``_dlt_version`` and ``_dlt_loads``, and our own of files.
+
+A destination reads rows of them (``ReadRows``); what the rows say is the same everywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads
-from schemactl.destinations._session import Relation, Session, literal, qualify, quote
+from schemactl.errors import DestinationError
 from schemactl.schema.settings import DEFAULT_NAMING
-from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.templates import loads_table, new_schema, version_table
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 LOADED: Final = 0
 """The status of a load that is complete."""
@@ -31,6 +35,73 @@ INPUTS: Final = Table(
         )
     },
 )
+
+
+class ReadRows(Protocol):
+    """Reads one of the small tables in which a dataset keeps its loads and migrations."""
+
+    def __call__(self, table: Table, /, **equal: str) -> Sequence[Mapping[str, Any]]:
+        """Return the rows that have some values, by the names of the table's columns; ``rows_of`` makes them.
+
+        There are none where the dataset has no such table, or an early version of dlt made it without these columns.
+        Naming conventions may have given tables and columns other names, which ``find_names`` knows; the rows are those
+        of all such tables.
+        """
+        ...
+
+
+def find_names(names: Collection[str], wanted: str) -> list[str]:
+    """Return those of some names that naming conventions make of one of dlt's, that one first; ours stay as they are.
+
+    >>> find_names(["dlt_loads", "orders"], "_dlt_loads")
+    ['dlt_loads']
+    """
+    if wanted.startswith(OURS):
+        return [name for name in names if name == wanted]
+    found = (name for name in names if name.lower().lstrip("_") == wanted.lower().lstrip("_"))
+    return sorted(found, key=lambda name: name != wanted)
+
+
+def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
+    """Return the names that the columns of a table have there; None where dlt made it before it had all of them.
+
+    Raises:
+        DestinationError: a table of our own lacks a column.
+    """
+    found = {column: next(iter(find_names(names, column)), None) for column in table.columns}
+    missing = next((column for column, name in found.items() if name is None), None)
+    if missing is not None and table.name.startswith(OURS):
+        raise DestinationError(f"`{table.name}` of `{origin}` has no column `{missing}`: it is not one of ours")
+    return {column: name for column, name in found.items() if name is not None} if missing is None else None
+
+
+def rows_of(table: Table, rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return rows by the names of a table's columns, moments in UTC.
+
+    Args:
+        table: whose columns the values have, in their order.
+        rows: values; moments as such, as texts in ISO 8601, or as seconds since 1970.
+    """
+    kinds = {column.name: column.data_type for column in table.columns.values()}
+    return [
+        {
+            name: _moment(value) if kinds[name] is DataType.TIMESTAMP else value
+            for name, value in zip(kinds, row, strict=True)
+        }
+        for row in rows
+    ]
+
+
+def _moment(value: Any) -> datetime | None:
+    match value:
+        case None:
+            return None
+        case str():
+            return _moment(datetime.fromisoformat(value))
+        case datetime():
+            return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        case _:
+            return _EPOCH + timedelta(microseconds=round(float(value) * 1_000_000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,50 +124,18 @@ def bookkeeping_of(schema: Schema) -> Bookkeeping:
     return Bookkeeping(versions, loads)
 
 
-def rows_of_load(
-    package: LoadPackage, kept: Bookkeeping, is_known: Callable[[Schema], bool]
-) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
+def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
     """Yield what a load writes down: tables with new rows in the order of their columns; what completes it comes last.
 
-    Args:
-        package: the load.
-        kept: the tables.
-        is_known: whether a schema is written down already.
+    The schema is written where none of its hash is there, as dlt does: the hash is of its name, too.
     """
-    schema, at = package.schema, package.inserted_at
-    if not is_known(schema):
+    schema, at, kept = package.schema, package.inserted_at, bookkeeping_of(package.schema)
+    if not read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash):
         yield kept.versions, [version_row(schema, at)]
     if package.inputs:
         files = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
         yield kept.inputs, files
     yield kept.loads, [(package.load_id, schema.name, LOADED, at, schema.version_hash)]
-
-
-def past_loads(schema_name: str, loads: Mapping[str, Any], inputs: Iterable[Mapping[str, Any]]) -> PastLoads:
-    """Return the complete loads of a schema, and of each file that they loaded what the last of them found.
-
-    Args:
-        schema_name: the schema's.
-        loads: what orders its complete loads, by their ids.
-        inputs: rows of ``INPUTS``, of any loads.
-    """
-    ours = [row for row in inputs if row["schema_name"] == schema_name and row["load_id"] in loads]
-    ours.sort(key=lambda row: loads[row["load_id"]])
-    files = {row["path"]: LoadedInput(row["path"], row["bytes"], row["modified"]) for row in ours}
-    return PastLoads(frozenset(loads), files)
-
-
-def write_bookkeeping(session: Session, dataset: str, kept: Bookkeeping, package: LoadPackage) -> None:
-    """Write the rows that complete a load; the schema only where a schema of this hash is not there yet."""
-    versions = qualify(dataset, kept.versions.name)
-    hash_column = tuple(kept.versions.columns)[4]
-
-    def is_known(schema: Schema) -> bool:
-        same = f"{quote(hash_column)} = {literal(schema.version_hash)}"
-        return bool(session.query(f"SELECT 1 FROM {versions} WHERE {same} LIMIT 1"))
-
-    for table, rows in rows_of_load(package, kept, is_known):
-        session.insert(qualify(dataset, table.name), tuple(table.columns), rows)
 
 
 def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:
@@ -107,64 +146,45 @@ def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:
     return (schema.version, schema.engine_version, at, schema.name, schema.version_hash, stored)
 
 
-def read_loads(session: Session, dataset: str, schema_name: str) -> PastLoads:
-    """Return the completed loads of one schema, whatever the naming convention made of the tables' names."""
-    relations = session.relations(dataset)
-    loads = _find(relations.values(), LOADS_TABLE)
-    if loads is None:
-        return PastLoads()
-    load_id, status = (_name(loads, name) for name in ("load_id", "status"))
-    of_schema = _name(loads, "schema_name")
-    if load_id is None or status is None or of_schema is None:
-        return PastLoads()  # of an engine before 5: nothing says which schema was loaded
-    table = qualify(dataset, loads.name)
-    condition = f"{quote(of_schema)} = {literal(schema_name)}"
-    found = session.query(f"SELECT {quote(load_id)} FROM {table} WHERE {condition} AND {quote(status)} = {LOADED}")
-    done = frozenset(row[0] for row in found)
-    inputs = _find(relations.values(), INPUTS_TABLE)
-    if inputs is None:
-        return PastLoads(done)
-    order = _name(loads, "inserted_at")
-    files = session.query(
-        f"SELECT i.path, i.bytes, {session.seconds_of('i.modified')}, i.load_id FROM "
-        f"{qualify(dataset, inputs.name)} i JOIN {table} l ON l.{quote(load_id)} = i.load_id "
-        f"AND l.{quote(of_schema)} = i.schema_name "
-        f"WHERE i.schema_name = {literal(schema_name)} ORDER BY l.{quote(order or load_id)}, i.load_id"
-    )
-    return PastLoads(
-        done, {path: LoadedInput(path, size, _moment(at)) for path, size, at, load in files if load in done}
-    )
+def version_rows(read: ReadRows, version_hash: str | None = None) -> list[Mapping[str, Any]]:
+    """Return the schemas that dlt keeps, the last one first: schema_name, version, version_hash, inserted_at.
 
-
-def _moment(seconds: Any) -> datetime:
-    # As a number, because DuckDB hands out timestamps with a time zone only where pytz is installed.
-    return _EPOCH + timedelta(microseconds=round(float(seconds) * 1_000_000))
-
-
-def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[str]:
-    """Return the datasets that a load of this schema may mean: the one asked for, else all that dlt loaded with it.
-
-    dlt's staging copies do not count. Nothing is returned where there is none yet.
+    Args:
+        read: reads the dataset.
+        version_hash: of the rows to return, which then have ``schema`` as well; None for all.
     """
-    known = session.datasets()
-    if asked is not None:
-        return [name for name in known if name == asked]
-    main = [name for name in known if not (name.endswith("_staging") and name.removesuffix("_staging") in known)]
-    return [name for name in main if _holds(session, name, schema_name)]
+    columns = ("schema_name", "version", "version_hash", "inserted_at")
+    if version_hash is None:
+        rows = read(_with_columns(version_table(), *columns))
+    else:
+        rows = read(_with_columns(version_table(), *columns, "schema"), version_hash=version_hash)
+    return sorted(rows, key=lambda row: (row["inserted_at"] or _EPOCH, row["version"]), reverse=True)
 
 
-def _holds(session: Session, dataset: str, schema_name: str) -> bool:
-    versions = _find(session.relations(dataset).values(), VERSION_TABLE)
-    column = _name(versions, "schema_name") if versions else None
-    if versions is None or column is None:
-        return False
-    condition = f"{quote(column)} = {literal(schema_name)}"
-    return bool(session.query(f"SELECT 1 FROM {qualify(dataset, versions.name)} WHERE {condition} LIMIT 1"))
+def knows_schema(read: ReadRows, schema_name: str) -> bool:
+    """Return whether a dataset was loaded with a schema of this name, or migrated to one."""
+    return bool(read(_with_columns(version_table(), "schema_name"), schema_name=schema_name))
 
 
-def _find(relations: Iterable[Relation], name: str) -> Relation | None:
-    return next((each for each in relations if each.name.lower() == name and each.is_table), None)
+def is_loaded(read: ReadRows, schema_name: str, load_id: str) -> bool:
+    """Return whether a load is complete."""
+    return bool(_completed(read, schema_name=schema_name, load_id=load_id))
 
 
-def _name(relation: Relation, column: str) -> str | None:
-    return next((name for name in relation.columns if name.lower() == column), None)
+def past_loads(read: ReadRows, schema_name: str) -> PastLoads:
+    """Return the complete loads of a schema, and of each file that they loaded what the last of them found."""
+    done = _completed(read, schema_name=schema_name)
+    files = [row for row in read(INPUTS, schema_name=schema_name) if row["load_id"] in done] if done else []
+    files.sort(key=lambda row: (done[row["load_id"]], row["load_id"]))
+    inputs = {row["path"]: LoadedInput(row["path"], int(row["bytes"]), row["modified"]) for row in files}
+    return PastLoads(frozenset(done), inputs)
+
+
+def _completed(read: ReadRows, **equal: str) -> dict[str, datetime]:
+    """Return when complete loads were made, by their ids."""
+    rows = read(_with_columns(loads_table(), "load_id", "schema_name", "status", "inserted_at"), **equal)
+    return {row["load_id"]: row["inserted_at"] or _EPOCH for row in rows if int(row["status"]) == LOADED}
+
+
+def _with_columns(table: Table, *names: str) -> Table:
+    return replace(table, columns={name: table.columns[name] for name in names})

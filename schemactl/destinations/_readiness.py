@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from schemactl.destinations._bookkeeping import find_dataset
 from schemactl.destinations._ddl import add_column, comments, create_dataset, create_table
 from schemactl.destinations._session import Relation, Session, fold, qualify, quote
+from schemactl.destinations._sql_bookkeeping import find_dataset
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem
 from schemactl.schema.structure import NameLimits, description_of

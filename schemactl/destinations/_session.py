@@ -78,10 +78,6 @@ class SqlDefaults:
         """Return the expression of a timestamp's seconds since 1970, as a number."""
         return f"extract(epoch FROM {value})"
 
-    def as_text(self, value: str) -> str:
-        """Return the expression of a value's text."""
-        return f"CAST({value} AS VARCHAR)"
-
 
 class Database(Protocol):
     """A connection to a SQL database; ``SqlDefaults`` has a part of it."""
@@ -109,8 +105,6 @@ class Database(Protocol):
     def delete_from(self, target: str, condition: str) -> str: ...
 
     def seconds_of(self, value: str) -> str: ...
-
-    def as_text(self, value: str) -> str: ...
 
     @property
     def dialect(self) -> str:

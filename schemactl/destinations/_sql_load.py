@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 
-from schemactl.destinations._bookkeeping import bookkeeping_of, read_loads, write_bookkeeping
+from schemactl.destinations import _bookkeeping
+from schemactl.destinations._bookkeeping import bookkeeping_of, is_loaded
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._load import Load, carry_out, chains_to_check, check_count
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
 from schemactl.destinations._session import Session, fold, qualify, quote
+from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Merge, merge_of, row_key
 from schemactl.schema.types import Schema, Table
@@ -24,9 +26,7 @@ def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoa
     """Return what the dataset that a load would go into knows of earlier loads."""
     dataset = choose_target(session, asked, schema_name)
     with session.wrap_errors("read"):
-        known = {fold(name, session.names) for name in session.datasets()}
-        is_there = fold(dataset, session.names) in known
-        return read_loads(session, dataset, schema_name) if is_there else PastLoads()
+        return _bookkeeping.past_loads(reader(session, dataset), schema_name)
 
 
 def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
@@ -81,7 +81,8 @@ class SqlLoad(Load[None]):
         yield
 
     def is_loaded(self) -> bool:
-        return self.package.load_id in past_loads(self.session, self.dataset, self.package.schema.name).load_ids
+        with self.session.wrap_errors("read"):
+            return is_loaded(reader(self.session, self.dataset), self.package.schema.name, self.package.load_id)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_names(self.session, self.package.schema, chains)
@@ -107,7 +108,7 @@ class SqlLoad(Load[None]):
     def commit(self, staged: Sequence[None]) -> None:
         assert not staged
         with self.session.wrap_errors("write dlt's tables of loads"):
-            write_bookkeeping(self.session, self.dataset, bookkeeping_of(self.package.schema), self.package)
+            write_bookkeeping(self.session, self.dataset, self.package)
         with self.session.wrap_errors("complete the load"):
             self.session.execute("COMMIT")
 

@@ -109,11 +109,12 @@ def test_the_same_load_again_does_nothing(url: str, tmp_path: Path) -> None:
 
 def test_past_loads_are_remembered_with_their_files(url: str, tmp_path: Path) -> None:
     assert destination.read_past_loads(url, "shop").load_ids == frozenset()
-    load(url, replace(two(tmp_path), inputs=(an_input("/a"), an_input("/b", 2))))
+    first = replace(an_input("/a"), modified=datetime(2026, 1, 2, 3, 4, 5, 123456, tzinfo=UTC))
+    load(url, replace(two(tmp_path), inputs=(first, an_input("/b", 2))))
     load(url, replace(two(tmp_path, "2"), inputs=(an_input("/b", 3),)))
     found = destination.read_past_loads(url, "shop")
     assert found.load_ids == {"1", "2"}
-    assert found.inputs == {"/a": an_input("/a"), "/b": an_input("/b", 3)}
+    assert found.inputs == {"/a": first, "/b": an_input("/b", 3)}
 
 
 def test_without_a_dataset_the_one_loaded_before_is_meant(server: str, url: str, tmp_path: Path) -> None:

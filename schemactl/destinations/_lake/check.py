@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._lake.table import Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition, fits, partitions_of
 from schemactl.destinations._load import chains_to_check
-from schemactl.destinations._structure import Clash, as_stored, cut, grown, shown
+from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import DestinationError, Problem
 from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
 from schemactl.schema.dispositions import first

@@ -75,7 +75,7 @@ class LakeLoad(Load[_Commit]):
                 check_table(self.lake, staged.table, self.there[name])
 
     def prepare(self, chains: Sequence[Chain]) -> None:  # noqa: ARG002 - `check` has seen them
-        own = {name: self.lake.open(name) for name in self.lake.own_tables()}
+        own = {name: self.lake.open(name) for name in self.lake.own_tables(self.package)}
         self.journal = Journal(
             self.package.load_id,
             self.package.schema.name,

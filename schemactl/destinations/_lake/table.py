@@ -195,7 +195,7 @@ class Lake(Protocol):
         """Keep the journal of the load under way, or none, in one step."""
         ...
 
-    def own_tables(self) -> Sequence[str]:
+    def own_tables(self, package: LoadPackage, /) -> Sequence[str]:
         """Return the tables that ``finish`` adds to."""
         ...
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from schemactl.destinations import MigrationSession
+from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, version_row, version_rows
 from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import VERSION_TABLE
@@ -23,7 +24,6 @@ from schemactl.schema.types import Column, Schema, Table, schema_from_dict
 
 _NO_PLAN: Final = "{}"
 
-Row = Mapping[str, str | None]
 Read = TypeVar("Read")
 
 
@@ -39,8 +39,12 @@ def _texts(name: str, record: type[Run | StepRecord]) -> Table:
 RUNS: Final = _texts("_schemactl_migrations", Run)
 STEPS: Final = _texts("_schemactl_steps", StepRecord)
 
-KEYS: Final = {RUNS.name: ("run_id",), STEPS.name: ("run_id", "number")}
-"""The columns that distinguish the rows of a table."""
+_KEYS: Final = {RUNS.name: ("run_id",), STEPS.name: ("run_id", "number")}
+
+
+def keys_of(table: Table) -> tuple[str, ...]:
+    """Return the columns that distinguish the rows of a table of ours, or of dlt's of versions."""
+    return _KEYS.get(table.name) or tuple(find_names(table.columns, "version_hash"))
 
 
 class Ledger(MigrationSession):
@@ -60,24 +64,16 @@ class Ledger(MigrationSession):
             raise InputError("a session that only reads writes nothing")
 
     @abstractmethod
-    def read_rows(self, table: Table, run_id: str | None = None) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of ``RUNS`` or ``STEPS``, or those of one run; none where the table is not there."""
+    def read_rows(self, table: Table, /, **equal: str) -> Sequence[Mapping[str, Any]]:
+        """Return rows of a table; see ``_bookkeeping.ReadRows``."""
 
     @abstractmethod
-    def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows in the place of those with the same ``KEYS``; the table is made where it is missing."""
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows in the place of those with the same ``keys_of``; the table is made where it is missing.
 
-    @abstractmethod
-    def version_rows(self, version_hash: str | None = None) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of ``_dlt_version``, the last one first: schema_name, version, version_hash, inserted_at.
-
-        Args:
-            version_hash: of the rows to return, which then have ``schema`` as well; None for all.
+        Raises:
+            InputError: an early version of dlt made the table.
         """
-
-    @abstractmethod
-    def replace_version(self, schema: Schema) -> None:
-        """Write a schema as the last row of ``_dlt_version``, in the place of those with its hash."""
 
     @abstractmethod
     def remove_version(self, version_hash: str) -> None:
@@ -88,7 +84,7 @@ class Ledger(MigrationSession):
         return tuple(sorted(runs, key=lambda run: (run.started.timestamp(), run.run_id)))
 
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
-        steps = _read(STEPS.name, self.read_rows(STEPS, run_id), step_of)
+        steps = _read(STEPS.name, self.read_rows(STEPS, run_id=run_id), step_of)
         return tuple(sorted(steps, key=lambda step: step.number))
 
     def write_run(self, run: Run) -> None:
@@ -101,13 +97,13 @@ class Ledger(MigrationSession):
             self.replace_rows(STEPS, [row_of(step) for step in steps])
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        found = _read(VERSION_TABLE, self.version_rows(), _version_of)
+        found = _read(VERSION_TABLE, version_rows(self.read_rows), _version_of)
         return tuple(each for each in found if schema_name in (None, each.schema_name))
 
     def schema_of(self, version_hash: str) -> Schema | None:
         from schemactl.schema.upgrade import upgrade
 
-        row = next(iter(self.version_rows(version_hash)), None)
+        row = next(iter(version_rows(self.read_rows, version_hash)), None)
         if row is None:
             return None
         try:
@@ -118,7 +114,10 @@ class Ledger(MigrationSession):
 
     def write_version(self, schema: Schema) -> None:
         self.prepare_writing()
-        self.replace_version(schema)
+        kept = bookkeeping_of(schema)
+        row = dict(zip(kept.versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
+        self.replace_rows(kept.loads, [])
+        self.replace_rows(kept.versions, [row])
 
     def forget_version(self, version_hash: str) -> None:
         self.prepare_writing()
@@ -174,11 +173,7 @@ def step_of(row: Mapping[str, Any]) -> StepRecord:
 
 
 def _version_of(row: Mapping[str, Any]) -> Version:
-    at = row.get("inserted_at")
-    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
-    if moment is not None:
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return Version(row["schema_name"], row["version"], row["version_hash"], moment)
+    return Version(row["schema_name"], row["version"], row["version_hash"], row["inserted_at"])
 
 
 def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Read]) -> list[Read]:

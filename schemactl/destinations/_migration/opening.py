@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final, TypeVar
 
+from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import choose_dataset
-from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._session import Database
+from schemactl.destinations._sql_bookkeeping import reader
 from schemactl.errors import DestinationError
 
 Opened = TypeVar("Opened")
@@ -27,7 +28,7 @@ def choose(database: Database, asked: str | None, schema: str) -> str:
         return asked
     known = {name for name in database.datasets() if database.relation_names(name)}
     main = {name for name in known if not (name.endswith("_staging") and name.removesuffix("_staging") in known)}
-    loaded = [name for name in sorted(main) if schema in sql_ledger.schema_names(database, name)]
+    loaded = [name for name in sorted(main) if knows_schema(reader(database, name), schema)]
     if len(loaded) == 1:
         return loaded[0]
     return choose_dataset(main, None, database.shown) if main else schema

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
-from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.known import Known, Unguarded
-from schemactl.destinations._migration.ledger import Ledger, Row
+from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._migration.records import Unfit
 from schemactl.destinations._migration.rendering import Dialect, assignment_of, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Database, Relation, qualify
+from schemactl.destinations._sql_bookkeeping import read_rows, remove_rows, replace_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
 from schemactl.migration.steps import (
@@ -28,8 +28,8 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
-from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.templates import new_schema, version_table
+from schemactl.schema.types import Table
 
 Sampled = Callable[[str, Relation, float], str | None]
 """Writes the query of a sample of a table's rows; None where the engine has no sample of such a table.
@@ -273,22 +273,14 @@ class SqlMigration(Ledger, Generic[D]):
         found = self.reads(self.database, self.dataset).schema.tables[table]
         return tuple(each.name for each in found.columns.values() if each.properties.get("primary_key"))
 
-    def read_rows(self, table: Table, run_id: str | None = None) -> list[dict[str, Any]]:
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):
-            return sql_ledger.read_rows(self.database, self._place, table, run_id)
+            return read_rows(self.database, self._place, table, **equal)
 
-    def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         with self.database.wrap_errors("write the ledger"):
-            sql_ledger.replace_rows(self.database, self._place, table, rows)
-
-    def version_rows(self, version_hash: str | None = None) -> list[Mapping[str, Any]]:
-        with self.database.wrap_errors("read dlt's ledger"):
-            return sql_ledger.version_rows(self.database, self._place, version_hash)
-
-    def replace_version(self, schema: Schema) -> None:
-        with self.database.wrap_errors("write dlt's ledger"):
-            sql_ledger.replace_version(self.database, self._place, schema)
+            replace_rows(self.database, self._place, table, rows, keys_of(table))
 
     def remove_version(self, version_hash: str) -> None:
-        with self.database.wrap_errors("write dlt's ledger"):
-            sql_ledger.remove_version(self.database, self._place, version_hash)
+        with self.database.wrap_errors("write the ledger"):
+            remove_rows(self.database, self._place, version_table(), version_hash=version_hash)

@@ -73,7 +73,7 @@ def catalogue_of(dataset: Path) -> Catalogue:
     Raises:
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
-    versions = [(each.name, each.version_hash()) for each in stored_versions(list_files(dataset))]
+    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
     tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
     columns = (
         (name, column_of(each, kind, is_nullable, description=texts.get(each)))

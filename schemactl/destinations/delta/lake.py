@@ -10,21 +10,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.table import DataFile, Journal, LakeTable, journal_from_text
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
-from schemactl.destinations.parquet.bookkeeping import ENDING, INIT, new_files
+from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import is_nested, plain_type
-from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
 from schemactl.store.text import remove_leftovers
 
@@ -257,7 +258,7 @@ class DeltaLake:
         else:
             write_text(path, journal.to_text())
 
-    def own_tables(self) -> Sequence[str]:
+    def own_tables(self, _package: LoadPackage) -> Sequence[str]:
         return ()
 
     def own_files(self, package: LoadPackage) -> Sequence[str]:
@@ -265,7 +266,7 @@ class DeltaLake:
         return [name for name in others if name != INIT]
 
     def is_complete(self, schema_name: str, load_id: str) -> bool:
-        return (self.folder / LOADS_TABLE / f"{schema_name}__{load_id}{ENDING}").is_file()
+        return is_loaded(partial(read_rows, list_files(self.folder)), schema_name, load_id)
 
     def finish(self, package: LoadPackage) -> None:
         for name, text in new_files(list_files(self.folder), package):

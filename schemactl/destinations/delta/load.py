@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 
+from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
@@ -15,7 +16,7 @@ from schemactl.destinations.delta.address import dataset_to_load
 from schemactl.destinations.delta.catalogue import wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.address import read_address
-from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs
+from schemactl.destinations.parquet.bookkeeping import read_rows
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.schema.types import Schema
 
@@ -28,12 +29,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         DestinationError: it cannot be read.
     """
     dataset = dataset_to_load(read_address(url), schema_name)
-    listing, journal = list_files(dataset), DeltaLake(dataset).read_journal()
-    if journal and not DeltaLake(dataset).is_complete(journal.schema_name, journal.load_id):
-        # What a killed load has written does not count.
-        files = {name: path for name, path in listing.files.items() if name not in journal.files}
-        listing = replace(listing, files=files)
-    return PastLoads(load_ids(listing, schema_name), loaded_inputs(listing, schema_name))
+    return past_loads(partial(read_rows, list_files(dataset)), schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

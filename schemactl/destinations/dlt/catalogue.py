@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._bookkeeping import INPUTS, LOADED
+from schemactl.destinations._bookkeeping import INPUTS, past_loads, rows_of, version_rows
 from schemactl.destinations._catalogue import OWN_SCHEMA, Catalogue, hashes_of
-from schemactl.destinations._package import LoadedInput, PastLoads
+from schemactl.destinations._package import PastLoads
 from schemactl.destinations.dlt.address import parse_address
 from schemactl.destinations.dlt.session import Session, find_destination, open_session
 from schemactl.errors import InputError
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
-from schemactl.schema.types import Column, Properties, schema_from_dict
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Properties, Table, schema_from_dict
 
 if TYPE_CHECKING:
     from dlt.common.destination.client import JobClientBase
@@ -46,12 +46,14 @@ def read_catalogue(url: str) -> Catalogue:
         raise InputError(f"`{url}` names no dataset", hint=f"`{address}?dataset=NAME`")
     session = open_session(address, new_schema(OWN_SCHEMA))
     with session.wrap_errors(f"read dataset `{address.dataset}`"), session.client as client:
-        lines = _lines(client, VERSION_TABLE, ("schema_name", "version_hash", "schema", "inserted_at"))
-    found = sorted((line for line in lines if line[0] != OWN_SCHEMA), key=lambda line: _in_utc(line[3]), reverse=True)
-    if not found:
-        raise InputError(f"dlt has loaded no dataset `{address.dataset}` in `{address}`")
-    schema = schema_from_dict(json.loads(found[0][2]))
-    return Catalogue(schema, f"{address}?dataset={address.dataset}", hashes_of([line[:2] for line in found]))
+        read = partial(_read_rows, client)
+        found = [row for row in version_rows(read) if row["schema_name"] != OWN_SCHEMA]
+        if not found:
+            raise InputError(f"dlt has loaded no dataset `{address.dataset}` in `{address}`")
+        stored = version_rows(read, found[0]["version_hash"])[0]["schema"]
+    schema = schema_from_dict(json.loads(stored))
+    hashes = hashes_of([(row["schema_name"], row["version_hash"]) for row in found])
+    return Catalogue(schema, f"{address}?dataset={address.dataset}", hashes)
 
 
 def stored(column: Column) -> Properties:
@@ -67,25 +69,17 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         InputError: the address is wrong.
         DestinationError: the destination cannot be read, or dlt or a driver is missing.
     """
-    return past_loads(open_session(parse_address(url), new_schema(schema_name)))
+    return known_loads(open_session(parse_address(url), new_schema(schema_name)))
 
 
-def past_loads(session: Session) -> PastLoads:
+def known_loads(session: Session) -> PastLoads:
     """Return what the dataset of a session knows of earlier loads with its schema."""
-    name = session.schema.name
     with session.wrap_errors("read dlt's table of loads"), session.client as client:
-        lines = _lines(client, LOADS_TABLE, ("load_id", "schema_name", "status", "inserted_at"))
-        loads = [line for line in lines if line[1] == name and int(line[2]) == LOADED]
-        inputs = [line for line in _lines(client, INPUTS.name, tuple(INPUTS.columns)) if line[1] == name]
-    times = {line[0]: _in_utc(line[3]) for line in loads}
-    known = sorted((line for line in inputs if line[0] in times), key=lambda line: times[line[0]])
-    return PastLoads(
-        frozenset(times), {path: LoadedInput(path, int(size), _in_utc(at)) for _, _, path, size, at in known}
-    )
+        return past_loads(partial(_read_rows, client), session.schema.name)
 
 
-def _lines(client: JobClientBase, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    """Return the rows of one of dlt's tables or ours; none where the destination has no such table."""
+def _read_rows(client: JobClientBase, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+    """Return rows of one of dlt's tables or ours; see ``ReadRows``."""
     from dlt.destinations.exceptions import DatabaseUndefinedRelation
     from dlt.destinations.impl.filesystem.filesystem import FilesystemClient
     from dlt.destinations.job_client_impl import SqlJobClientBase
@@ -93,17 +87,19 @@ def _lines(client: JobClientBase, table: str, columns: tuple[str, ...]) -> list[
     if not isinstance(client, SqlJobClientBase | FilesystemClient) or not client.is_storage_initialized():
         return []
     naming = client.schema.naming
-    table = table if table == INPUTS.name else naming.normalize_table_identifier(table)
-    names = [naming.normalize_identifier(each) for each in columns]
+    held = table.name if table.name == INPUTS.name else naming.normalize_table_identifier(table.name)
+    names = [naming.normalize_identifier(each) for each in table.columns]
     if isinstance(client, FilesystemClient):
-        return [tuple(line[name] for name in names) for line in _lines_of_files(client, table)]
-    there = client.sql_client
-    listed = ", ".join(map(there.escape_column_name, names))
-    try:
-        found = there.execute_sql(f"SELECT {listed} FROM {there.make_qualified_table_name(table)}")
-        return [tuple(row) for row in found or ()]
-    except DatabaseUndefinedRelation:
-        return []
+        found = [[line[name] for name in names] for line in _lines_of_files(client, held)]
+    else:
+        there = client.sql_client
+        listed = ", ".join(map(there.escape_column_name, names))
+        try:
+            rows = there.execute_sql(f"SELECT {listed} FROM {there.make_qualified_table_name(held)}")
+            found = [list(row) for row in rows or ()]
+        except DatabaseUndefinedRelation:
+            found = []
+    return [row for row in rows_of(table, found) if all(row[name] == value for name, value in equal.items())]
 
 
 def _lines_of_files(client: FilesystemClient, table: str) -> Iterator[dict[str, Any]]:
@@ -117,8 +113,3 @@ def _lines_of_files(client: FilesystemClient, table: str) -> Iterator[dict[str, 
                 yield from parquet.read_table(file).to_pylist()
         else:
             yield from map(json.loads, client.fs_client.read_text(path, encoding="utf-8").splitlines())
-
-
-def _in_utc(moment: datetime | str) -> datetime:
-    found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

@@ -18,7 +18,7 @@ from schemactl.destinations._catalogue import OWN_SCHEMA
 from schemactl.destinations._chains import chains_of, chains_of_load, merge_problem
 from schemactl.destinations._package import LoadPackage, Progress, StagedTable
 from schemactl.destinations.dlt.address import Address, parse_address
-from schemactl.destinations.dlt.catalogue import past_loads
+from schemactl.destinations.dlt.catalogue import known_loads
 from schemactl.destinations.dlt.session import Session, open_session
 from schemactl.errors import DestinationError
 from schemactl.schema.hash import bump
@@ -69,7 +69,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
         packages = Packages(session, folder)
         _load_all(session, packages, folder, progress, is_kept=True)
-        if package.load_id in past_loads(session).load_ids:
+        if package.load_id in known_loads(session).load_ids:
             return
         with session.wrap_errors("write dlt's package"):
             _write(session, packages, package)

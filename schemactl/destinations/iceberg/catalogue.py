@@ -86,7 +86,7 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
     dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
     tables = {name: _static(file) for name, file in _tables_of_folder(dataset).items()}
-    versions = [(each.name, each.version_hash()) for each in stored_versions(list_files(dataset))]
+    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
     return _catalogue(tables, versions, dataset.resolve().name, f"iceberg:{dataset}")
 
 
@@ -160,14 +160,6 @@ def versions_in(table: Table) -> list[tuple[str, str]]:
     rows: list[dict[str, Any]] = table.scan(selected_fields=fields).to_arrow().to_pylist()
     newest_first = sorted(rows, key=lambda row: row["inserted_at"], reverse=True)
     return [(row["schema_name"], row["version_hash"]) for row in newest_first]
-
-
-def is_loaded_with(catalog: Catalog, dataset: str, schema_name: str) -> bool:
-    """Return whether a dataset was loaded with, or brought to, a schema of this name."""
-    if VERSIONS_TABLE not in tables_in(catalog, dataset):
-        return False
-    versions = versions_in(catalog.load_table((*dataset.split("."), VERSIONS_TABLE)))
-    return schema_name in {name for name, _ in versions}
 
 
 def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:

@@ -7,23 +7,30 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from schemactl.destinations._bookkeeping import Bookkeeping, rows_of_load
+from schemactl.destinations._bookkeeping import (
+    bookkeeping_of,
+    find_columns,
+    find_names,
+    is_loaded,
+    rows_of,
+    rows_of_load,
+)
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.table import Journal, journal_from_text
-from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
+from schemactl.destinations._lake.types import arrow_type, kind_of
+from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
-from schemactl.destinations.iceberg.bookkeeping import is_known, is_loaded, rows_of
 from schemactl.destinations.iceberg.catalogue import COMMENT, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
-from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, version_table
-from schemactl.schema.types import Column, Properties, Schema
+from schemactl.schema.types import Column, Properties, Table
 
 if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.catalog import Catalog
+    from pyiceberg.expressions import BooleanExpression
 
 WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
 """Types that Iceberg widens in place (its specification, "schema evolution"); decimals by digits before the point."""
@@ -143,27 +150,36 @@ class IcebergLake:
         held = self.catalog.load_namespace_properties(self.namespace)
         return {key: value for key, value in held.items() if key.startswith(_JOURNAL)}
 
-    def own_tables(self) -> Sequence[str]:
-        return (VERSION_TABLE, INPUTS_TABLE, LOADS_TABLE)
+    def own_tables(self, package: LoadPackage) -> Sequence[str]:
+        return [table.name for table in bookkeeping_of(package.schema).tables]
 
     def own_files(self, _package: LoadPackage) -> Sequence[str]:
         return ()
 
     def is_complete(self, schema_name: str, load_id: str) -> bool:
-        table = self.open(LOADS_TABLE)
-        with wrap_errors(f"cannot read `{self.origin}`"):
-            return table is not None and is_loaded(table.table, schema_name, load_id)
+        return is_loaded(self.read_rows, schema_name, load_id)
 
     def finish(self, package: LoadPackage) -> None:
         with wrap_errors(f"cannot complete the load in `{self.origin}`"):
-            for kept, held in rows_of_load(package, Bookkeeping(version_table(), loads_table()), self._is_known):
-                rows = rows_of(kept, held)
+            for kept, held in rows_of_load(package, self.read_rows):
+                rows = arrow_rows(kept, held)
                 table = self.open(kept.name) or self.create(kept.name, list(rows.schema), package.load_id)
                 table.table.append(rows, {LOAD_ID: package.load_id})
 
-    def _is_known(self, schema: Schema) -> bool:
-        versions = self.open(VERSION_TABLE)
-        return versions is not None and is_known(versions.table, schema)
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+        """Return rows of a table; see ``ReadRows``."""
+        rows: list[dict[str, Any]] = []
+        with wrap_errors(f"cannot read `{table.name}` of `{self.origin}`"):
+            is_there = self.catalog.namespace_exists(self.namespace)
+            for name in find_names(tables_in(self.catalog, self.dataset) if is_there else [], table.name):
+                held = self.catalog.load_table((*self.namespace, name))
+                columns = find_columns(table, [each.name for each in held.schema().fields], self.origin)
+                if columns is None:
+                    continue
+                chosen = {columns[column]: value for column, value in equal.items()}
+                found = held.scan(row_filter=equals(chosen), selected_fields=tuple(columns.values())).to_arrow()
+                rows += rows_of(table, zip(*(found[each].to_pylist() for each in columns.values()), strict=True))
+        return rows
 
     def discard_files(self, table: str, journal: Journal) -> None:
         there = self.open(table)
@@ -173,3 +189,25 @@ class IcebergLake:
 
     def discard_own(self, _journal: Journal) -> None:
         """Do nothing: there are no files beside tables."""
+
+
+def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
+    """Return rows, each in the order of the table's columns, as they are appended to a table of a dataset."""
+    import pyarrow
+
+    fields = [
+        pyarrow.field(each.name, arrow_type(kind_of(each, has_time=True, sizes=(32,))), each.nullable)
+        for each in table.columns.values()
+    ]
+    held = pyarrow.schema(fields)
+    return pyarrow.Table.from_pylist([dict(zip(held.names, row, strict=True)) for row in rows], schema=held)
+
+
+def equals(values: Mapping[str, Any]) -> BooleanExpression:
+    """Return the condition that columns have some values."""
+    from pyiceberg.expressions import AlwaysTrue, And, EqualTo, Reference
+
+    condition: BooleanExpression = AlwaysTrue()
+    for name, value in values.items():
+        condition = And(condition, EqualTo(term=Reference(name), value=value))
+    return condition

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._bookkeeping import past_loads
+from schemactl.destinations._bookkeeping import knows_schema, past_loads
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable, loading
 from schemactl.destinations._load import carry_out
-from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
-from schemactl.destinations.iceberg.bookkeeping import completed
 from schemactl.destinations.iceberg.catalogue import (
     check_place,
     datasets_in,
-    is_loaded_with,
 )
 from schemactl.destinations.iceberg.lake import IcebergLake
-from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -33,13 +30,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         DestinationError: it cannot be reached or read, or the package `pyiceberg` is missing.
     """
     lake = _existing(read_address(url), schema_name)
-    loads = lake.open(LOADS_TABLE) if lake else None
-    if lake is None or loads is None:
-        return PastLoads()
-    inputs = lake.open(INPUTS_TABLE)
-    with wrap_errors(f"cannot read `{lake.origin}`"):
-        done = completed(loads.table, schema_name)
-        return past_loads(schema_name, done, inputs.table.scan().to_arrow().to_pylist() if inputs else [])
+    return past_loads(lake.read_rows, schema_name) if lake else PastLoads()
 
 
 def check_tables(url: str, schema: Schema) -> None:
@@ -96,5 +87,9 @@ def _dataset(address: Address, schema_name: str, catalog: Catalog) -> str:
     """Return the one asked for, else the only one that was loaded with this schema, else one named as the schema."""
     if address.dataset is not None:
         return address.dataset
-    ours = [name for name in datasets_in(catalog) if is_loaded_with(catalog, name, schema_name)]
+    ours = [
+        name
+        for name in datasets_in(catalog)
+        if knows_schema(IcebergLake(address, catalog, name).read_rows, schema_name)
+    ]
     return ours[0] if len(ours) == 1 else schema_name

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.load import settle
@@ -28,7 +29,6 @@ from schemactl.destinations.iceberg.catalogue import (
     NAMES,
     check_place,
     datasets_in,
-    is_loaded_with,
     new_kind,
     read_dataset,
     tables_in,
@@ -378,7 +378,7 @@ def _choose(address: Address, schema_name: str, catalog: Catalog) -> str:
     if address.dataset is not None:
         return address.dataset
     known = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
-    loaded = [name for name in known if is_loaded_with(catalog, name, schema_name)]
+    loaded = [name for name in known if knows_schema(IcebergLake(address, catalog, name).read_rows, schema_name)]
     if len(loaded) == 1:
         return loaded[0]
     return choose_dataset(known, None, str(address)) if known else schema_name

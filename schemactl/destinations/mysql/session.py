@@ -184,10 +184,7 @@ class MySqlSession(SqlDefaults):
         take_lock(self, dataset, _PATIENCE_SECONDS)
 
     def seconds_of(self, value: str) -> str:
-        return f"(timestampdiff(MICROSECOND, '1970-01-01', {value}) / 1000000)"
-
-    def as_text(self, value: str) -> str:
-        return f"CAST({value} AS CHAR)"
+        return f"(timestampdiff(MICROSECOND, '1970-01-01', {value}) * 0.000001)"
 
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import VERSIONS_TABLE
-from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage
+from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
 from schemactl.destinations.parquet.journal import Listing
 from schemactl.errors import DestinationError
-from schemactl.schema.naming import naming_of
-from schemactl.schema.templates import LOADS_TABLE
-from schemactl.schema.types import ENGINE_VERSION, Schema
+from schemactl.schema.templates import loads_table, version_table
+from schemactl.schema.types import Table
 
 INIT: Final = "init"
 INIT_TEXT: Final = '{"initial_version":2,"current_version":2}'
@@ -43,14 +44,6 @@ class StoredVersion:
     safe_hash: str
     path: Path
 
-    def version_hash(self) -> str:
-        """Return the schema's hash.
-
-        Raises:
-            DestinationError: the file is not one of dlt's.
-        """
-        return str(self.line()["version_hash"])
-
     def line(self) -> dict[str, Any]:
         """Return what dlt has written: the hash, the schema as JSON in a text ...
 
@@ -60,45 +53,37 @@ class StoredVersion:
         return lines_of(self.path, "version_hash")[0]
 
 
-def stored_versions(listing: Listing, folder: str = VERSIONS_TABLE) -> list[StoredVersion]:
-    """Return the schemas that dlt keeps there, the last one first."""
-    found = ((_VERSION_FILE.fullmatch(name), path) for name, path in listing.of(folder).items())
+def stored_versions(listing: Listing, version_hash: str | None = None) -> list[StoredVersion]:
+    """Return the schemas that dlt keeps there, the last one first; those of a hash, where one is given."""
+    folders = find_names(listing.folders(), VERSIONS_TABLE)
+    files = (pair for folder in folders for pair in listing.of(folder).items())
+    found = ((_VERSION_FILE.fullmatch(name), path) for name, path in files)
     versions = [
         StoredVersion(match["name"], float(match["time"]), match["hash"], path) for match, path in found if match
     ]
-    return sorted(versions, key=lambda each: each.time, reverse=True)
+    wanted = None if version_hash is None else _path_safe(version_hash)
+    ours = (each for each in versions if wanted in (None, each.safe_hash))
+    return sorted(ours, key=lambda each: each.time, reverse=True)
 
 
-def load_ids(listing: Listing, schema_name: str, folder: str = LOADS_TABLE) -> frozenset[str]:
-    """Return the ids of completed loads under a schema."""
-    head = f"{schema_name}__"
-    return frozenset(
-        name.removeprefix(head).removesuffix(ENDING)
-        for name in listing.of(folder)
-        if name.startswith(head) and name.endswith(ENDING)
-    )
-
-
-def loaded_inputs(listing: Listing, schema_name: str) -> Mapping[str, LoadedInput]:
-    """Return the files that were loaded, by path, the last load of each.
+def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+    """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``.
 
     Raises:
-        DestinationError: a file is not what we write there.
+        DestinationError: a file is not what dlt or we write there.
     """
-    found = [
-        (held["inserted_at"], held["path"], held["bytes"], held["modified"])
-        for name, path in listing.of(INPUTS_TABLE).items()
-        if name.startswith(f"{schema_name}__")
-        for held in lines_of(path, "path")
-        if held["schema_name"] == schema_name
-    ]
-    return {path: LoadedInput(path, size, datetime.fromisoformat(at)) for _, path, size, at in sorted(found)}
-
-
-def system_names(schema: Schema) -> tuple[str, str]:
-    """Return the names of dlt's tables of versions and of loads under the schema's naming convention."""
-    naming = naming_of(schema)
-    return naming.normalize_tables_path(VERSIONS_TABLE), naming.normalize_tables_path(LOADS_TABLE)
+    if table.name == VERSIONS_TABLE:
+        # dlt takes the schema with the latest time for the current one, whatever the clock said.
+        stored = stored_versions(listing, equal.get("version_hash"))
+        lines = [{**each.line(), "inserted_at": each.time} for each in stored]
+    else:
+        head = f"{equal['schema_name']}__" if "schema_name" in equal else ""
+        tail = f"__{equal['load_id']}{ENDING}" if "load_id" in equal else ENDING
+        files = (pair for folder in find_names(listing.folders(), table.name) for pair in listing.of(folder).items())
+        found = [path for name, path in files if name.startswith(head) and name.endswith(tail)]
+        lines = [line for path in found for line in lines_of(path, "load_id")]
+    ours = (line for line in lines if all(line.get(name) == value for name, value in equal.items()))
+    return rows_of(table, ([line.get(name) for name in table.columns] for line in ours))
 
 
 def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str]]:
@@ -108,71 +93,41 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
         listing: the dataset, without a load that is under way.
         package: the load.
     """
-    schema, at = package.schema, package.inserted_at.isoformat()
-    versions, loads = system_names(schema)
     if INIT not in listing.files:
         yield INIT, INIT_TEXT
-    safe_hash = path_safe(schema.version_hash)
-    if all(each.safe_hash != safe_hash for each in stored_versions(listing, versions)):
-        yield version_file(listing, schema, package.inserted_at)
-    if package.inputs:
-        lines = (_input_text(package, each) for each in package.inputs)
-        yield f"{INPUTS_TABLE}/{schema.name}__{package.load_id}{ENDING}", "\n".join(lines)
-    yield f"{loads}/{schema.name}__{package.load_id}{ENDING}", _load_text(package, at)
+    for table, rows in rows_of_load(package, partial(read_rows, listing)):
+        if find_names((table.name,), VERSIONS_TABLE):
+            yield version_file(listing, table.name, rows[0])
+        else:
+            # dlt's own names of columns, whatever the naming convention.
+            names = table.columns if table.name == INPUTS_TABLE else loads_table().columns
+            lines = (_json(dict(zip(names, row, strict=True))) for row in rows)
+            yield f"{table.name}/{package.schema.name}__{package.load_id}{ENDING}", "\n".join(lines)
 
 
-def path_safe(version_hash: str) -> str:
+def version_file(listing: Listing, folder: str, row: Sequence[Any]) -> tuple[str, str]:
+    """Return the file that makes a schema the current one, as its path in the dataset and its text.
+
+    Args:
+        listing: the dataset.
+        folder: of dlt's versions.
+        row: as of ``version_row``.
+    """
+    held = dict(zip(version_table().columns, row, strict=True))
+    latest = max((each.time for each in stored_versions(listing)), default=0.0)
+    time = max(held["inserted_at"].timestamp(), latest + 1e-6)
+    name = f"{folder}/{held['schema_name']}__{time:.6f}__{_path_safe(held['version_hash'])}{ENDING}"
+    return name, _json(held)
+
+
+def _path_safe(version_hash: str) -> str:
     """Return a schema's hash as dlt has it in names of files."""
     return base64.b64decode(version_hash).hex()
 
 
-def version_file(listing: Listing, schema: Schema, at: datetime) -> tuple[str, str]:
-    """Return the file that makes a schema the current one, as its path in the dataset and its text.
-
-    dlt takes the schema with the latest time for the current one, whatever the clock says.
-    """
-    versions, _ = system_names(schema)
-    latest = max((each.time for each in stored_versions(listing, versions)), default=0.0)
-    time = max(at.timestamp(), latest + 1e-6)
-    name = f"{versions}/{schema.name}__{time:.6f}__{path_safe(schema.version_hash)}{ENDING}"
-    return name, _version_text(schema, at.isoformat())
-
-
-def _version_text(schema: Schema, at: str) -> str:
-    return _json(
-        version_hash=schema.version_hash,
-        schema_name=schema.name,
-        version=schema.version,
-        engine_version=ENGINE_VERSION,
-        inserted_at=at,
-        schema=json.dumps(schema.to_dict(), ensure_ascii=False, separators=(",", ":")),
-    )
-
-
-def _load_text(package: LoadPackage, at: str) -> str:
-    schema = package.schema
-    return _json(
-        load_id=package.load_id,
-        schema_name=schema.name,
-        status=0,
-        inserted_at=at,
-        schema_version_hash=schema.version_hash,
-    )
-
-
-def _input_text(package: LoadPackage, each: LoadedInput) -> str:
-    return _json(
-        load_id=package.load_id,
-        schema_name=package.schema.name,
-        inserted_at=package.inserted_at.isoformat(),
-        path=each.path,
-        bytes=each.bytes,
-        modified=each.modified.isoformat(),
-    )
-
-
-def _json(**held: Any) -> str:
-    return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+def _json(held: dict[str, Any]) -> str:
+    texts = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in held.items()}
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
 
 
 def lines_of(path: Path, key: str) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ def catalogue_of(dataset: Path) -> Catalogue:
     held = (pair for table, name in _tables(listing).items() for pair in _columns(listing, table, name))
     versions = stored_versions(listing)
     name = schema_name({each.name for each in versions}, listing.dataset.resolve().name)
-    hashes = hashes_of([(each.name, each.version_hash()) for each in versions])
+    hashes = hashes_of([(each.name, str(each.line()["version_hash"])) for each in versions])
     return Catalogue(schema_of(name, held), f"parquet:{listing.dataset}", hashes)
 
 

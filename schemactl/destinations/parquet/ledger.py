@@ -7,28 +7,27 @@ step. Tables of Delta lie in such a folder, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from schemactl.destinations._migration.ledger import KEYS, Ledger, Row
+from schemactl.destinations._catalogue import OURS
+from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations.parquet.bookkeeping import (
     ENDING,
     INIT,
     INIT_TEXT,
     StoredVersion,
     lines_of,
-    path_safe,
+    read_rows,
     stored_versions,
     version_file,
 )
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
-from schemactl.schema.templates import VERSION_TABLE
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,40 +40,35 @@ class FolderLedger(Ledger):
 
     folder: Path
 
-    def read_rows(self, table: Table, run_id: str | None = None) -> list[dict[str, Any]]:
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+        if not table.name.startswith(OURS):
+            return read_rows(list_files(self.folder), table, **equal)
         place = self.folder / table.name
-        files = sorted(place.glob(f"*{ENDING}")) if run_id is None else [place / _file_name(run_id)]
+        files = [place / _file_name(equal["run_id"])] if "run_id" in equal else sorted(place.glob(f"*{ENDING}"))
         return [line for path in files if path.is_file() for line in lines_of(path, "run_id")]
 
-    def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not table.name.startswith(OURS):
+            self._replace_versions(table, rows)
+            return
         for run_id in sorted({str(row["run_id"]) for row in rows}):
-            ours = [*self.read_rows(table, run_id), *(row for row in rows if row["run_id"] == run_id)]
-            held = {tuple(row[name] for name in KEYS[table.name]): row for row in ours}
+            ours = [*self.read_rows(table, run_id=run_id), *(row for row in rows if row["run_id"] == run_id)]
+            held = {tuple(row[name] for name in keys_of(table)): row for row in ours}
             lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in held.values())
             write_text(self.folder / table.name / _file_name(run_id), "".join(f"{line}\n" for line in lines))
 
-    def version_rows(self, version_hash: str | None = None) -> list[dict[str, Any]]:
-        return [each.line() for each in self._stored(version_hash)]
-
-    def replace_version(self, schema: Schema) -> None:
+    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not (self.folder / INIT).is_file():
             write_text(self.folder / INIT, INIT_TEXT)
-        older = self._stored(schema.version_hash)
-        name, text = version_file(list_files(self.folder), schema, datetime.now(UTC))
-        write_text(self.folder / name, text)
-        _remove(older)
+        for row in rows:
+            listing = list_files(self.folder)
+            (version_hash,) = (str(row[name]) for name in keys_of(table))
+            name, text = version_file(listing, table.name, tuple(row.values()))
+            write_text(self.folder / name, text)
+            _remove(stored_versions(listing, version_hash))
 
     def remove_version(self, version_hash: str) -> None:
-        _remove(self._stored(version_hash))
-
-    def _stored(self, version_hash: str | None) -> list[StoredVersion]:
-        """Return what dlt keeps of schemas, the last one first, whatever the naming convention made of the folder."""
-        wanted = None if version_hash is None else path_safe(version_hash)
-        listing = list_files(self.folder)
-        folders = [name for name in listing.folders() if name.lower() == VERSION_TABLE]
-        found = [each for name in folders for each in stored_versions(listing, name)]
-        ours = (each for each in found if wanted in (None, each.safe_hash))
-        return sorted(ours, key=lambda each: each.time, reverse=True)
+        _remove(stored_versions(list_files(self.folder), version_hash))
 
 
 def _file_name(run_id: str) -> str:

@@ -8,17 +8,20 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from schemactl.destinations._bookkeeping import is_loaded, past_loads
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.merge import merge_files, write_merged
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._load import Load, carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable, rows_in
+from schemactl.destinations.parquet import rows
 from schemactl.destinations.parquet.address import read_address
-from schemactl.destinations.parquet.bookkeeping import load_ids, loaded_inputs, new_files, system_names
+from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
 from schemactl.destinations.parquet.check import New, check_files
 from schemactl.destinations.parquet.journal import (
@@ -31,7 +34,6 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.rows import read_rows
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.dispositions import Strategy, merge_of
@@ -66,8 +68,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     address = read_address(url)
     if not address.folder.is_dir():
         return PastLoads()
-    listing = list_files(find_dataset(address, is_made=True))
-    return PastLoads(load_ids(listing, schema_name), loaded_inputs(listing, schema_name))
+    return past_loads(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -104,8 +105,7 @@ class ParquetLoad(Load[_Change]):
         self.listing = list_files(self.dataset)
 
     def is_loaded(self) -> bool:
-        _, loads = system_names(self.package.schema)
-        return self.package.load_id in load_ids(self.listing, self.package.schema.name, loads)
+        return is_loaded(partial(read_rows, self.listing), self.package.schema.name, self.package.load_id)
 
     def check(self, chains: Sequence[Chain]) -> None:
         for chain in chains:
@@ -220,7 +220,7 @@ class _Folder:
     def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
-        return read_rows(file.handle, pyarrow.schema([self.fields.field(name) for name in columns]))
+        return rows.read_rows(file.handle, pyarrow.schema([self.fields.field(name) for name in columns]))
 
     def new_file(self, name: str) -> str:
         return str(self.target / name)

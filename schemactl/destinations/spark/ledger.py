@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from schemactl.destinations._bookkeeping import bookkeeping_of, version_row
-from schemactl.destinations._migration.ledger import KEYS, Ledger, Row
+from schemactl.destinations._bookkeeping import find_columns, find_names, rows_of
+from schemactl.destinations._catalogue import OURS
+from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations.spark.tables import Tables, append_rows, next_line, remove_rows, select
 from schemactl.destinations.spark.types import column_type
 from schemactl.engine.session.running import wrap_errors
-from schemactl.engine.sql import quoted
+from schemactl.engine.sql import literal, quoted
 from schemactl.errors import InputError
 from schemactl.schema.templates import VERSION_TABLE
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import DataType, Table
 
 _LINE: Final = "line"
-_VERSION_COLUMNS: Final = ("version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +40,22 @@ class SparkLedger(Ledger):
                 self.tables.lease.hold()
                 self.tables.lease.check()
 
-    def read_rows(self, table: Table, run_id: str | None = None) -> list[Mapping[str, Any]]:
-        if not self.tables.has(table.name):
-            return []
+    def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
         with wrap_errors("read the ledger"):
+            if not table.name.startswith(OURS):
+                return kept_rows(self.tables, table, **equal)
+            if not self.tables.has(table.name):
+                return []
             lines = select(self.tables.spark, f"SELECT * FROM {self.tables.full(table.name)}")
-        ours = [line for line in lines if run_id in (None, line["run_id"])]
+        ours = [line for line in lines if all(line[name] == value for name, value in equal.items())]
         ours.sort(key=lambda line: line[_LINE])
-        return [*{tuple(line[name] for name in KEYS[table.name]): line for line in ours}.values()]
+        return [*{tuple(line[name] for name in keys_of(table)): line for line in ours}.values()]
 
-    def replace_rows(self, table: Table, rows: Sequence[Row]) -> None:
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         with wrap_errors("write the ledger"):
+            if not table.name.startswith(OURS):
+                self._replace_versions(table, rows)
+                return
             if not self.tables.has(table.name):
                 kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
                 created = f"CREATE TABLE {self.tables.full(table.name)} ({kinds}){self.tables.namespace.using}"
@@ -60,35 +63,17 @@ class SparkLedger(Ledger):
             line = next_line(self.tables, table.name, _LINE)
             append_rows(self.tables, table.name, (_LINE, *rows[0]), [(line, *row.values()) for row in rows])
 
-    def version_rows(self, version_hash: str | None = None) -> list[Mapping[str, Any]]:
-        """Return the rows of dlt's ledger, the last one first; none of an engine that wrote other columns."""
-        with wrap_errors("read dlt's ledger"):
-            if not self.tables.has(VERSION_TABLE):
-                return []
-            there = {name.casefold() for name in self.tables.frame(VERSION_TABLE).columns}
-            if not there.issuperset(_VERSION_COLUMNS):
-                return []
-            columns = "schema_name, version, version_hash, unix_micros(inserted_at) AS at"
-            listed = columns if version_hash is None else f"{columns}, schema"
-            rows = select(self.tables.spark, f"SELECT {listed} FROM {self.tables.full(VERSION_TABLE)}")
-        ours = [row for row in rows if version_hash in (None, row["version_hash"])]
-        ours.sort(key=lambda row: (row["at"], row["version"]), reverse=True)
-        return [{**row, "inserted_at": _EPOCH + timedelta(microseconds=row["at"])} for row in ours]
-
-    def replace_version(self, schema: Schema) -> None:
-        kept = bookkeeping_of(schema)
-        with wrap_errors("write dlt's ledger"):
-            for table in (kept.versions, kept.loads):
-                self._make(table)
-            there = {name.casefold() for name in self.tables.frame(kept.versions.name).columns}
-            if not there.issuperset(name.casefold() for name in kept.versions.columns):
-                raise InputError(f"`{kept.versions.name}` was made by a version of dlt that is too old to go on with")
-            self.remove_version(schema.version_hash)
-            columns, row = tuple(kept.versions.columns), version_row(schema, datetime.now(UTC))
-            append_rows(self.tables, kept.versions.name, columns, [row])
+    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._make(table)
+        if find_columns(table, self.tables.frame(table.name).columns, str(self.tables.namespace)) is None:
+            raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
+        for row in rows:
+            for name in keys_of(table):
+                remove_rows(self.tables, table.name, name, row[name])
+            append_rows(self.tables, table.name, tuple(row), [tuple(row.values())])
 
     def remove_version(self, version_hash: str) -> None:
-        with wrap_errors("write dlt's ledger"):
+        with wrap_errors("write the ledger"):
             if self.tables.has(VERSION_TABLE):
                 remove_rows(self.tables, VERSION_TABLE, "version_hash", version_hash)
 
@@ -97,3 +82,23 @@ class SparkLedger(Ledger):
             kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
             name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
             self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
+
+
+def kept_rows(tables: Tables, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
+    """Return rows of a table; see ``ReadRows``."""
+    rows: list[Mapping[str, Any]] = []
+    for name in find_names(tables.names(), table.name):
+        columns = find_columns(table, tables.frame(name).columns, str(tables.namespace))
+        if columns is None:
+            continue
+        listed = [
+            # As a number, whatever the session's time zone is.
+            f"unix_micros({quoted(there)}) / 1e6"
+            if table.columns[column].data_type is DataType.TIMESTAMP
+            else quoted(there)
+            for column, there in columns.items()
+        ]
+        same = [f"{quoted(columns[column])} = {literal(value)}" for column, value in equal.items()]
+        query = f"SELECT {', '.join(listed)} FROM {tables.full(name)} WHERE {' AND '.join(['true', *same])}"
+        rows += rows_of(table, tables.spark.sql(query).collect())
+    return rows

@@ -11,16 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.destinations._bookkeeping import bookkeeping_of, past_loads, rows_of_load
+from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, is_loaded, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Load, carry_out, chains_to_check
-from schemactl.destinations._package import INPUTS_TABLE, LoadPackage, PastLoads, Progress, StagedTable
+from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.commit import (
@@ -35,18 +34,17 @@ from schemactl.destinations.spark.commit import (
     refreshed,
 )
 from schemactl.destinations.spark.lease import Lease, leased
+from schemactl.destinations.spark.ledger import kept_rows
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
-from schemactl.destinations.spark.tables import Tables, copy_obstacle, held_tables, mend_tables, select
+from schemactl.destinations.spark.tables import Tables, copy_obstacle, held_tables, mend_tables
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.running import active_session, running_session
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
-from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Schema, Table
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalog takes as a table's name."""
 
@@ -73,31 +71,15 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     namespace = read_address(url)
     with running_session() as spark:
         target = Target(spark, namespace, held_tables(spark, namespace))
-        done, pending = _load_ids(target, LOADS_TABLE, schema_name), read_pending(target)
-        if pending is not None and pending.schema_name == schema_name:
-            done |= {pending.load_id}
-        return past_loads(schema_name, {each: _sortable(each) for each in done}, _inputs(target, pending))
+        pending = read_pending(target)
+        coming = {step.table: step.source for step in pending.steps if step.source in target.held} if pending else {}
 
+        def read(table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
+            tables = Tables(spark, namespace)
+            staged = [replace(table, name=str(coming[name])) for name in find_names(coming, table.name)]
+            return [row for each in (table, *staged) for row in kept_rows(tables, each, **equal)]
 
-def _load_ids(target: Target, table: str, schema_name: str) -> frozenset[str]:
-    if table not in target.held:
-        return frozenset()
-    rows = select(target.spark, f"SELECT * FROM {target.namespace.table(table)} WHERE status = 0")
-    return frozenset(row["load_id"] for row in rows if row["schema_name"] == schema_name)
-
-
-def _inputs(target: Target, pending: Pending | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of loaded files, those of a load that is certain too."""
-    coming = [step.source for step in pending.steps if step.table == INPUTS_TABLE] if pending else []
-    for table in (INPUTS_TABLE, *coming):
-        if table is not None and table in target.held:
-            columns = "load_id, schema_name, path, bytes, unix_micros(modified) AS modified"
-            for row in select(target.spark, f"SELECT {columns} FROM {target.namespace.table(table)}"):
-                yield {**row, "modified": _EPOCH + timedelta(microseconds=row["modified"])}
-
-
-def _sortable(load_id: str) -> tuple[float, str]:
-    return (float(load_id) if re.fullmatch(r"\d+(\.\d+)?", load_id) else 0.0, load_id)
+        return past_loads(read, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:
@@ -160,8 +142,10 @@ class SparkLoad(Load[Step]):
         self.target = recover(refreshed(self.target))
 
     def is_loaded(self) -> bool:
-        loads = bookkeeping_of(self.package.schema).loads.name
-        return self.package.load_id in _load_ids(self.target, loads, self.package.schema.name)
+        return is_loaded(self._read, self.package.schema.name, self.package.load_id)
+
+    def _read(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
+        return kept_rows(Tables(self.target.spark, self.target.namespace), table, **equal)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_chains(chains, self.target, self.target.namespace)
@@ -186,7 +170,8 @@ class SparkLoad(Load[Step]):
         yield from (Step(name, None, overwrites=True) for name in emptied if name in target.held)
 
     def commit(self, staged: Sequence[Step]) -> None:
-        steps = (*staged, *_kept(self.target, self.package))
+        kept = [stage_rows(self.target, table, rows) for table, rows in rows_of_load(self.package, self._read)]
+        steps = (*staged, *kept)
         self.is_certain = True
         pending = Pending(self.package.load_id, self.package.schema.name, steps, self.target.beside(PENDING))
         commit(self.target, pending)
@@ -204,18 +189,6 @@ def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwr
 def _structures(table: Table, target: Target) -> Structures:
     held = target.held.get(table.name)
     return structures_after(table, held.columns) if held is not None else {}
-
-
-def _kept(target: Target, package: LoadPackage) -> Iterator[Step]:
-    """Yield the steps that write down the load, the one that completes it last."""
-    kept = bookkeeping_of(package.schema)
-
-    def is_known(schema: Schema) -> bool:
-        rows = select(target.spark, f"SELECT * FROM {target.namespace.table(kept.versions.name)}")
-        return any(schema.version_hash in row.values() for row in rows)
-
-    for table, rows in rows_of_load(package, kept, is_known):
-        yield stage_rows(target, table, rows)
 
 
 def _check_chains(chains: Sequence[Chain], target: Target | None, namespace: Namespace) -> None:

@@ -93,6 +93,10 @@ class Tables:
         """Return the full name of a table as it is there, in SQL."""
         return self.namespace.table(self.stranded.get(name, name))
 
+    def names(self) -> frozenset[str]:
+        """Return the names of the tables that are there."""
+        return _names(self.spark, self.namespace) | self.stranded.keys()
+
     def has(self, name: str) -> bool:
         """Return whether a table is there."""
         return bool(self.spark.catalog.tableExists(self.full(name)))

@@ -16,8 +16,8 @@ from typing import Final, assert_never
 
 from schemactl.destinations import _ddl
 from schemactl.destinations._address import FileAddress, parse_file_address
+from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
-from schemactl.destinations._migration import sql_ledger
 from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
 from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
@@ -32,6 +32,7 @@ from schemactl.destinations._migration.rendering import (
 )
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
+from schemactl.destinations._sql_bookkeeping import reader
 from schemactl.destinations.sqlite.catalogue import MAIN, files_of, has_tables, read_connection
 from schemactl.destinations.sqlite.conversion import convert
 from schemactl.destinations.sqlite.dependents import (
@@ -320,13 +321,13 @@ def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
         return address.dataset, beside.get(address.dataset, made)
     held = {name: path for name, path in beside.items() if path.is_file() and has_tables(path)}
     if len(held) > 1:
-        loaded = [name for name, path in held.items() if schema_name in _schema_names(address, path)]
+        loaded = [name for name, path in held.items() if _knows_schema(address, path, schema_name)]
         if len(loaded) == 1:
             return loaded[0], held[loaded[0]]
     name = choose_dataset(held, None, str(address)) if held else MAIN
     return name, beside[name]
 
 
-def _schema_names(address: FileAddress, path: Path) -> frozenset[str]:
-    with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read dlt's ledger"):
-        return sql_ledger.schema_names(database, MAIN)
+def _knows_schema(address: FileAddress, path: Path, schema_name: str) -> bool:
+    with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read the ledger"):
+        return knows_schema(reader(database, MAIN), schema_name)
