@@ -22,23 +22,13 @@ from schemactl.schema.types import Schema
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what is known of earlier loads; nothing where the dataset is not there yet.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: it cannot be read.
-    """
+    """Return what is known of earlier loads; nothing where the dataset is not there yet. See ``Loader``."""
     dataset = dataset_to_load(read_address(url), schema_name)
     return past_loads(partial(read_rows, list_files(dataset)), schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema can be loaded.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: they cannot, or the package `deltalake` is missing.
-    """
+    """Find out whether the tables of a schema can be loaded; see ``Loader``."""
     dataset = dataset_to_load(read_address(url), schema.name)
     check_writable(dataset)
     require_driver()
@@ -46,12 +36,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: it failed; the tables are as they were before.
-    """
+    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
     dataset = dataset_to_load(read_address(url), package.schema.name)
     require_driver()
     with wrap_errors(f"cannot load into `{dataset}`"):

@@ -63,12 +63,7 @@ def stored(column: Column) -> Properties:
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what a dataset knows of earlier loads.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: the destination cannot be read, or dlt or a driver is missing.
-    """
+    """Return what a dataset knows of earlier loads; see ``Loader``."""
     return known_loads(open_session(parse_address(url), new_schema(schema_name)))
 
 

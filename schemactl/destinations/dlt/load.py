@@ -35,12 +35,7 @@ _PATIENCE_SECONDS: Final = 600.0
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema could be loaded, as far as dlt knows that beforehand.
-
-    Raises:
-        InputError: the address is wrong, or dlt knows no such destination.
-        DestinationError: they could not, or dlt, a driver, or a part of dlt's configuration is missing.
-    """
+    """Find out whether the tables of a schema could be loaded, as far as dlt knows that beforehand; see ``Loader``."""
     session = _open(parse_address(url), schema)
     for problem in filter(None, map(merge_problem, chains_of(schema))):
         raise problem
@@ -56,12 +51,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Hand a load to dlt, after what an earlier one has left.
-
-    Raises:
-        InputError: the address is wrong, or dlt knows no such destination.
-        DestinationError: dlt failed. Where rows have arrived, the next load goes on with them.
-    """
+    """Hand a load to dlt, after what an earlier one has left; see ``Loader``."""
     session = _open(parse_address(url), package.schema)
     folder = _folder_of(session)
     with locked(folder, _PATIENCE_SECONDS):

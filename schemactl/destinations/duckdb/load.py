@@ -23,12 +23,7 @@ _PATIENCE_OF_LOADS_SECONDS: Final = 60.0
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what the file knows of earlier loads; nothing where it is not there yet.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
-    """
+    """Return what the file knows of earlier loads; nothing where it is not there yet. See ``Loader``."""
     address = parse_file_address(url)
     if not address.path.exists():
         return PastLoads()
@@ -37,12 +32,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: they could not, or the file cannot be written.
-    """
+    """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt. See ``Loader``."""
     address = parse_file_address(url)
     if address.path.exists():
         with waiting(lambda: open_session(address), _PATIENCE_SECONDS, is_in_use) as session:
@@ -53,12 +43,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: it failed; the file is as it was before.
-    """
+    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing."""
     address = parse_file_address(url)
     is_absent = not address.path.exists()
     if is_absent:

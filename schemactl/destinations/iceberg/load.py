@@ -23,23 +23,13 @@ if TYPE_CHECKING:
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what is known of earlier loads; nothing where the dataset is not there yet.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: it cannot be reached or read, or the package `pyiceberg` is missing.
-    """
+    """Return what is known of earlier loads; nothing where the dataset is not there yet. See ``Loader``."""
     lake = _existing(read_address(url), schema_name)
     return past_loads(lake.read_rows, schema_name) if lake else PastLoads()
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema can be loaded.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: they cannot, or the package `pyiceberg` is missing.
-    """
+    """Find out whether the tables of a schema can be loaded; see ``Loader``."""
     address = read_address(url)
     _check_place(address, schema.name)
     lake = _existing(address, schema.name)
@@ -48,12 +38,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: it failed; the tables are as they were before.
-    """
+    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
     address = read_address(url)
     _check_place(address, package.schema.name)
     if address.folder is not None:

@@ -43,13 +43,7 @@ _HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether a folder takes the tables of a schema: it can be written, and they fit what is there.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: the folder cannot be written; a table's name cannot be a folder's; files of a table are not
-            ours or have columns of other types; a merge lacks the columns that it needs.
-    """
+    """Find out whether a folder takes the tables of a schema: it can be written, and they fit what is there."""
     address = read_address(url)
     check_writable(address.folder)
     dataset = find_dataset(address, is_made=True)

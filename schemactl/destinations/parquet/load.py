@@ -59,12 +59,7 @@ class _Change:
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the loads that a folder has had under a schema; one that was killed when it was certain counts.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: the folder cannot be read.
-    """
+    """Return the loads that a folder has had under a schema; one that was killed when it was certain counts."""
     address = read_address(url)
     if not address.folder.is_dir():
         return PastLoads()
@@ -72,14 +67,10 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Put the rows of a load into a folder of Parquet, all or nothing.
+    """Put the rows of a load into a folder of Parquet, all or nothing; see ``Loader``.
 
     A reader that knows no journal may see some tables before others for the moment in which files are renamed; the
     row in ``_dlt_loads`` comes last.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: the folder cannot be written, is in use, or holds what the rows do not go with.
     """
     address = read_address(url)
     with _wrap_errors(address.folder):

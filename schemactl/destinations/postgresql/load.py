@@ -10,36 +10,21 @@ from schemactl.schema.types import Schema
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what the server knows of earlier loads.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: the server cannot be reached or refuses to answer, or psycopg is not installed.
-    """
+    """Return what the server knows of earlier loads; see ``Loader``."""
     address = parse_address(url)
     with open_session(address) as session:
         return past_loads(session, address.dataset, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema could be loaded; what the attempt makes is taken back.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: they could not, or the server cannot be reached.
-    """
+    """Find out whether the tables of a schema could be loaded; what the attempt makes is taken back. See ``Loader``."""
     address = parse_address(url)
     with open_session(address) as session:
         check_schema(session, address.dataset, schema)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: it failed; the database is as it was before.
-    """
+    """Take the rows of one load, in one transaction; see ``Loader``."""
     address = parse_address(url)
     with open_session(address) as session:
         load_package(session, address.dataset, package, progress)

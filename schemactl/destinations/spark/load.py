@@ -61,13 +61,7 @@ class Growing:
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: Spark failed.
-        EngineError: Spark cannot be started.
-    """
+    """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts."""
     namespace = read_address(url)
     with running_session() as spark:
         target = Target(spark, namespace, held_tables(spark, namespace))
@@ -83,14 +77,10 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether a catalog takes the tables of a schema.
+    """Find out whether a catalog takes the tables of a schema; see ``Loader``.
 
     Where no session is open only the schema is looked at: a session of its own would not know the user's catalogs.
     ``load`` looks at the tables that are there.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: they cannot be loaded, or Spark failed.
     """
     namespace = read_address(url)
     chains = chains_to_check(schema)
@@ -103,13 +93,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Bring the rows of a load into a schema of a catalog; see the module for what is not atomic.
-
-    Raises:
-        InputError: the address is wrong.
-        DestinationError: Spark failed, or what is there does not go with the rows.
-        EngineError: Spark cannot be started.
-    """
+    """Bring the rows of a load into a schema of a catalog; see the module for what is not atomic."""
     namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
         carry_out(SparkLoad(package, progress, Target(spark, namespace, lease=lease), lease))

@@ -21,12 +21,7 @@ _PATIENCE_OF_LOADS_SECONDS: Final = 600.0
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what the file of a dataset knows of earlier loads; nothing where it is not there yet.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: SQLite cannot read the file, or another process writes it.
-    """
+    """Return what the file of a dataset knows of earlier loads; nothing where it is not there yet. See ``Loader``."""
     address = parse_file_address(url)
     _, path = choose_file(address, schema_name)
     if not path.exists():
@@ -36,12 +31,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: they could not, or the file cannot be written.
-    """
+    """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt. See ``Loader``."""
     address = parse_file_address(url)
     _, path = choose_file(address, schema.name)
     if not path.exists():
@@ -53,12 +43,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing.
-
-    Raises:
-        InputError: the address is wrong, or does not say which of several datasets is meant.
-        DestinationError: it failed; the file is as it was before.
-    """
+    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing."""
     address = parse_file_address(url)
     _, path = choose_file(address, package.schema.name)
     if not path.exists():
