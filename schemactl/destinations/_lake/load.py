@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import add_staged
-from schemactl.destinations._lake.merge import merge_files, write_merged
+from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import DataFile, Journal, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._load import Load
 from schemactl.destinations._structure import Clash
 from schemactl.errors import DestinationError, SchemactlError
-from schemactl.schema.dispositions import Strategy, merge_of
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Table
@@ -147,15 +146,12 @@ def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: dateti
     if not chain.is_merged:
         for name, table in tables.items():
             removed = table.files() if chain.is_replaced else ()
-            added = _all_staged(chain, name, table, journal)
+            staged = chain.staged.get(name)
+            added = list(add_staged(table, staged, journal.attempt)) if staged else []
             if added or removed:
                 yield _Commit(table, added, removed)
         return
-    merge = merge_of(chain.root, inserted_at)
-    for name, merged in merge_files(chain, merge, tables).items():
-        is_history = merge.strategy is Strategy.SCD2 and name == chain.root.name
-        history = merge if is_history else None
-        added, removed = write_merged(tables[name], chain.staged.get(name), merged, journal.attempt, history)
+    for name, added, removed in merge_chain(chain, inserted_at, tables, journal.attempt):
         if added or removed:
             yield _Commit(tables[name], added, removed)
 
@@ -200,10 +196,3 @@ def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
         # Iceberg's name for it, and Delta's.
         notes |= {"doc": text, "comment": text}
     return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), is_nullable, notes or None)
-
-
-def _all_staged(chain: Chain, name: str, table: LakeTable, journal: Journal) -> list[str]:
-    staged = chain.staged.get(name)
-    if staged is None:
-        return []
-    return list(add_staged(table, staged, journal.attempt))

@@ -20,7 +20,7 @@ from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
-from schemactl.schema.dispositions import Merge, named
+from schemactl.schema.dispositions import Merge, Strategy, merge_of, named
 from schemactl.schema.types import Table
 
 if TYPE_CHECKING:
@@ -44,17 +44,28 @@ class Merged:
     coming: Sequence[pyarrow.BooleanArray] = ()
 
 
-def merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) -> dict[str, Merged]:
-    """Return what becomes of each table of a chain that is merged.
+def merge_chain(
+    chain: Chain, inserted_at: datetime, tables: Mapping[str, FilesTable], prefix: str
+) -> Iterator[tuple[str, list[str], list[DataFile]]]:
+    """Write what becomes of the tables of a chain that is merged; yield each with its new files, and those that go.
 
     Args:
         chain: with rows for its root.
-        merge: how.
+        inserted_at: when the load was made.
         tables: those that are there, with all columns of this load.
+        prefix: of the names of new files.
 
     Raises:
         DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
     """
+    merge = merge_of(chain.root, inserted_at)
+    for name, merged in _merge_files(chain, merge, tables).items():
+        history = merge if merge.strategy is Strategy.SCD2 and name == chain.root.name else None
+        yield name, *_write_merged(tables[name], chain.staged.get(name), merged, prefix, history)
+
+
+def _merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) -> dict[str, Merged]:
+    """Return what becomes of each table."""
     held = [table for table in chain.tables if table.name in tables]
     places = {table.name: number for number, table in enumerate(held)}
     relations = Relations(
@@ -92,7 +103,7 @@ def merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) ->
     return merged
 
 
-def write_merged(
+def _write_merged(
     table: FilesTable, staged: StagedTable | None, merged: Merged, prefix: str, history: Merge | None
 ) -> tuple[list[str], list[DataFile]]:
     """Write what becomes of one table; return its new files, and those that they stand for.

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.lock import loading
-from schemactl.destinations._lake.merge import merge_files, write_merged
+from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._load import Load, carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable, rows_in
@@ -36,7 +36,6 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import plain_type
-from schemactl.schema.dispositions import Strategy, merge_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -161,10 +160,7 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
             target = listing.dataset / _MERGED / table.name
             target.mkdir(parents=True)
             tables[table.name] = _Folder(table.name, _fields_of((*old, *new)), old, target)
-    merge = merge_of(chain.root, package.inserted_at)
-    for name, merged in merge_files(chain, merge, tables).items():
-        history = merge if merge.strategy is Strategy.SCD2 and name == chain.root.name else None
-        added, removed = write_merged(tables[name], chain.staged.get(name), merged, "merged", history)
+    for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
         files, held = tuple(map(Path, added)), table_files(listing, name)
         going = {Path(each.path) for each in removed}
         gone = tuple(f"{name}/{each}" for each, path in held.items() if path in going)
