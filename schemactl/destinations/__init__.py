@@ -18,7 +18,7 @@ server without transactions around its DDL. Its files, in the order in which the
    What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
    class whose defaults are those of a destination that can do no more than it must.
-   ``_migration.session.SqlMigration`` does the rest; its ``Dialect`` says how values are converted (``conversion``).
+   ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
    An engine that cannot convert as dlt does lets all distinct values go through
    ``_migration.conversion.coerce_text`` and come back by a table of pairs.
 6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``obstacle``, ``left_behind``).
@@ -43,8 +43,6 @@ from schemactl.registry import Registry, stated
 if TYPE_CHECKING:
     from schemactl.destinations._address import dataset_of
     from schemactl.destinations._catalogue import Catalogue
-    from schemactl.destinations._ddl import cut_comment
-    from schemactl.destinations._migration.ddl import check_name
     from schemactl.destinations._migration.records import (
         NO_PATIENCE,
         Example,
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
         Unfit,
         Version,
     )
-    from schemactl.destinations._migration.rendering import new_column
     from schemactl.destinations._package import (
         INPUTS_TABLE,
         LoadedInput,
@@ -74,8 +71,6 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "_address": ("dataset_of",),
     "_catalogue": ("Catalogue",),
-    "_ddl": ("cut_comment",),
-    "_migration.ddl": ("check_name",),
     "_migration.records": (
         "Example",
         "NO_PATIENCE",
@@ -88,7 +83,6 @@ _HOMES: Final = {
         "Unfit",
         "Version",
     ),
-    "_migration.rendering": ("new_column",),
     "_package": ("INPUTS_TABLE", "LoadPackage", "LoadedInput", "PastLoads", "StagedTable"),
 }
 """The modules of what flows use besides destinations; imported on first use, so that finding an address needs none."""
@@ -115,14 +109,11 @@ __all__ = [
     "StepState",
     "Unfit",
     "Version",
-    "check_name",
-    "cut_comment",
     "dataset_of",
     "find_address",
     "is_loader",
     "is_migrator",
     "name_limits",
-    "new_column",
 ]
 
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from schemactl.destinations._ddl import add_column, comments, create_dataset, create_table
-from schemactl.destinations._session import Relation, Session, fold, qualify, quote
+from schemactl.destinations._session import (
+    Relation,
+    Session,
+    create_table,
+    ddl_of,
+    define_column,
+    fold,
+    qualify,
+    quote,
+)
 from schemactl.destinations._sql_bookkeeping import find_dataset
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem
@@ -77,7 +85,7 @@ def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[
     known = {fold(name, session.names) for name in session.datasets()}
     if fold(dataset, session.names) not in known:
         with session.wrap_errors(f"make dataset `{dataset}`"):
-            session.execute(create_dataset(dataset, session.dialect))
+            session.execute(ddl_of(session).create_dataset(dataset))
     with session.wrap_errors(f"read dataset `{dataset}`"):
         relations = session.relations(dataset)
     return {
@@ -102,13 +110,13 @@ def check_relations(session: Session, dataset: str, tables: Iterable[Table]) -> 
 
 def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> Target:
     columns = [column for column in table.columns.values() if column.is_complete]
-    made = {"column_type": session.column_type, "dialect": session.dialect, "is_unique": session.makes_unique}
+    sql, is_unique = ddl_of(session), session.makes_unique
     if found is None:
         with session.wrap_errors(f"make table `{table.name}`"):
-            session.execute(
-                create_table(dataset, table.name, columns, description=description_of(table), **made)  # type: ignore[arg-type]
-            )
-            _describe(session, dataset, table, columns, description_of(table))
+            complete = replace(table, columns={column.name: column for column in columns})
+            session.execute(create_table(session, dataset, complete, is_unique=is_unique))
+            for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
+                session.execute(statement)
         return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
     there = {fold(name, session.names): kind for name, kind in found.columns.items()}
     missing = [column for column in columns if fold(column.name, session.names) not in there]
@@ -117,16 +125,13 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     there |= _grow(session, name, table, there)
     for column in missing:
         with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
-            session.execute(add_column(dataset, found.name, column, **made))  # type: ignore[arg-type]
-            _describe(session, dataset, replace(table, name=found.name), [column], None)
+            place = sql.place(dataset, found.name)
+            session.execute(sql.add_column(place, define_column(session, column, is_unique=is_unique)))
+            for statement in sql.comments(place, None, [column]):
+                session.execute(statement)
     types = {each.name: there.get(fold(each.name, session.names)) or session.column_type(each) for each in columns}
     unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
     return Target(name, types, unlike)
-
-
-def _describe(session: Session, dataset: str, table: Table, columns: Iterable[Column], description: str | None) -> None:
-    for statement in comments(dataset, table.name, description, columns, session.dialect):
-        session.execute(statement)
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._structure import Clash
-from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column
+from schemactl.schema.ddl import Dialect
+from schemactl.schema.structure import NameLimits, description_of
+from schemactl.schema.types import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,31 @@ class Session(Database, Protocol):
     def lock(self, dataset: str) -> None:
         """Wait until nobody else loads into this dataset."""
         ...
+
+
+def ddl_of(database: Database) -> Dialect:
+    """Return how the database spells definitions; no session has escapes in texts."""
+    return Dialect(database.dialect, has_plain_texts=True)
+
+
+def create_table(database: Database, dataset: str, table: Table, *, is_unique: bool = True) -> str:
+    """Return the statement that makes a table as dlt makes it (docs/dlt.md §9.2).
+
+    Args:
+        database: that gets it.
+        dataset: where it will be.
+        table: with complete columns, in their order.
+        is_unique: whether the hint ``unique`` becomes a constraint; dlt does so on PostgreSQL, not on DuckDB.
+    """
+    sql = ddl_of(database)
+    definitions = [define_column(database, column, is_unique=is_unique) for column in table.columns.values()]
+    return sql.create_table(sql.place(dataset, table.name), definitions, description_of(table))
+
+
+def define_column(database: Database, column: Column, *, is_unique: bool) -> str:
+    """Return the definition of a column; see ``create_table``."""
+    is_constrained = is_unique and bool(column.properties.get("unique"))
+    return ddl_of(database).definition(column, database.column_type(column), is_unique=is_constrained)
 
 
 def quote(name: str) -> str:

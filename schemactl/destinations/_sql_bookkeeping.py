@@ -14,9 +14,8 @@ from schemactl.destinations._bookkeeping import (
     rows_of,
     rows_of_load,
 )
-from schemactl.destinations._ddl import create_table
 from schemactl.destinations._package import LoadPackage
-from schemactl.destinations._session import Database, Relation, literal, qualify, quote
+from schemactl.destinations._session import Database, Relation, create_table, literal, qualify, quote
 from schemactl.errors import InputError
 from schemactl.schema.types import DataType, Table
 
@@ -51,8 +50,7 @@ def replace_rows(
     target, columns = qualify(dataset, table.name), {name: name for name in table.columns}
     relation = database.relations(dataset, table.name.lower()).get(table.name.lower())
     if relation is None:
-        made = list(table.columns.values())
-        database.execute(create_table(dataset, table.name, made, database.column_type, database.dialect))
+        database.execute(create_table(database, dataset, table))
     else:
         found = find_columns(table, relation.columns, dataset)
         if found is None:

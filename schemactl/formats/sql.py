@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.errors import InputError, Location
 from schemactl.formats._fields import (
     HINTS,
     Codec,
@@ -31,8 +31,10 @@ from schemactl.formats._fields import (
 )
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
+from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
 from schemactl.schema.sql_types import UPPER_CASE, type_in
+from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
@@ -42,12 +44,6 @@ ENDINGS: Final = (".sql", ".ddl")
 DEFAULT: Final = "postgres"
 
 _STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\}})\s*$", re.DOTALL)
-_COMMENTS_ON: Final = frozenset(("postgres", "duckdb", "snowflake", "redshift", "oracle", "trino", "dremio"))
-"""Dialects with ``COMMENT ON``."""
-_COMMENTS_BESIDE: Final = frozenset(("databricks", "spark", "hive", "mysql", "clickhouse", "athena"))
-"""Dialects with ``COMMENT`` in the definition of a table or column."""
-_DEFINED_AS_IN: Final = {"athena": "hive"}
-"""Dialects that define tables in the words of another dialect."""
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
@@ -149,46 +145,43 @@ class SqlDialect:
     def _table(self, table: Table, schema: Schema) -> str:
         fields = [field_of(column) for column in table.columns.values()]
         references = references_of(table, schema) if self.has_references else []
-        description = table.properties.get("description")
-        native = table_properties(table.name, description if self._keeps_notes else None)
+        native = table_properties(table.name, self._kept(table))
         native |= {"references": references} if references else {}
         keys = [field.name for field in fields if self.codec.write(field).get("primary_key")]
         lines = [f"  {line}" for line in self._lines(fields, keys, references)]
         after = "".join(f"\n{clause}" for clause in self._clauses(table))
-        made = f"{self._comment(table_hints(table, native))}CREATE TABLE {self._name(table.name)} (\n"
+        place = self.sql.place(table.name)
+        made = f"{self._comment(table_hints(table, native))}CREATE TABLE {place} (\n"
         made += ",\n".join(lines) + f"\n){after};\n"
-        return made + "".join(f"{each};\n" for each in self._comments(table))
+        comments = self.sql.comments(place, description_of(table), table.columns.values())
+        return made + "".join(f"{each};\n" for each in comments)
 
     def _lines(self, fields: list[Field], keys: list[str], references: list[dict[str, Any]]) -> Iterator[str]:
         for field in fields:
             written = self.codec.write(field)
-            unique = " UNIQUE" if written.get("unique") else ""
-            null = " NOT NULL" if written.get("not_null") else ""
-            note = self._note(written.get("comment"))
             hints = self._comment(hints_of(field, self.codec), "  ").lstrip()
-            yield f"{hints}{'  ' if hints else ''}{self._name(field.name)} {self._word(field)}{null}{unique}{note}"
+            made = self.sql.definition(_column(field), self._word(field), is_unique=bool(written.get("unique")))
+            yield f"{hints}{'  ' if hints else ''}{made}"
         if keys:
-            noted = " NOT ENFORCED" if self.name == "bigquery" else ""
-            yield f"PRIMARY KEY ({', '.join(map(self._name, keys))}){noted}"
+            yield self.sql.primary_key(keys)
         for each in references:
-            columns, others = (", ".join(map(self._name, each[key])) for key in ("columns", "referenced_columns"))
-            yield f"FOREIGN KEY ({columns}) REFERENCES {self._name(each['referenced_table'])} ({others})"
+            columns, others = (", ".join(map(self.sql.quote, each[key])) for key in ("columns", "referenced_columns"))
+            yield f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(each['referenced_table'])} ({others})"
 
     @property
-    def _keeps_notes(self) -> bool:
-        """Whether the engine has words for descriptions."""
-        return self.name in _COMMENTS_ON or self.name in _COMMENTS_BESIDE or self.name == "bigquery"
+    def sql(self) -> Dialect:
+        """How the dialect spells definitions."""
+        return Dialect(self.name, folds=self.folds)
 
-    def _note(self, text: str | None) -> str:
-        """Return how the definition of a column says its description."""
-        if text and self.name == "bigquery":
-            return f" OPTIONS (description={_text(text, self.name)})"
-        return f" COMMENT {_text(text, self.name)}" if text and self.name in _COMMENTS_BESIDE else ""
+    def _kept(self, of: Column | Table) -> str | None:
+        """Return what the engine keeps of a description; None where it has no words for one."""
+        text = description_of(of) if self.sql.descriptions is not None else None
+        return None if text is None else self.sql.kept_description(text, isinstance(of, Table)) or None
 
     def _clauses(self, table: Table) -> Iterator[str]:  # noqa: C901, PLR0912 - a case for each dialect
         """Yield what a dialect says of partitions, clusters and order."""
         named = {
-            hint: [self._name(each.name) for each in table.columns.values() if each.properties.get(hint)]
+            hint: [self.sql.quote(each.name) for each in table.columns.values() if each.properties.get(hint)]
             for hint in ("partition", "cluster", "sort")
         }
         partition, cluster, sort = (named[hint] for hint in ("partition", "cluster", "sort"))
@@ -216,30 +209,16 @@ class SqlDialect:
                 if partition:
                     yield f"PARTITION BY ({', '.join(partition)})"
                 yield f"ORDER BY ({', '.join(sort)})" if sort else "ORDER BY tuple()"
-        description = table.properties.get("description")
-        if description and self.name in _COMMENTS_BESIDE:
-            equals = "= " if self.name == "mysql" else ""
-            yield f"COMMENT {equals}{_text(description, self.name)}"
-        if description and self.name == "bigquery":
-            yield f"OPTIONS (description={_text(description, self.name)})"
-
-    def _comments(self, table: Table) -> list[str]:
-        """Return the statements that describe a table and its columns."""
-        if self.name not in _COMMENTS_ON:
-            return []
-        name = self._name(table.name)
-        described = [("TABLE", name, table.properties.get("description"))]
-        described += [
-            ("COLUMN", f"{name}.{self._name(each.name)}", each.properties.get("description"))
-            for each in table.columns.values()
-        ]
-        return [f"COMMENT ON {kind} {place} IS {_text(text, self.name)}" for kind, place, text in described if text]
+                if any(
+                    each.nullable and (each.properties.get("partition") or each.properties.get("sort"))
+                    for each in table.columns.values()
+                ):
+                    yield "SETTINGS allow_nullable_key = 1"
+        if note := self.sql.note(description_of(table), is_table=True):
+            yield note.strip()
 
     def _comment(self, hints: dict[str, Any], indent: str = "") -> str:
         return f"{indent}-- {HINTS}: {json.dumps(hints)}\n" if hints else ""
-
-    def _name(self, name: str) -> str:
-        return _quoted(name.upper() if self.folds else name, self.name)
 
     @property
     def codec(self) -> Codec[dict[str, Any]]:
@@ -255,11 +234,11 @@ class SqlDialect:
         is_key = field.properties.get("primary_key") is True and self.name in _KEEPS_KEYS
         is_unique = field.properties.get("unique") is True and self.name in _KEEPS_UNIQUE
         return {
-            "type": _canonical(self._word(field), self.name),
+            "type": _canonical(self.sql.defined_type(_column(field), self._word(field)), self.name),
             **({"not_null": True} if not field.nullable else {}),
             **({"primary_key": True} if is_key and not field.nullable else {}),
             **({"unique": True} if is_unique else {}),
-            **({"comment": field.description} if field.description and self._keeps_notes else {}),
+            **({"comment": note} if (note := self._kept(_column(field))) else {}),
         }
 
     def _read(self, name: str, native: dict[str, Any]) -> Field:
@@ -274,13 +253,13 @@ class SqlDialect:
 
     def _hints(self, text: str, path: str) -> _Hints:
         """Return what our own comments state, by table and column."""
-        from sqlglot.dialects.dialect import Dialect
+        from sqlglot.dialects.dialect import Dialect as Sqlglot
 
         schema: Any = None
         tables: dict[str, dict[str | None, Any]] = {}
         made: dict[str | None, Any] = {}
         name: str | None = None
-        for token in Dialect.get_or_raise(self.name).tokenize(text):
+        for token in Sqlglot.get_or_raise(self.name).tokenize(text):
             is_create = token.token_type.name == "CREATE"
             if is_create:
                 made, name = {}, ""
@@ -451,17 +430,8 @@ def _option(properties: exp.Properties) -> str | None:
     return None if stated is None else stated.args["value"].name
 
 
-@cache
-def _quoted(name: str, dialect: str) -> str:
-    from sqlglot import exp
-
-    return exp.to_identifier(name, quoted=True).sql(_DEFINED_AS_IN.get(dialect, dialect))
-
-
-def _text(text: str, dialect: str) -> str:
-    from sqlglot import exp
-
-    return exp.Literal.string(text).sql(_DEFINED_AS_IN.get(dialect, dialect))
+def _column(field: Field) -> Column:
+    return Column(field.name, {**field.properties, "nullable": field.nullable})
 
 
 @cache
@@ -534,9 +504,5 @@ def in_dialect(name: str | None, *, has_references: bool = False) -> SqlDialect:
     Raises:
         InputError: sqlglot knows no such dialect.
     """
-    from sqlglot.dialects.dialect import Dialect
-
-    known = sorted(each for each in Dialect.classes if each)
-    if name is not None and name not in known:
-        raise InputError(f"there is no dialect `{name}`", hint=nearest_or_all(name, known))
+    check_dialect(name or DEFAULT)
     return SqlDialect(name or DEFAULT, has_references)

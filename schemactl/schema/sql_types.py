@@ -130,6 +130,16 @@ _OWN: Final[Mapping[str, Mapping[DataType, str]]] = {
 }
 """Where an engine's own word is meant, and sqlglot's for a standard type is another."""
 
+_CASTS: Final[Mapping[str, Mapping[DataType, str]]] = {
+    "mysql": {
+        DataType.TEXT: "CHAR", DataType.BINARY: "BINARY", DataType.BIGINT: "SIGNED", DataType.BOOL: "SIGNED",
+        DataType.TIMESTAMP: "DATETIME(6)", DataType.TIME: "TIME(6)",
+    },
+}  # fmt: skip
+"""What values are cast to where CAST does not take the type that a column has."""
+CASTS_WITHOUT_SIZES: Final = frozenset(("bigquery",))
+"""Dialects whose CAST takes no sizes."""
+
 _NARROW: Final = (29, 9)
 """Digits before and after the point that BigQuery's NUMERIC has."""
 
@@ -140,6 +150,13 @@ def type_in(column: Column, dialect: str) -> str | None:
     if words is None:
         return _standard(column, dialect)
     return _type(column, words)
+
+
+def cast_in(column: Column, dialect: str) -> str | None:
+    """Return the type that CAST takes for values of such a column; None as in ``type_in``."""
+    own = _CASTS.get(dialect, {}).get(column.data_type) if column.data_type is not None else None
+    word = own or type_in(column, dialect)
+    return word.partition("(")[0] if word is not None and dialect in CASTS_WITHOUT_SIZES else word
 
 
 def _standard(column: Column, dialect: str) -> str | None:

@@ -83,8 +83,8 @@ def is_settled(url: str) -> bool:
 def test_a_plan_shows_the_statements_and_writes_nothing(filled: str) -> None:
     shown = [each for step in plan(filled, SECOND).plan.steps for each in step.statements]
     assert "ALTER TABLE `sales`.`orders` RENAME COLUMN `note` TO `memo`" in shown
-    assert 'ALTER TABLE `sales`.`orders` MODIFY COLUMN "size" bigint NULL' in shown
-    assert any(each.startswith('UPDATE "sales"."orders" SET "amount') for each in shown)
+    assert "ALTER TABLE `sales`.`orders` MODIFY COLUMN `size` bigint NULL" in shown
+    assert any(each.startswith("UPDATE `sales`.`orders` SET `amount") for each in shown)
     assert [row[0] for row in ask(filled, "show columns from orders")] == ["id", "amount", "note", "size", "at"]
 
 

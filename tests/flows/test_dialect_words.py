@@ -18,9 +18,11 @@ from schemactl.migration.steps import (
     AddColumn,
     Backfill,
     ChangeType,
+    CreateTable,
     DescribeTable,
     DropColumn,
     DropNotNull,
+    FillColumn,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -84,7 +86,10 @@ _WITHOUT_COMMENTS = (
         ("spark", ("COMMENT ON TABLE `orders` IS 'it\\'s'", "ALTER TABLE `orders` ALTER COLUMN `note` COMMENT ''")),
         (
             "mysql",
-            ("ALTER TABLE `orders` COMMENT = 'it''s'", "ALTER TABLE `orders` MODIFY COLUMN `note` LONGTEXT COMMENT ''"),
+            (
+                "ALTER TABLE `orders` COMMENT = 'it''s'",
+                "ALTER TABLE `orders` MODIFY COLUMN `note` LONGTEXT NULL COMMENT ''",
+            ),
         ),
         (
             "bigquery",
@@ -134,7 +139,7 @@ def test_variant_takes_only_what_does_not_fit():
     step = Backfill("orders", column("id", "double"), column("id__v_double", "double"), Conversion.DEPENDS, Taken.UNFIT)
     (statement,) = render_for("duckdb")(step, Table("orders", {"id__new_1": Column("id__new_1")}))
 
-    assert statement.endswith('WHERE NOT "id" IS NULL AND "id__new_1" IS NULL')
+    assert statement.endswith('WHERE "id" IS NOT NULL AND "id__new_1" IS NULL')
 
 
 @pytest.mark.parametrize(
@@ -155,9 +160,9 @@ def test_retype_in_place_stops_at_a_value_that_it_would_round(before, after, sto
 @pytest.mark.parametrize(
     ("dialect", "conversion"),
     [
-        ("snowflake", 'CASE WHEN TRY_CAST("ID" AS DECIMAL(38, 9)) = CAST(TRY_CAST("ID" AS BIGINT) AS DECIMAL(38, 9)) '
-         'THEN TRY_CAST("ID" AS BIGINT) END'),
-        ("bigquery", "CASE WHEN SAFE_CAST(`id` AS NUMERIC(38, 9)) = CAST(SAFE_CAST(`id` AS INT64) AS NUMERIC) "
+        ("snowflake", 'CASE WHEN TRY_CAST("ID" AS NUMBER(38,9)) = CAST(TRY_CAST("ID" AS NUMBER(19,0)) AS NUMBER(38,9)) '
+         'THEN TRY_CAST("ID" AS NUMBER(19,0)) END'),
+        ("bigquery", "CASE WHEN SAFE_CAST(`id` AS NUMERIC) = CAST(SAFE_CAST(`id` AS INT64) AS NUMERIC) "
          "THEN SAFE_CAST(`id` AS INT64) END"),
     ],
 )  # fmt: skip
@@ -166,6 +171,63 @@ def test_guard_is_written_as_the_engine_has_it(dialect, conversion):
     (statement,) = render_for(dialect)(step, None)
 
     assert conversion in statement
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "cast"),
+    [
+        ("mysql", {"data_type": "text"}, "CAST(`id` AS CHAR)"),  # no LONGTEXT, which CAST refuses
+        ("mysql", {"data_type": "binary"}, "CAST(`id` AS BINARY)"),
+        ("mysql", {"data_type": "timestamp"}, "CAST(`id` AS DATETIME(6))"),
+        ("bigquery", {"data_type": "wei"}, "SAFE_CAST(`id` AS BIGNUMERIC)"),
+        ("bigquery", {"data_type": "decimal", "precision": 9, "scale": 2}, "ROUND(SAFE_CAST(`id` AS NUMERIC), 2)"),
+        ("athena", {"data_type": "text"}, 'TRY_CAST("id" AS VARCHAR)'),
+        ("clickhouse", {"data_type": "timestamp"}, """CAST("id" AS Nullable(DateTime64(6,'UTC')))"""),
+        ("duckdb", {"data_type": "bigint", "precision": 128}, 'TRY_CAST("id" AS HUGEINT)'),
+    ],
+)
+def test_values_are_cast_to_what_the_engine_s_cast_takes(dialect, kind, cast):
+    step = Backfill("orders", column("id", "double"), Column("id__new_1", kind), Conversion.WHOLE)
+    (statement,) = render_for(dialect)(step, None)
+
+    assert f" = {cast} WHERE " in statement
+
+
+@pytest.mark.parametrize(
+    ("dialect", "data_type", "value", "written"),
+    [
+        ("mysql", "text", "it's \\", r"'it''s \\'"),
+        ("mysql", "bool", True, "1"),
+        ("mysql", "timestamp", "2026-01-01T10:00:00Z", "'2026-01-01 10:00:00'"),
+        ("snowflake", "bool", True, "CAST('true' AS BOOLEAN)"),
+        ("postgres", "json", {"a": [1]}, """CAST('{"a":[1]}' AS jsonb)"""),
+        ("postgres", "binary", "YWI=", "decode('6162', 'hex')"),
+        ("tsql", "binary", "YWI=", "CONVERT(VARBINARY(MAX), '6162', 2)"),
+        ("trino", "binary", "YWI=", "X'6162'"),
+    ],
+)
+def test_values_that_fill_a_column_are_those_that_dlt_would_store(dialect, data_type, value, written):
+    (statement,) = render_for(dialect)(FillColumn("orders", column("c", data_type), value), None)
+
+    assert f" = {written} WHERE " in statement
+
+
+@pytest.mark.parametrize(
+    ("dialect", "after"), [("mysql", "MODIFY COLUMN `id` BIGINT {}"), ("tsql", "ALTER COLUMN [id] bigint {}")]
+)
+def test_column_that_is_stated_again_keeps_whether_it_takes_nulls(dialect, after):
+    render, required = render_for(dialect), column("id", "bigint", nullable=False)
+    narrow = column("id", "bigint", nullable=False, precision=16)
+
+    assert render(ChangeType("orders", narrow, required), None)[0].endswith(after.format("NOT NULL"))
+    assert render(DropNotNull("orders", required), None)[0].endswith(after.format("NULL"))
+
+
+def test_columns_of_clickhouse_take_nulls_where_they_say_so():
+    table = Table("t", {"id": column("id", "bigint", nullable=False), "n": column("n", "text")})
+    (statement,) = render_for("clickhouse")(CreateTable(table), None)
+
+    assert statement == 'CREATE TABLE "t" ("id" Int64 NOT NULL, "n" Nullable(String))'
 
 
 def test_engine_that_takes_no_expression_with_a_retype_gets_a_new_column():

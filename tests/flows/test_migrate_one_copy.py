@@ -12,7 +12,6 @@ import pytest
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.destinations import DESTINATIONS
-from schemactl.destinations._migration.rendering import COPY_PREFIX
 from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
@@ -25,6 +24,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
 from schemactl.migration.saved import write_plan
+from schemactl.migration.statements import COPY_PREFIX
 from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations

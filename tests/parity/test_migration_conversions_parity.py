@@ -11,10 +11,11 @@ from decimal import Decimal, InvalidOperation, localcontext
 import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
-from schemactl.destinations._migration.conversion import FALSE, Retype
+from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._session import literal
 from schemactl.destinations.postgresql.conversion import guarded
 from schemactl.errors import DestinationError
+from schemactl.migration.statements import Retype
 from schemactl.migration.steps import CreateTable
 from schemactl.schema.coercion import coerce
 from schemactl.schema.conversions import CONVERSIONS, Conversion

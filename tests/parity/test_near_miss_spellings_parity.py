@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from schemactl.destinations import duckdb, postgresql
-from schemactl.destinations._migration.conversion import Retype
+from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column
 
 coerce_value = pytest.importorskip("dlt.common.data_types").coerce_value

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._catalogue import missing_driver
-from schemactl.destinations._migration.rendering import assignment_of, convert_nulls_too, retype_of
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
+from schemactl.migration.statements import assignment_of, convert_nulls_too
 from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -60,7 +60,7 @@ def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignmen
 
     if isinstance(step, ChangeType):
         name = DIALECT.name(step.before.name)
-        value = convert_nulls_too(name, DIALECT.convert(retype_of(step), name).value)
+        value = convert_nulls_too(step, name, DIALECT)
         return Assignment(step.before.name, {step.before.name: duckdb_type(step.before)}, value)
     found = assignment_of(step, DIALECT, Table(table, {name: Column(name) for name in columns}))
     value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._lake.conversions import ask, coarse, duckdb_session, duckdb_type
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
-from schemactl.destinations._migration.rendering import Dialect
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
+from schemactl.migration.statements import Engine
 from schemactl.migration.steps import Backfill, ChangeType
 from schemactl.schema.types import Column
 
@@ -53,7 +53,7 @@ def count_not_undone(store: LakeStore, table: str, column: str, step: ChangeType
     return added_up(_ask_each(batches, query, undone_of, column, keys))
 
 
-def _dialect() -> Dialect:
+def _dialect() -> Engine:
     from schemactl.destinations.duckdb.migration import DIALECT
 
     return DIALECT

@@ -17,6 +17,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.types import Column, DataType
 
@@ -31,23 +32,6 @@ M = TypeVar("M", datetime, time)
 
 TRUE: Final = "TRUE"
 FALSE: Final = "FALSE"
-
-
-@dataclass(frozen=True, slots=True)
-class Retype:
-    """A conversion of the values of a column.
-
-    Attributes:
-        before: the column as it is.
-        after: the column as it becomes.
-        counts_seconds: whether numbers are seconds since 1970.
-        is_strict: whether a value that loses digits, its time of day ... is refused.
-    """
-
-    before: Column
-    after: Column
-    counts_seconds: bool = False
-    is_strict: bool = True
 
 
 _LEAP_YEAR: Final = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"

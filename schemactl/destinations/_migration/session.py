@@ -11,13 +11,13 @@ from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
 from schemactl.destinations._migration.known import Known, Unguarded
 from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._migration.records import Unfit
-from schemactl.destinations._migration.rendering import Dialect, assignment_of, by_one_copy
 from schemactl.destinations._migration.staging import drop_outdated_copies, outdated_copies
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Database, Relation, qualify
 from schemactl.destinations._sql_bookkeeping import read_rows, remove_rows, replace_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
+from schemactl.migration.statements import Engine, assignment_of, by_one_copy
 from schemactl.migration.steps import (
     KEPT_PREFIX,
     Backfill,
@@ -54,7 +54,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     database: D
     dataset: str = field()  # else its default would be the property of the base class
-    dialect: Dialect
+    dialect: Engine
     reads: Callable[[D, str], Catalogue]
     sampled: Sampled
     is_read_only: bool = False

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from schemactl.destinations._migration.conversion import Retype, has_spellings
+from schemactl.destinations._migration.conversion import has_spellings
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
-from schemactl.destinations._migration.rendering import Dialect, retype_of
+from schemactl.migration.statements import Engine, Retype, retype_of
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 
 SHOWN_CHARACTERS = 200
 
 
-def count_query(step: Step, column: str | None, table: str, keys: Sequence[str], dialect: Dialect) -> str | None:
+def count_query(step: Step, column: str | None, table: str, keys: Sequence[str], dialect: Engine) -> str | None:
     """Return the query; None where no data can stand in the step's way.
 
     Args:
@@ -38,7 +38,7 @@ def count_query(step: Step, column: str | None, table: str, keys: Sequence[str],
     return f"SELECT total.all_rows, bad.* FROM ({total}) AS total LEFT JOIN ({bad}) AS bad ON 1 = 1"
 
 
-def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[str], dialect: Dialect) -> str | None:
+def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[str], dialect: Engine) -> str | None:
     """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
 
     Args:
@@ -79,7 +79,7 @@ def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
     return replace(found, examples=examples)
 
 
-def _condition(step: Step, column: str | None, table: str, dialect: Dialect) -> tuple[str, str] | None:
+def _condition(step: Step, column: str | None, table: str, dialect: Engine) -> tuple[str, str] | None:
     """Return the column, and the condition under which its value stands in the way."""
     match step:
         case ChangeType():
@@ -100,7 +100,7 @@ def _condition(step: Step, column: str | None, table: str, dialect: Dialect) -> 
     return name, f"{name} IS NOT NULL AND NOT coalesce({dialect.convert(retype_of(step), name).fits}, FALSE)"
 
 
-def _of_key(names: Sequence[str], table: str, dialect: Dialect) -> tuple[str, str]:
+def _of_key(names: Sequence[str], table: str, dialect: Engine) -> tuple[str, str]:
     """Return what names a row by its key, and the condition that the key has a null, or another row has it."""
     listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
     twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"

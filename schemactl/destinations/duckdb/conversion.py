@@ -12,7 +12,6 @@ from schemactl.destinations._migration.conversion import (
     MOMENT,
     TRUE,
     Converted,
-    Retype,
     coerce_text,
     conjoin,
     from_utc,
@@ -24,10 +23,10 @@ from schemactl.destinations._migration.conversion import (
     sized,
     write_retype,
 )
-from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._session import literal
 from schemactl.destinations._types import parse_type
 from schemactl.destinations.duckdb.types import column_type
+from schemactl.migration.statements import Retype, checked_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 

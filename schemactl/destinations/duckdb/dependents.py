@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from schemactl.destinations._ddl import comment_on
 from schemactl.destinations._migration.records import Hindrance
-from schemactl.destinations._session import literal, qualify, quote
+from schemactl.destinations._session import literal
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -20,6 +19,8 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
+from schemactl.schema.ddl import Dialect
+from schemactl.schema.types import Column
 
 _COLLATE: Final = re.compile(r"\bcollate\b", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -179,9 +180,9 @@ def _of_column(step: Step, dependents: Dependents) -> Hindrance | None:
 
 def comments_again(dataset: str, table: str, dependents: Dependents, columns: Collection[str]) -> Sequence[str]:
     """Return the statements that give a table's copy the comments that it had; ``columns`` are the copy's."""
-    place = qualify(dataset, table)
+    sql = Dialect("duckdb")
     return [
-        comment_on(place, name and quote(name), text)
+        sql.describe(sql.place(dataset, table), Column(name) if name else None, text)
         for name, text in dependents.comments
         if not name or name.lower() in map(str.lower, columns)
     ]

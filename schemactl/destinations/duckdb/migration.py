@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, assert_never
+from typing import Final
 
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
@@ -15,19 +15,6 @@ from schemactl.destinations._migration.copies import copies_of, copy_path, remov
 from schemactl.destinations._migration.known import Unguarded
 from schemactl.destinations._migration.opening import choose, waiting
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
-from schemactl.destinations._migration.rendering import (
-    COPY_PREFIX,
-    Dialect,
-    alter,
-    assignment_of,
-    by_copy,
-    convert_nulls_too,
-    is_keyed,
-    render_of_column,
-    render_of_constraint,
-    render_of_table,
-    retype_of,
-)
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations.duckdb.catalogue import read_connection
@@ -43,29 +30,22 @@ from schemactl.destinations.duckdb.nested import gains, structure_in
 from schemactl.destinations.duckdb.session import DuckDbSession, is_in_use, open_session
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.statements import COPY_PREFIX, Engine, by_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
-    CreateTable,
-    DescribeTable,
     DropColumn,
-    DropNotNull,
     DropPrimaryKey,
-    DropTable,
     DropUnique,
     FillColumn,
-    OnlineStep,
-    RenameColumn,
-    RenameTable,
     RewriteTable,
-    SetNotNull,
     Step,
     table_of,
 )
+from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column, Table
 
 
@@ -102,51 +82,39 @@ ABILITIES: Final = Abilities(
 )
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 
-DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"unhex({digits})", "VARCHAR", "duckdb")
+DIALECT: Final = Engine(Dialect("duckdb"), type_of, convert, NAMES, cast_type=type_of)
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
+    if _is_copied(step, table):
+        return by_copy(step, DIALECT, dataset, table)
     match step:
-        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
-            return render_of_table(step, DIALECT, dataset)
-        case _ if table is not None and _is_copied(step, table):
-            return by_copy(step, DIALECT, dataset, table)
-        case AddColumn() | DropColumn() | RenameColumn():
-            return render_of_column(step, DIALECT, dataset)
         case Backfill() | FillColumn():
-            return (alter(DIALECT, dataset, step.table, _write_values(step, table)),)
+            return (_write_values(step, dataset, table),)
         case ChangeType():
             return _retype_guarded(step, dataset)
-        case SetNotNull() | DropNotNull() | AddPrimaryKey():
-            return render_of_constraint(step, DIALECT, dataset)
-        case AddUnique() | DropUnique() | DropPrimaryKey():
-            return by_copy(step, DIALECT, dataset, table)
-        case OnlineStep():
-            raise InputError("this destination does no steps of `--online`")
         case _:
-            assert_never(step)
+            return of_engines.render(step, table, DIALECT, dataset)
 
 
-def _write_values(step: Backfill | FillColumn, table: Table | None) -> str:
+def _write_values(step: Backfill | FillColumn, dataset: str, table: Table | None) -> str:
     # After an UPDATE of a column DuckDB refuses to forbid its nulls within the same transaction.
     column = step.column if isinstance(step, FillColumn) else step.target
-    found = assignment_of(step, DIALECT, table)
+    found = of_engines.assignment_of(step, DIALECT, table)
     value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
-    return f"ALTER COLUMN {found.column} SET DATA TYPE {DIALECT.type_of(column)} USING {value}"
+    return change_type(ChangeType(step.table, column, column), DIALECT, dataset, value)
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
-    name = DIALECT.name(step.before.name)
-    action = f"ALTER COLUMN {name} SET DATA TYPE {DIALECT.type_of(step.after)} USING {value}"
-    return (alter(DIALECT, dataset, step.table, action),)
+    return (change_type(step, DIALECT, dataset, value),)
 
 
 def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
     name, found = DIALECT.name(step.before.name), _converted(step)
     if found.is_sure == TRUE:
         return _change_type(step, dataset, found.cast)
-    value = _once(name, lambda each: convert_nulls_too(each, _converted(step, each).value))
+    value = _once(name, lambda each: of_engines.convert_nulls_too(step, each, DIALECT))
     if found.is_sure != FALSE and "/*" not in found.cast and "*/" not in found.cast:  # a name could end the comment
         value += f" /* {_of_rows_there(found.cast)} where a look at all values finds that it gives the same */"
     return _change_type(step, dataset, value)

@@ -10,16 +10,15 @@ from typing import Final
 from schemactl.destinations._migration.conversion import (
     FALSE,
     Converted,
-    Retype,
     coerce_text,
     sized,
     write_retype,
 )
-from schemactl.destinations._session import quote
 from schemactl.destinations._types import decimal_sizes
+from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column, DataType
 
-MAPPING: Final = quote("_schemactl_coerced")
+MAPPING: Final = "`_schemactl_coerced`"
 """A temporary table: the hash of a value's text, and the text of what dlt's coercion makes of it."""
 
 MAKE_MAPPING: Final = (

@@ -5,10 +5,9 @@ What makes tables and columns ends a transaction there: they are made first, and
 
 from __future__ import annotations
 
-from schemactl.destinations._ddl import create_dataset
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import choose_target
-from schemactl.destinations._session import quote
+from schemactl.destinations._session import ddl_of, quote
 from schemactl.destinations._sql_load import check_schema, load_package, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
 from schemactl.schema.types import Schema
@@ -34,6 +33,6 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     with open_session(address) as session:
         dataset = choose_target(session, address.dataset, package.schema.name)
         with session.wrap_errors(f"make dataset `{dataset}`"):
-            session.execute(create_dataset(dataset, session.dialect))
+            session.execute(ddl_of(session).create_dataset(dataset))
             session.execute(f"USE {quote(dataset)}")  # where temporary tables are
         load_package(session, dataset, package, progress)

@@ -9,24 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._ddl import cut_comment
-from schemactl.destinations._migration.constants import constant
-from schemactl.destinations._migration.conversion import Retype, coerce_text, has_spellings
-from schemactl.destinations._migration.ddl import checked_texts, checked_type
+from schemactl.destinations._migration.conversion import coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
 from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
-from schemactl.destinations._migration.rendering import (
-    Dialect,
-    alter,
-    render_of_column,
-    render_of_constraint,
-    render_of_table,
-    render_of_values,
-    retype_of,
-)
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
@@ -44,29 +32,26 @@ from schemactl.destinations.mysql.definitions import with_comment
 from schemactl.destinations.mysql.dependents import dependents_of, find_hindrance
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
-from schemactl.errors import InputError
+from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
 from schemactl.migration.steps import (
-    AddColumn,
     AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     CreateTable,
     DescribeTable,
-    DropColumn,
     DropNotNull,
     DropPrimaryKey,
-    DropTable,
     DropUnique,
     FillColumn,
-    OnlineStep,
-    RenameColumn,
     RenameTable,
     SetNotNull,
     Step,
     Taken,
 )
+from schemactl.schema.ddl import Dialect, cut_comment
 from schemactl.schema.types import Column, DataType, Table
 
 _READING_SECONDS: Final = 60
@@ -132,7 +117,7 @@ def type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"UNHEX({digits})", "CHAR", "mysql")
+DIALECT: Final = Engine(Dialect("mysql", has_plain_texts=True), type_of, convert, NAMES, text="CHAR")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -140,70 +125,17 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     match step:
         case RenameTable():  # ALTER TABLE would take it to the database that the connection is in
             return (f"RENAME TABLE {DIALECT.table(dataset, step.before)} TO {DIALECT.table(dataset, step.after)}",)
-        case CreateTable() | DropTable():
-            return render_of_table(step, DIALECT, dataset)
-        case DescribeTable():
-            columns = table.columns if table is not None else {}
-            return tuple(
-                alter(DIALECT, dataset, step.table, f"COMMENT = {literal(text or '')}")
-                if not column
-                else f"{_modify(dataset, step.table, column, columns[column], columns[column].nullable)}"
-                f" COMMENT {literal(text or '')}"
-                for column, text in checked_texts(step)
-            )
-        case AddColumn() | DropColumn() | RenameColumn():
-            return render_of_column(step, DIALECT, dataset)
-        case FillColumn():
-            value = _constant(step)
-            name = DIALECT.name(step.column.name)
-            return (f"UPDATE {DIALECT.table(dataset, step.table)} SET {name} = {value} WHERE {name} IS NULL",)
-        case Backfill():
-            return render_of_values(step, DIALECT, dataset, table)
-        case ChangeType():
-            return (_modify(dataset, step.table, step.before.name, step.after, step.before.nullable),)
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return (_of_constraint(step, table, dataset),)
-        case OnlineStep():
-            raise InputError("this destination does no steps of `--online`")
-        case _:
-            assert_never(step)
-
-
-def _of_constraint(
-    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
-    table: Table | None,
-    dataset: str,
-) -> str:
-    match step:
-        case SetNotNull() | DropNotNull():
-            column = table.columns.get(step.column.name, step.column) if table else step.column
-            return _modify(dataset, step.table, step.column.name, column, isinstance(step, DropNotNull))
         case AddUnique():
-            index, column_name = DIALECT.name(_index(step)), DIALECT.name(step.column)
-            return alter(DIALECT, dataset, step.table, f"ADD UNIQUE INDEX {index} ({column_name})")
+            action = f"ADD UNIQUE INDEX {DIALECT.name(_index(step))} ({DIALECT.name(step.column)})"
+            return (_alter(dataset, step.table, action),)
         case DropUnique():
-            return _drop_index(dataset, step.table, _index(step))
-        case AddPrimaryKey():
-            return render_of_constraint(step, DIALECT, dataset)[0]
-        case DropPrimaryKey():
-            return alter(DIALECT, dataset, step.table, "DROP PRIMARY KEY")
+            return (_drop_index(dataset, step.table, _index(step)),)
         case _:
-            assert_never(step)
+            return of_engines.render(step, table, DIALECT, dataset)
 
 
-def _constant(step: FillColumn) -> str:
-    """Return a value as MySQL takes it for a column: texts become what the column is."""
-    column = step.column
-    if column.data_type is DataType.BOOL:
-        return "1" if "true" in constant(step.value, column, type_of, DIALECT.unhex) else "0"
-    naive = Column(column.name, {**column.properties, "timezone": False})
-    return constant(step.value, naive, None, DIALECT.unhex)
-
-
-def _modify(dataset: str, table: str, name: str, column: Column, is_nullable: bool, kept: str = "") -> str:
-    """Return the statement that gives a column its definition; ``kept`` is what stands between type and nulls."""
-    null = "NULL" if is_nullable else "NOT NULL"
-    return alter(DIALECT, dataset, table, f"MODIFY COLUMN {DIALECT.name(name)} {type_of(column)}{kept} {null}")
+def _alter(dataset: str, table: str, action: str) -> str:
+    return DIALECT.sql.alter(DIALECT.table(dataset, table), action)
 
 
 def _index(step: AddUnique | DropUnique) -> str:
@@ -211,7 +143,7 @@ def _index(step: AddUnique | DropUnique) -> str:
 
 
 def _drop_index(dataset: str, table: str, index: str) -> str:
-    return alter(DIALECT, dataset, table, f"DROP INDEX {DIALECT.name(index)}")
+    return _alter(dataset, table, f"DROP INDEX {DIALECT.name(index)}")
 
 
 _UNIQUE_INDEXES: Final = """
@@ -274,7 +206,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
             f"MODIFY COLUMN {with_comment(made, column, text)}" if column else f"COMMENT = {literal(text or '')}"
             for column, text in checked_texts(step)
         ]
-        return tuple(alter(DIALECT, self.dataset, step.table, action) for action in actions)
+        return tuple(_alter(self.dataset, step.table, action) for action in actions)
 
     def _with_kept(self, statement: str, table: str, name: str, column: Column) -> str:
         """Return a change of a column that leaves its collation and its comment as they are."""

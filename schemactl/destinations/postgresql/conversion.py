@@ -17,7 +17,6 @@ from schemactl.destinations._migration.conversion import (
     TIME_OF_DAY,
     TRUE,
     Converted,
-    Retype,
     conjoin,
     from_utc,
     in_utc,
@@ -28,10 +27,10 @@ from schemactl.destinations._migration.conversion import (
     sized,
     write_retype,
 )
-from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._session import literal
 from schemactl.destinations._types import parse_type
 from schemactl.destinations.postgresql.types import column_type, has_texts
+from schemactl.migration.statements import Retype, checked_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 

@@ -6,22 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.constants import constant
-from schemactl.destinations._migration.conversion import FALSE, Retype, coerce_text, has_spellings
+from schemactl.destinations._migration.conversion import FALSE, coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
 from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
-from schemactl.destinations._migration.rendering import (
-    Dialect,
-    alter,
-    render_of_column,
-    render_of_constraint,
-    render_of_table,
-    render_of_values,
-    retype_of,
-)
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
@@ -56,7 +46,9 @@ from schemactl.destinations.postgresql.online import (
 from schemactl.destinations.postgresql.session import PostgresSession, open_session
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
+from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.statements import Engine, Retype, change_type, constant, retype_of
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -65,17 +57,12 @@ from schemactl.migration.steps import (
     ChangeType,
     CreateTable,
     DescribeTable,
-    DropColumn,
-    DropNotNull,
     DropPrimaryKey,
-    DropTable,
     DropUnique,
     FillColumn,
     OnlineStep,
     Phase,
     Prepare,
-    RenameColumn,
-    RenameTable,
     RestoreColumn,
     SetNotNull,
     Step,
@@ -83,6 +70,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.changes import ABSENT
+from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column, DataType, Table
 
 _PAUSE_SECONDS: Final = 0.2
@@ -160,38 +148,20 @@ ABILITIES: Final = Abilities(
     lock=_lock_of,
 )
 
-DIALECT: Final = Dialect(NAMES, type_of, convert, lambda digits: f"decode({digits}, 'hex')", "text", "postgres")
+DIALECT: Final = Engine(Dialect("postgres"), type_of, convert, NAMES, cast_type=type_of, text="text")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
-        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
-            return render_of_table(step, DIALECT, dataset)
         case AddColumn() if step.value is not ABSENT:
             return _add_filled(step, dataset)
-        case AddColumn() | DropColumn() | RenameColumn():
-            return render_of_column(step, DIALECT, dataset)
         case Backfill() if step.in_batches:
             return (batches_of(step, DIALECT, dataset, table).fill(":first", ":end", {}),)
-        case Backfill() | FillColumn():
-            return render_of_values(step, DIALECT, dataset, table)
         case ChangeType():
             is_cast = _is_cast(step.before, step.after)
             value = "" if is_cast else guarded(retype_of(step), DIALECT.name(step.before.name))
-            return _change_type(step, dataset, value)
-        case SetNotNull() | DropNotNull() | AddUnique() | AddPrimaryKey() | DropUnique() | DropPrimaryKey():
-            return _of_constraint(step, dataset)
-        case OnlineStep():
-            return render_online(step, DIALECT, dataset, table)
-        case _:
-            assert_never(step)
-
-
-def _of_constraint(
-    step: SetNotNull | DropNotNull | AddUnique | AddPrimaryKey | DropUnique | DropPrimaryKey, dataset: str
-) -> tuple[str, ...]:
-    match step:
+            return (change_type(step, DIALECT, dataset, value),)
         case SetNotNull() if step.is_prepared:
             return set_proven_not_null(step, DIALECT, dataset)
         case AddUnique() | AddPrimaryKey() if step.is_prepared:
@@ -200,21 +170,20 @@ def _of_constraint(
             return (_drop_unique(step, dataset),)
         case DropPrimaryKey():
             return (_drop_primary_key(step, dataset),)
+        case OnlineStep():
+            return render_online(step, DIALECT, dataset, table)
         case _:
-            return render_of_constraint(step, DIALECT, dataset)
+            return of_engines.render(step, table, DIALECT, dataset)
 
 
 def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
     """Return what adds a column whose value for stored rows is in the catalog: no row is written."""
-    (added,) = render_of_column(step, DIALECT, dataset)
-    value = constant(step.value, step.column, DIALECT.type_of, DIALECT.unhex)
+    (added,) = of_engines.render(step, None, DIALECT, dataset)
     action = f"ALTER COLUMN {DIALECT.name(step.column.name)} DROP DEFAULT"
-    return f"{added} DEFAULT {value}", alter(DIALECT, dataset, step.table, action)
-
-
-def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
-    action = f"ALTER COLUMN {DIALECT.name(step.before.name)} TYPE {DIALECT.type_of(step.after)}"
-    return (alter(DIALECT, dataset, step.table, f"{action} USING {value}" if value else action),)
+    return (
+        f"{added} DEFAULT {constant(step.value, step.column, DIALECT)}",
+        DIALECT.sql.alter(DIALECT.table(dataset, step.table), action),
+    )
 
 
 def _drop_unique(step: DropUnique, dataset: str) -> str:
@@ -410,7 +379,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             if self.database.connection.closed or not self.stage_coerced(retype, table):
                 raise
             value = f"CASE WHEN {name} IS NOT NULL THEN {convert(retype, name).value} END"
-            SqlMigration.run(self, step, _change_type(step, self.dataset, value))
+            SqlMigration.run(self, step, (change_type(step, DIALECT, self.dataset, value),))
 
     def stage_coerced(self, retype: Retype, table: str) -> int:
         """Put what dlt's coercion makes of a column's values into the mapping table; return how many values it holds.
@@ -463,7 +432,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             if before and after and before[0][0] != before[0][1] and after[0][1] != "p" and before[0][0] != after[0][0]:
                 column = DIALECT.name(step.before.name)
                 action = f"ALTER COLUMN {column} SET STORAGE {_STORAGES[before[0][0]]}"
-                self.database.execute(alter(DIALECT, self.dataset, step.table, action))
+                self.database.execute(DIALECT.sql.alter(DIALECT.table(self.dataset, step.table), action))
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
@@ -576,7 +545,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             return None  # an earlier step makes it so
         # Of a table without rows no value is converted.
         value = "" if _is_cast(step.before, step.after) else f"CAST(NULL AS {type_of(step.after)})"
-        statements = _change_type(replace(step, table=TRIAL), SCHEMA, value)
+        statements = (change_type(replace(step, table=TRIAL), DIALECT, SCHEMA, value),)
         return refusal_of(self.database, self.dataset, step.table, statements)
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from schemactl.destinations._migration.conversion import FALSE, TRUE, Retype
-from schemactl.destinations._migration.rendering import Dialect, new_column, render_of_column, retype_of
+from schemactl.destinations._migration.conversion import FALSE, TRUE
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.conversion import as_text, guarded, own_cast, type_of
+from schemactl.migration.statements import Engine, Retype, new_column, render, retype_of
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -75,7 +75,7 @@ def _own_name(kind: str, *parts: str) -> str:
 
 
 def render_online(
-    step: Prepare | SwapColumns | RestoreColumn, dialect: Dialect, dataset: str, table: Table | None
+    step: Prepare | SwapColumns | RestoreColumn, dialect: Engine, dataset: str, table: Table | None
 ) -> tuple[str, ...]:
     """Return the statements of a step that only online plans have; the table is as the step finds it."""
     match step:
@@ -89,7 +89,7 @@ def render_online(
             assert_never(step)
 
 
-def _phase(step: Prepare, dialect: Dialect, dataset: str, table: Table | None) -> tuple[str, ...]:
+def _phase(step: Prepare, dialect: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
     place = dialect.table(dataset, step.step.table)
     match step.phase:
         case Phase.ADD_CHECK:
@@ -149,14 +149,14 @@ def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, place: 
     return f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {_check(step)}"
 
 
-def set_proven_not_null(step: SetNotNull, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+def set_proven_not_null(step: SetNotNull, dialect: Engine, dataset: str) -> tuple[str, ...]:
     """Return what forbids nulls where a check has proven that there are none: no row is read."""
     place = dialect.table(dataset, step.table)
     action = f"ALTER COLUMN {dialect.name(step.column.name)} SET NOT NULL"
     return f"ALTER TABLE {place} {action}", _drop_check(step, place)
 
 
-def key_by_index(step: AddUnique | AddPrimaryKey, dialect: Dialect, dataset: str, column: str | None = None) -> str:
+def key_by_index(step: AddUnique | AddPrimaryKey, dialect: Engine, dataset: str, column: str | None = None) -> str:
     """Return what makes a key of the index that was built for it.
 
     Args:
@@ -182,12 +182,16 @@ def key_by_index(step: AddUnique | AddPrimaryKey, dialect: Dialect, dataset: str
     return f"DO {literal(block)}"
 
 
-def _start_sync(step: Backfill, dialect: Dialect, dataset: str, table: Table | None) -> tuple[str, ...]:
+def _start_sync(step: Backfill, dialect: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
     place = dialect.table(dataset, step.table)
     function = f"{dialect.name(dataset)}.{quote(_sync(step))}"
     source, target = dialect.name(step.source.name), dialect.name(step.target.name)
     if step.taken is Taken.UNFIT:
-        body = _SYNC_UNFIT.format(source=source, target=target, fitting=dialect.name(new_column(step, table)))
+        body = _SYNC_UNFIT.format(
+            source=source,
+            target=target,
+            fitting=dialect.name(new_column(step, table)),
+        )
     else:
         own = own_cast(retype_of(step), f"NEW.{source}")
         value = own.cast if own.is_sure == TRUE else f"CASE WHEN {own.is_sure} THEN {own.cast} END"
@@ -211,7 +215,7 @@ def _start_sync(step: Backfill, dialect: Dialect, dataset: str, table: Table | N
     return tuple(made)
 
 
-def _stop_sync(step: Backfill, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+def _stop_sync(step: Backfill, dialect: Engine, dataset: str) -> tuple[str, ...]:
     # With its triggers.
     return (f"DROP FUNCTION IF EXISTS {dialect.name(dataset)}.{quote(_sync(step))}() CASCADE",)
 
@@ -222,7 +226,7 @@ def _sync(step: Backfill) -> str:
     return _own_name(order, step.table, step.source.name, step.target.name)
 
 
-def _swap_columns(step: SwapColumns, dialect: Dialect, dataset: str) -> tuple[str, ...]:
+def _swap_columns(step: SwapColumns, dialect: Engine, dataset: str) -> tuple[str, ...]:
     """Return what gives the new column the name of the old one; only the catalog changes."""
     backfill = step.backfill
     name, place = backfill.table, dialect.table(dataset, backfill.table)
@@ -239,12 +243,12 @@ def _swap_columns(step: SwapColumns, dialect: Dialect, dataset: str) -> tuple[st
         made.append(key_by_index(AddUnique(name, target), dialect, dataset, source))
     if not backfill.source.nullable:
         made.append(f"ALTER TABLE {place} ALTER COLUMN {dialect.name(source)} DROP NOT NULL")
-    made += render_of_column(RenameColumn(name, source, step.kept), dialect, dataset)
-    made += render_of_column(RenameColumn(name, target, source), dialect, dataset)
+    made += render(RenameColumn(name, source, step.kept), None, dialect, dataset)
+    made += render(RenameColumn(name, target, source), None, dialect, dataset)
     return tuple(made)
 
 
-def restore_column(step: RestoreColumn, dialect: Dialect, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
+def restore_column(step: RestoreColumn, dialect: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
     """Return what takes a swap back; values that were written since are converted back first.
 
     Args:
@@ -267,8 +271,8 @@ def restore_column(step: RestoreColumn, dialect: Dialect, dataset: str, coerced:
     ]
     if swap.is_required:
         made.append(f"ALTER TABLE {place} ALTER COLUMN {current} DROP NOT NULL")
-    made += render_of_column(RenameColumn(name, source, target), dialect, dataset)
-    made += render_of_column(RenameColumn(name, swap.kept, source), dialect, dataset)
+    made += render(RenameColumn(name, source, target), None, dialect, dataset)
+    made += render(RenameColumn(name, swap.kept, source), None, dialect, dataset)
     if not backfill.source.nullable:
         made.append(f"ALTER TABLE {place} ALTER COLUMN {current} SET NOT NULL")
     return tuple(made)
@@ -285,7 +289,7 @@ def backward_retype(swap: SwapColumns) -> Retype:
     return Retype(found.after, found.before, found.counts_seconds, is_strict=False)
 
 
-def not_restored(step: RestoreColumn, dialect: Dialect) -> str:
+def not_restored(step: RestoreColumn, dialect: Engine) -> str:
     """Return the condition of the rows whose values were written since, and do not go back."""
     kept, current = dialect.name(step.swap.kept), dialect.name(step.swap.backfill.source.name)
     own, back = own_cast(retype_of(kept_backfill(step.swap)), kept), own_cast(backward_retype(step.swap), current)
@@ -351,7 +355,7 @@ class Batches:
         return f"ctid >= '({first},0)' AND ctid < '({end},0)'"
 
 
-def batches_of(step: Backfill, dialect: Dialect, dataset: str, table: Table | None) -> Batches:
+def batches_of(step: Backfill, dialect: Engine, dataset: str, table: Table | None) -> Batches:
     """Return what fills a column in batches."""
     source, target = dialect.name(step.source.name), dialect.name(step.target.name)
     condition, retype = f"{source} IS NOT NULL AND {target} IS NULL", retype_of(step)

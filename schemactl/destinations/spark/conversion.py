@@ -21,6 +21,7 @@ from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import DAY_SECONDS, MICROS, in_calendar, midnight, spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.statements import new_column
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -53,7 +54,6 @@ Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillCol
 _OfColumn = DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 
 _COMMENT: Final = "comment"
-_NEW_COLUMN: Final = "__new_"
 _SHOWN_CHARACTERS: Final = 200
 _DRAWS: Final = 1_000_000
 
@@ -158,17 +158,8 @@ def _backfilled(step: Backfill, frame: DataFrame, field: StructField) -> Column:
     source, target = _value(step.source.name), _value(field.name)
     if step.taken is Taken.FITTING:
         return F.when(source.isNotNull(), _survivor(step, source)).otherwise(target)
-    filled = _value(filled_from(step.source.name, frame.columns, step.table))
+    filled = _value(new_column(step, frame.columns))
     return F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType)).otherwise(target)
-
-
-def filled_from(source: str, columns: Sequence[str], table: str) -> str:
-    """Return the column that took the values which fit: the last one that was made for the source."""
-    for name in reversed(columns):
-        start, mark, number = name.rpartition(_NEW_COLUMN)
-        if mark and number.isdecimal() and source.casefold().startswith(start.casefold()):
-            return name
-    raise InputError(f"nothing says into which column `{table}.{source}` is converted")
 
 
 def constant(value: Any, column: types.Column) -> Column:

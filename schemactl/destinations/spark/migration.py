@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
-from schemactl.destinations._migration.conversion import Retype, has_spellings
+from schemactl.destinations._migration.conversion import has_spellings
 from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
@@ -28,6 +28,7 @@ from schemactl.destinations.spark.statements import copy_statements, is_same_typ
 from schemactl.engine.session.running import running_session, wrap_errors
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
+from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
     ChangeType,
     RewriteTable,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._migration.conversion import (
     FALSE,
     Converted,
-    Retype,
     coerced,
     plain_number,
     read_retype,
@@ -24,6 +23,7 @@ from schemactl.destinations._migration.conversion import (
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._rows import batches, in_utc
 from schemactl.destinations._session import literal
+from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:

@@ -12,24 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
-from schemactl.destinations import _ddl
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
-from schemactl.destinations._migration.ddl import checked_type
 from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
-from schemactl.destinations._migration.rendering import (
-    COPY_PREFIX,
-    Dialect,
-    by_copy,
-    is_keyed,
-    render_of_column,
-    render_of_table,
-    render_of_values,
-)
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import reader
@@ -50,30 +39,26 @@ from schemactl.destinations.sqlite.dependents import (
 from schemactl.destinations.sqlite.session import SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.spelling import spelled_as
+from schemactl.migration.statements import COPY_PREFIX, Engine, by_copy, checked_type, is_keyed
 from schemactl.migration.steps import (
-    AddColumn,
     AddPrimaryKey,
     AddUnique,
-    Backfill,
     ChangeType,
-    CreateTable,
     DescribeTable,
     DropColumn,
     DropNotNull,
     DropPrimaryKey,
-    DropTable,
     DropUnique,
-    FillColumn,
-    OnlineStep,
     RenameColumn,
-    RenameTable,
     RewriteTable,
     SetNotNull,
     Step,
     table_of,
 )
+from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column, Table
 
 
@@ -108,37 +93,31 @@ def _type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-DIALECT: Final = Dialect(NAMES, _type_of, convert, lambda digits: f"X{digits}", "TEXT", "sqlite")
+DIALECT: Final = Engine(Dialect("sqlite"), _type_of, convert, NAMES, cast_type=_type_of, text="TEXT")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001
     """Return the statements of a step; see ``destinations.Migrator``. A dataset is a file: its tables are in `main`."""
     match step:
-        case CreateTable() | DropTable() | RenameTable():
-            return render_of_table(step, DIALECT, MAIN)
-        case DropColumn() if _is_copied(step, table):
-            return by_copy(step, DIALECT, MAIN, table)
-        case AddColumn() | DropColumn() | RenameColumn():
-            return render_of_column(step, DIALECT, MAIN)
-        case Backfill() | FillColumn():
-            return render_of_values(step, DIALECT, MAIN, table)
-        case ChangeType() | SetNotNull() | DropNotNull() | AddPrimaryKey() | DropPrimaryKey():
-            return by_copy(step, DIALECT, MAIN, table)
         case AddUnique():
             return (_add_unique(step, _index(step)),)
         case DropUnique():
-            return (_ddl.drop_index(MAIN, _index(step), DIALECT.sql), *by_copy(step, DIALECT, MAIN, table))
+            return _drop_index(_index(step)), *by_copy(step, DIALECT, MAIN, table)
+        case _ if _is_copied(step, table):
+            return by_copy(step, DIALECT, MAIN, table)
         case DescribeTable():
             return ()  # it keeps no descriptions: no plan with such a step can be applied
-        case OnlineStep():
-            raise InputError("this destination does no steps of `--online`")
         case _:
-            assert_never(step)
+            return of_engines.render(step, table, DIALECT, MAIN)
 
 
 def _add_unique(step: AddUnique, index: str) -> str:
-    place = DIALECT.checked(step.table), DIALECT.checked(step.column)
-    return _ddl.create_unique_index(MAIN, index, *place, DIALECT.sql)
+    place = DIALECT.table(MAIN, index)
+    return f"CREATE UNIQUE INDEX {place} ON {DIALECT.name(step.table)} ({DIALECT.name(step.column)})"
+
+
+def _drop_index(name: str) -> str:
+    return f"DROP INDEX IF EXISTS {DIALECT.table(MAIN, name)}"
 
 
 def _index(step: AddUnique | DropUnique) -> str:
@@ -179,7 +158,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         dropped = (_index(step) for step in rewrite.changes if isinstance(step, DropUnique))
-        indexes = (_ddl.drop_index(MAIN, index, DIALECT.sql) for index in dropped)
+        indexes = (_drop_index(index) for index in dropped)
         return (*indexes, *SqlMigration.render_rewrite(self, rewrite))
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
@@ -241,7 +220,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
                 *(name for each in steps if isinstance(each, DropColumn) for name in indexes(there, each)),
             ]
             for name in dict.fromkeys(found):
-                there.execute(_ddl.drop_index(MAIN, name, DIALECT.sql))
+                there.execute(_drop_index(name))
 
     @contextmanager
     def _copying(self, table: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Statements for engines that are not connected, written by sqlglot; which steps an engine can take stands here.
+"""Engines that are not connected: which steps each can take, and how it converts values.
 
 Types are those that dlt gives its columns there. Values are converted by the engine's own cast, as nobody can look at
 them; a guard beside it holds its result against the value, so that nothing is rounded or cut unseen. Where an engine
@@ -8,38 +8,20 @@ cannot change a type in its place, or not with a guard, a new column takes it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, assert_never
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import check_name, cut_comment, new_column
-from schemactl.errors import InputError, nearest_or_all
+from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.fit import fit
 from schemactl.migration.plan import Render
-from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
-    AddUnique,
-    Backfill,
-    ChangeType,
-    CreateTable,
-    DescribeTable,
-    DropColumn,
-    DropNotNull,
-    DropPrimaryKey,
-    DropTable,
-    DropUnique,
-    FillColumn,
-    OnlineStep,
-    RenameColumn,
-    RenameTable,
-    SetNotNull,
-    Step,
-    Taken,
-    table_of,
-)
+from schemactl.migration.statements import Engine, Retype, checked_type, render
+from schemactl.migration.steps import ChangeType, Step
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.sql_types import DIALECTS, UPPER_CASE, type_in
+from schemactl.schema.ddl import Dialect
+from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, type_in
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties, Table
 
@@ -48,40 +30,18 @@ if TYPE_CHECKING:
 
 _KEPT: Final = ("data_type", "precision", "scale", "timezone", DATABASE_TYPE)
 
-_TYPES: Final[Mapping[DataType, str]] = {
-    DataType.TEXT: "TEXT",
-    DataType.DOUBLE: "DOUBLE",
-    DataType.BOOL: "BOOLEAN",
-    DataType.TIMESTAMP: "TIMESTAMPTZ",
-    DataType.BIGINT: "BIGINT",
-    DataType.BINARY: "VARBINARY",
-    DataType.JSON: "JSON",
-    DataType.DECIMAL: "DECIMAL",
-    DataType.WEI: "DECIMAL",
-    DataType.DATE: "DATE",
-    DataType.TIME: "TIME",
+_TEXT: Final = Column("", {"data_type": "text"})
+_DECIMAL: Final = Column("", {"data_type": "decimal"})
+_WIDER: Final[Mapping[DataType, Column]] = {
+    DataType.BIGINT: _DECIMAL,
+    DataType.WEI: _DECIMAL,
+    DataType.DECIMAL: Column("", {"data_type": "double"}),
+    DataType.DATE: Column("", {"data_type": "timestamp", "timezone": False}),
 }
-
-_WIDER: Final[Mapping[DataType, str]] = {
-    DataType.BIGINT: "DECIMAL(38, 9)",
-    DataType.WEI: "DECIMAL(38, 9)",
-    DataType.DECIMAL: "DOUBLE",
-    DataType.DATE: "TIMESTAMP",
-}
-"""What takes the texts of a type whole that a cast to it would round or cut."""
-
-_OWN_TYPES: Final[Mapping[str, Mapping[DataType, str]]] = {
-    "snowflake": {DataType.JSON: "VARIANT"},
-    "redshift": {DataType.JSON: "SUPER", DataType.TEXT: "VARCHAR(MAX)"},
-    "databricks": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
-    "spark": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
-    "athena": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
-    "mysql": {DataType.TEXT: "LONGTEXT", DataType.BINARY: "LONGBLOB"},
-    "tsql": {DataType.JSON: "NVARCHAR(MAX)", DataType.TEXT: "NVARCHAR(MAX)", DataType.BINARY: "VARBINARY(MAX)"},
-}
-"""Where an engine's own word is meant, and sqlglot's is another."""
-
-_DIGITS: Final[Mapping[DataType, tuple[int, int]]] = {DataType.DECIMAL: (38, 9), DataType.WEI: (38, 0)}
+"""Columns that take the texts of a type whole that a cast to it would round or cut."""
+_MOST_BITS: Final = 64
+_CONVERTS_WHERE_ASSIGNED: Final = frozenset(("mysql",))
+"""Who makes what a column is of a text that is assigned to it, and casts to other types than columns have."""
 _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
 _CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
 """Who takes an expression with a change of type (``USING``)."""
@@ -99,39 +59,6 @@ _HAS_PRIMARY_KEY: Final = frozenset(
 """Who can give a table a primary key that was made without one."""
 _DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysql", "oracle", "snowflake"))
 """Who can drop it without its constraint's name, which nobody can look up."""
-_COMMENTS_ON: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("postgres", "duckdb", "redshift", "trino", "materialize", "risingwave"), "NULL"),
-    **dict.fromkeys(("snowflake", "oracle", "teradata", "exasol"), "''"),
-}
-"""Who has ``COMMENT ON``, with what takes a comment away."""
-_COMMENTS: Final[Mapping[str, tuple[str, str]]] = {
-    **dict.fromkeys(
-        ("databricks", "spark"),
-        ("COMMENT ON TABLE {table} IS {text}", "ALTER TABLE {table} ALTER COLUMN {column} COMMENT {text}"),
-    ),
-    "mysql": ("ALTER TABLE {table} COMMENT = {text}", "ALTER TABLE {table} MODIFY COLUMN {definition} COMMENT {text}"),
-    "clickhouse": ("ALTER TABLE {table} MODIFY COMMENT {text}", "ALTER TABLE {table} COMMENT COLUMN {column} {text}"),
-    "bigquery": (
-        "ALTER TABLE {table} SET OPTIONS (description = {text})",
-        "ALTER TABLE {table} ALTER COLUMN {column} SET OPTIONS (description = {text})",
-    ),
-    "hive": (
-        "ALTER TABLE {table} SET TBLPROPERTIES ('comment' = {text})",
-        "ALTER TABLE {table} CHANGE COLUMN {column} {definition} COMMENT {text}",
-    ),
-}
-"""How others describe a table, and a column."""
-_NOTED_ONLY: Final = frozenset(("bigquery",))
-"""Who takes a primary key only with the words that nobody sees to it."""
-
-
-def check_dialect(dialect: str) -> None:
-    """Raise InputError where sqlglot knows no such dialect."""
-    from sqlglot.dialects.dialect import Dialect
-
-    known = sorted(name for name in Dialect.classes if name)
-    if dialect not in known:
-        raise InputError(f"there is no dialect `{dialect}`", hint=nearest_or_all(dialect, known))
 
 
 def stated(column: Column) -> Properties:
@@ -147,6 +74,7 @@ def abilities_of(dialect: str) -> Abilities:
         is_guarded = dialect in _CONVERTS_IN_PLACE or fit(before, after).conversion is Conversion.WHOLE
         return Way.REWRITE if dialect in _RETYPES_IN_PLACE and is_guarded else Way.NONE
 
+    sql = Dialect(dialect)
     not_null = Way.SCAN if dialect in _SETS_NOT_NULL else Way.NONE
     return Abilities(
         transactional_ddl=False,
@@ -159,250 +87,148 @@ def abilities_of(dialect: str) -> Abilities:
         drop_unique=Way.NONE,  # nobody can look up the constraint's name
         add_primary_key=Way.SCAN if dialect in _HAS_PRIMARY_KEY else Way.NONE,
         drop_primary_key=Way.IN_PLACE if dialect in _DROPS_PRIMARY_KEY else Way.NONE,
-        describe_table=Way.IN_PLACE if dialect in _COMMENTS_ON or dialect in _COMMENTS else Way.NONE,
-        kept_description=cut_comment if dialect == "mysql" else lambda text, _: text,
+        describe_table=Way.IN_PLACE if sql.can_describe else Way.NONE,
+        kept_description=sql.kept_description,
         keeps_dlt_tables=False,
     )
 
 
 def render_for(dialect: str) -> Render:
     """Return what writes a step's statements in a dialect."""
-    writer = _Writer(dialect)
+    engine = Engine(
+        sql=Dialect(dialect, folds=dialect in UPPER_CASE),
+        type_of=partial(_type_of, dialect=dialect),
+        convert=partial(_Cast, dialect),
+        parts_of=lambda _: (),
+        cast_type=None if dialect in _CONVERTS_WHERE_ASSIGNED else lambda column: _kind(column, dialect).sql(dialect),
+        casts_nulls=True,
+        converts_in_place=dialect in _CONVERTS_IN_PLACE,
+    )
 
-    def render(step: Step, table: Table | None) -> tuple[str, ...]:
-        return tuple(each.sql(dialect, identify=True) for each in writer.write(step, table))
+    def write(step: Step, table: Table | None) -> tuple[str, ...]:
+        if isinstance(step, ChangeType) and step.after.data_type in (DataType.TIMESTAMP, DataType.TIME):
+            # Times would be rounded to a stated precision without a word.
+            step = replace(step, after=_without_size(step.after))
+        return render(step, table, engine)
 
-    return render
+    return write
+
+
+def _type_of(column: Column, dialect: str) -> str:
+    """Return a column's type as dlt says it there, with its size.
+
+    Raises:
+        InputError: it has none, or one that dlt refuses there.
+    """
+    if column.data_type is None:
+        raise InputError(f"column `{column.name}` has no type that dlt knows")
+    return checked_type(column, lambda each: _stated_type(each, dialect))
+
+
+def _stated_type(column: Column, dialect: str) -> str:
+    word = type_in(column, dialect)
+    if word is None:
+        size = column.properties.get("precision")
+        raise InputError(f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`)")
+    return word
+
+
+def _without_size(column: Column) -> Column:
+    others = {name: value for name, value in column.properties.items() if name not in ("precision", "scale")}
+    return replace(column, properties=others)
+
+
+def _kind(column: Column, dialect: str) -> exp.DataType:
+    """Return the type that values are cast to, without a size to which a cast would cut or round them.
+
+    Raises:
+        InputError: it has none that the engine knows.
+    """
+    from sqlglot import exp
+
+    of_rows = Dialect(dialect).of_rows.name
+    _type_of(column, dialect)
+    is_sized = column.data_type is DataType.DECIMAL or (column.properties.get("precision") or 0) > _MOST_BITS
+    stated = column if is_sized else _without_size(column)
+    word = cast_in(stated, of_rows)
+    assert word is not None  # `_type_of` has refused it
+    if of_rows in DIALECTS or word != type_in(stated, of_rows):
+        # sqlglot would spell dlt's word as another one.
+        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=word)
+    return exp.DataType.build(word, dialect=of_rows)
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _Cast:
+    """A conversion by an engine's casts, guarded where its verdict asks for that; see ``statements.Conversion``."""
+
     dialect: str
+    retype: Retype
+    source: str
 
-    def write(self, step: Step, table: Table | None) -> list[exp.Expression]:
-        """Return the statements of a step on a table as the step finds it."""
+    @property
+    def fits(self) -> str:
+        """The condition that the value survives."""
+        guard = self._guard() if self.retype.is_strict else None
+        return "TRUE" if guard is None else self._written(guard)
+
+    @property
+    def value(self) -> str:
+        """The value in its new type; the statement fails where it does not survive, and its message shows the value."""
         from sqlglot import exp
 
-        match step:
-            case CreateTable():
-                columns = [self._definition(column) for column in step.table.columns.values()]
-                made = exp.Schema(this=self._table(step.table.name), expressions=columns)
-                return [exp.Create(this=made, kind="TABLE")]
-            case DropTable():
-                return [exp.Drop(tables=[self._table(step.table.name)], kind="TABLE")]
-            case Backfill() | FillColumn():
-                return [self._update(step, table)]
-            case DescribeTable():
-                return [self._describe(step, column, text, table) for column, text in step.after.items()]
-            case OnlineStep():
-                raise InputError("a script has no steps of `--online`")
-            case _:
-                return [exp.Alter(this=self._table(table_of(step)), kind="TABLE", actions=[self._action(step)])]
+        source, kind = self._source(), _kind(self.retype.after, self.dialect)
+        value: exp.Expression = exp.Cast(this=source, to=kind)
+        if self.retype.is_strict and (fits := self._guard()) is not None:
+            text = _kind(_TEXT, self.dialect)
+            described = exp.DPipe(this=exp.convert("does not survive: "), expression=exp.Cast(this=source, to=text))
+            is_kept = exp.Or(this=exp.Is(this=source, expression=exp.Null()), expression=fits)
+            value = exp.Case().when(is_kept, value).else_(exp.Cast(this=described, to=kind))
+        return self._written(value)
 
-    def _describe(self, step: DescribeTable, column: str, text: str | None, table: Table | None) -> exp.Expression:
+    @property
+    def or_null(self) -> str:
+        """The value in its new type, null where it does not survive."""
         from sqlglot import exp
 
-        def written(made: exp.Expr) -> str:
-            return made.sql(self.dialect, identify=True)
+        value: exp.Expression = self._tried(self.retype.after)
+        fits = self._guard() if self.retype.is_strict else None
+        return self._written(value if fits is None else exp.Case().when(fits, value))
 
-        is_column, place = bool(column), written(self._table(step.table))
-        if self.dialect in _COMMENTS_ON:
-            what = f"COLUMN {place}.{written(self._name(column))}" if is_column else f"TABLE {place}"
-            value = _COMMENTS_ON[self.dialect] if text is None else written(exp.convert(text))
-            return exp.Var(this=f"COMMENT ON {what} IS {value}")
-        names = {"column": written(self._name(column))} if is_column else {}
-        if is_column and table is not None:
-            names["definition"] = written(self._definition(table.columns[column]))
-        made = _COMMENTS[self.dialect][is_column].format(table=place, text=written(exp.convert(text or "")), **names)
-        return exp.Var(this=made)
-
-    def _action(
-        self,
-        step: RenameTable
-        | AddColumn
-        | DropColumn
-        | RenameColumn
-        | ChangeType
-        | SetNotNull
-        | DropNotNull
-        | AddUnique
-        | DropUnique
-        | AddPrimaryKey
-        | DropPrimaryKey,
-    ) -> exp.Expression:
+    def _source(self) -> exp.Expression:
+        """Return the value with its type, which decides how a cast of it is written (Snowflake tries texts only)."""
         from sqlglot import exp
 
-        match step:
-            case RenameTable():
-                return exp.AlterRename(this=self._table(step.after))
-            case AddColumn():
-                return self._definition(step.column)
-            case DropColumn():
-                return exp.Drop(tables=[self._column(step.column.name)], kind="COLUMN")
-            case RenameColumn():
-                return exp.RenameColumn(this=self._name(step.before), to=self._name(step.after), exists=False)
-            case ChangeType():
-                return self._retype(step)
-            case SetNotNull():
-                # `allow_null=False`, as sqlglot reads it, gives the same text and a warning.
-                return exp.AlterColumn(this=self._name(step.column.name), drop=False, allow_null=True)
-            case DropNotNull():
-                return exp.AlterColumn(this=self._name(step.column.name), drop=True, allow_null=True)
-            case AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-                return self._key(step)
-            case _:
-                assert_never(step)
-
-    def _key(self, step: AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey) -> exp.Expression:
-        from sqlglot import exp
-
-        match step:
-            case AddUnique():
-                unique = exp.UniqueColumnConstraint(this=exp.Schema(expressions=[self._name(step.column)]))
-                return exp.AddConstraint(expressions=[unique])
-            case DropUnique():
-                raise InputError(f"the constraint of `{step.table}.{step.column}` has a name that is not known")
-            case AddPrimaryKey():
-                options = ["NOT ENFORCED"] if self.dialect in _NOTED_ONLY else None
-                key = exp.PrimaryKey(expressions=[self._name(column) for column in step.columns], options=options)
-                return exp.AddConstraint(expressions=[key])
-            case DropPrimaryKey():
-                return exp.Drop(kind="PRIMARY KEY")
-            case _:
-                assert_never(step)
-
-    def _retype(self, step: ChangeType) -> exp.Expression:
-        from sqlglot import exp
-
-        kind = self.type_of(step.after)
-        using: exp.Expression | None = None
-        if self.dialect in _CONVERTS_IN_PLACE:
-            source = self._source(step.before)
-            using = exp.Cast(this=source, to=kind)
-            fits = self._fits(step.before, step.after) if step.conversion is not Conversion.WHOLE else None
-            if fits is not None:
-                text = exp.DataType.build("TEXT")
-                described = exp.DPipe(this=exp.convert("does not survive: "), expression=exp.Cast(this=source, to=text))
-                is_kept = exp.Or(this=exp.Is(this=source, expression=exp.Null()), expression=fits)
-                # The statement fails, and its message shows the value.
-                using = exp.Case().when(is_kept, using).else_(exp.Cast(this=described, to=kind))
-        # A text or an integer that has no room fails; times would be rounded to a stated precision without a word.
-        is_sized = step.after.data_type in (DataType.TEXT, DataType.BIGINT, DataType.BINARY)
-        dtype = self._word(step.after) if is_sized else kind
-        return exp.AlterColumn(this=self._name(step.after.name), dtype=dtype, using=using)
-
-    def _update(self, step: Backfill | FillColumn, table: Table | None) -> exp.Expression:
-        from sqlglot import exp
-
-        if isinstance(step, FillColumn):
-            target = step.column
-            value: exp.Expression = exp.Cast(this=exp.convert(step.value), to=self.type_of(target))
-            where: exp.Expression = exp.Is(this=self._column(target.name), expression=exp.Null())
-        else:
-            source, target = self._source(step.source), step.target
-            where = exp.Not(this=exp.Is(this=source, expression=exp.Null()))
-            if step.taken is Taken.UNFIT:
-                value = exp.Cast(this=source, to=self.type_of(target))
-                is_left = exp.Is(this=self._column(new_column(step, table)), expression=exp.Null())
-                where = exp.And(this=where, expression=is_left)
-            else:
-                value = exp.TryCast(this=source, to=self.type_of(target))
-                fits = self._fits(step.source, target) if step.conversion is not Conversion.WHOLE else None
-                value = exp.Case().when(fits, value) if fits is not None else value
-        assignment = exp.EQ(this=self._column(target.name), expression=value)
-        return exp.Update(this=self._table(step.table), expressions=[assignment], where=exp.Where(this=where))
-
-    def _source(self, column: Column) -> exp.Column:
-        """Return a column with its type, which decides how a cast of it is written (Snowflake tries texts only)."""
-        source = self._column(column.name)
-        source.type = self.type_of(column) if column.data_type is not DataType.TEXT else "TEXT"
+        source, before = exp.Var(this=self.source), self.retype.before
+        source.type = "TEXT" if before.data_type is DataType.TEXT else _kind(before, self.dialect)
         return source
 
-    def _fits(self, before: Column, after: Column) -> exp.Expression | None:
+    def _tried(self, column: Column) -> exp.Expression:
+        """Return the value cast to a column's type, null where that fails, rounded as the column rounds it."""
+        from sqlglot import exp
+
+        tried = exp.TryCast(this=self._source(), to=_kind(column, self.dialect))
+        if self.dialect in CASTS_WITHOUT_SIZES and column.data_type is DataType.DECIMAL:
+            scale = (column.properties.get("scale") or 0) if column.properties.get("precision") else DEFAULT_DECIMAL[1]
+            return exp.Round(this=tried, decimals=exp.convert(scale))
+        return tried
+
+    def _guard(self) -> exp.Expression | None:
         """Return whether a converted value is what it was; None where casts either take a value whole or fail.
 
         Texts are held against the type that takes all of the digits, or of the time, which the new one may round off.
         """
         from sqlglot import exp
 
-        source = self._source(before)
-        converted: exp.Expression = exp.TryCast(this=source, to=self.type_of(after))
+        before, after, source = self.retype.before, self.retype.after, self._source()
+        converted = self._tried(after)
         if before.data_type is not DataType.TEXT:
-            return exp.EQ(this=exp.Cast(this=converted, to=self.type_of(before)), expression=source)
+            return exp.EQ(this=exp.Cast(this=converted, to=_kind(before, self.dialect)), expression=source)
         wide = _WIDER.get(after.data_type) if after.data_type is not None else None
         if wide is None:
             return None
-        kind = exp.DataType.build(wide)
+        kind = _kind(wide, self.dialect)
         return exp.EQ(this=exp.TryCast(this=source, to=kind), expression=exp.Cast(this=converted, to=kind))
 
-    def _definition(self, column: Column) -> exp.ColumnDef:
-        from sqlglot import exp
-
-        required = [] if column.nullable else [exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())]
-        return exp.ColumnDef(this=self._name(column.name), kind=self._word(column), constraints=required)
-
-    def _name(self, name: str) -> exp.Identifier:
-        from sqlglot import exp
-
-        check_name(name)
-        return exp.to_identifier(name.upper() if self.dialect in UPPER_CASE else name, quoted=True)
-
-    def _column(self, name: str) -> exp.Column:
-        from sqlglot import exp
-
-        return exp.Column(this=self._name(name))
-
-    def _table(self, name: str) -> exp.Table:
-        from sqlglot import exp
-
-        return exp.Table(this=self._name(name))
-
-    def _word(self, column: Column) -> exp.DataType:
-        """Return a column's type as dlt says it there, with its size.
-
-        Raises:
-            InputError: it has none, or one that dlt refuses there.
-        """
-        from sqlglot import exp
-
-        self.type_of(column)
-        word = type_in(column, self.dialect)
-        if word is None:
-            size = column.properties.get("precision")
-            raise InputError(f"`{self.dialect}` has no {column.data_type} of precision {size} (`{column.name}`)")
-        if self.dialect not in DIALECTS:
-            return exp.DataType.build(word, dialect=self.dialect)
-        # sqlglot would spell dlt's word as another one.
-        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=word)
-
-    def type_of(self, column: Column) -> exp.DataType:
-        """Return the type that values are cast to.
-
-        Raises:
-            InputError: it has none that the engine knows.
-        """
-        from sqlglot import exp
-
-        kind = column.data_type
-        if kind is None:
-            raise InputError(f"column `{column.name}` has no type that dlt knows")
-        own = _OWN_TYPES.get(self.dialect, {}).get(kind)
-        if own is not None:
-            return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=own)
-        if kind is DataType.TIMESTAMP and column.properties.get("timezone") is False:
-            return exp.DataType.build("TIMESTAMP")
-        if kind in _DIGITS:
-            precision, scale = _DIGITS[kind]
-            precision = _size(column, "precision", precision)
-            scale = _size(column, "scale", min(scale, precision))
-            return exp.DataType.build(f"DECIMAL({precision}, {scale})")
-        return exp.DataType.build(_TYPES[kind])
-
-
-def _size(column: Column, name: str, default: int) -> int:
-    size = column.properties.get(name)
-    if size is None:
-        return default
-    if isinstance(size, bool) or not isinstance(size, int):
-        raise InputError(f"`{name}` of column `{column.name}` is no integer: {size!r}")
-    return size
+    def _written(self, made: exp.Expression) -> str:
+        return made.sql(Dialect(self.dialect).of_rows.name, identify=True)

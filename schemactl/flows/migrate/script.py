@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.flows.migrate.dialects import abilities_of, check_dialect, render_for, stated
+from schemactl.flows.migrate.dialects import abilities_of, render_for, stated
 from schemactl.flows.migrate.target import find_wanted, wanted
 from schemactl.flows.references import find_schemas
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.schema.ddl import check_dialect
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of, with_descriptions
 from schemactl.schema.types import Column, Schema

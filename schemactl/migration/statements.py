@@ -1,0 +1,536 @@
+"""The statements of a step, for every engine that speaks SQL, whether it is connected or not.
+
+An engine says how it spells SQL (``schema.ddl``), which types it gives columns, and how it converts values. What it
+does in a way of its own (a copy of a table for want of an ALTER), its destination writes, and leaves the rest to
+``render``. Nothing in a schema file can end a statement and begin another: names, types and values are checked here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time
+from typing import Any, Final, Protocol, assert_never
+
+from schemactl.errors import InputError
+from schemactl.migration.effects import run
+from schemactl.migration.steps import (
+    AddColumn,
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DescribeTable,
+    DropColumn,
+    DropNotNull,
+    DropPrimaryKey,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    OnlineStep,
+    RenameColumn,
+    RenameTable,
+    SetNotNull,
+    Step,
+    Taken,
+    primary_key,
+    table_of,
+)
+from schemactl.schema.coercion import coerce, type_of
+from schemactl.schema.conversions import Conversion as Verdict
+from schemactl.schema.ddl import ColumnType, Dialect
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Table
+
+COPY_PREFIX: Final = "_schemactl_copy_"
+"""How the name of a table begins that takes another one's rows and then its name."""
+
+_NEW_COLUMN: Final = "__new_"
+
+
+@dataclass(frozen=True, slots=True)
+class Retype:
+    """A conversion of the values of a column.
+
+    Attributes:
+        before: the column as it is.
+        after: the column as it becomes.
+        counts_seconds: whether numbers are seconds since 1970.
+        is_strict: whether a value that loses digits, its time of day ... is refused.
+    """
+
+    before: Column
+    after: Column
+    counts_seconds: bool = False
+    is_strict: bool = True
+
+
+def retype_of(step: ChangeType | Backfill) -> Retype:
+    """Return what a step converts; digits may be lost where its verdict says that every value survives."""
+    before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
+    return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Verdict.WHOLE)
+
+
+class Conversion(Protocol):
+    """The expressions of a value that is converted."""
+
+    @property
+    def fits(self) -> str:
+        """The condition that the value survives."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """The value in its new type; it fails where the value does not survive."""
+        ...
+
+    @property
+    def or_null(self) -> str:
+        """The value in its new type, null where it does not survive, and of a null."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CastOnly:
+    """A conversion by the engine's own casts, which decide what survives.
+
+    Attributes:
+        source: the value.
+        kind: its new type.
+    """
+
+    source: str
+    kind: str
+
+    @property
+    def fits(self) -> str:
+        """See ``Conversion``."""
+        return f"{self.or_null} IS NOT NULL"
+
+    @property
+    def value(self) -> str:
+        """See ``Conversion``."""
+        return f"CAST({self.source} AS {self.kind})"
+
+    @property
+    def or_null(self) -> str:
+        """See ``Conversion``."""
+        return f"TRY_CAST({self.source} AS {self.kind})"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What one engine's statements need.
+
+    Attributes:
+        sql: how it spells SQL.
+        type_of: a column's type, checked.
+        convert: how a value, not null, is converted.
+        limits: what it makes of names.
+        parts_of: the names before that of a table in a dataset.
+        cast_type: the type that a text is cast to for a column; None where assignments convert texts.
+        new_parts: the names before the new one of a table that is renamed.
+        made_as: what ends the definition of a table.
+        text: the type of texts.
+        casts_nulls: whether conversions take nulls as they are.
+        converts_in_place: whether a change of a type takes an expression of the values.
+    """
+
+    sql: Dialect
+    type_of: ColumnType
+    convert: Callable[[Retype, str], Conversion]
+    limits: NameLimits = field(default_factory=NameLimits)
+    parts_of: Callable[[str], Sequence[str]] = lambda dataset: (dataset,)
+    cast_type: ColumnType | None = None
+    new_parts: Sequence[str] = ()
+    made_as: str = ""
+    text: str = "VARCHAR"
+    casts_nulls: bool = False
+    converts_in_place: bool = False
+
+    def shown(self, value: str, characters: int) -> str:
+        """Return the start of a value, as the database writes it."""
+        return f"substr(CAST({value} AS {self.text}), 1, {characters})"
+
+    def checked(self, name: str) -> str:
+        """Return a name as it is, once it is known that it can be one.
+
+        Raises:
+            InputError: no database can have such a name, or this one would cut it.
+        """
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError:
+            raise InputError(f"{name!r} cannot name anything: it is not Unicode") from None
+        if not name or "\0" in name:
+            raise InputError(f"{name!r} cannot name anything in a database")
+        if len(f"{name}.".splitlines()) > 1:  # it would begin a line of a script as a statement of its own
+            hint = "rename it: a naming convention such as `snake_case` makes no such names"
+            raise InputError(f"{name!r} has a line break, and goes into no statement", hint=hint)
+        most = self.limits.max_bytes
+        if most is not None and size > most:
+            raise InputError(f"`{name}` is longer than the {most} bytes that the destination keeps of a name")
+        return name
+
+    def name(self, name: str) -> str:
+        """Return a name, quoted and checked."""
+        return self.sql.quote(self.checked(name))
+
+    def table(self, dataset: str, name: str) -> str:
+        """Return a table's full name."""
+        return ".".join(self.name(part) for part in (*self.parts_of(dataset), name))
+
+    def definition(self, column: Column, *, is_unique: bool = False) -> str:
+        """Return the definition of a column."""
+        self.checked(column.name)
+        return self.sql.definition(column, self.type_of(column), is_unique=is_unique)
+
+
+def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
+    step: Step, table: Table | None, engine: Engine, dataset: str = ""
+) -> tuple[str, ...]:
+    """Return the statements of a step.
+
+    Args:
+        step: what is done.
+        table: as the step finds it; None for a table that is not there.
+        engine: that does it.
+        dataset: that holds the table.
+
+    Raises:
+        InputError: a name, a type or a value cannot be written.
+    """
+    sql, place = engine.sql, engine.table(dataset, table_of(step))
+    match step:
+        case CreateTable() if step.kept:
+            return render(RenameTable(step.kept, step.table.name), None, engine, dataset)
+        case DropTable() if step.kept:
+            return render(RenameTable(step.table.name, step.kept), None, engine, dataset)
+        case CreateTable():
+            return (create_table(engine, dataset, step.table),)
+        case DropTable():
+            return (f"DROP TABLE {place}",)
+        case RenameTable():
+            return (sql.rename_table(place, *engine.new_parts, engine.checked(step.after)),)
+        case DescribeTable():
+            return tuple(_describe(step, column, text, table, engine, place) for column, text in checked_texts(step))
+        case AddColumn():
+            return (sql.add_column(place, engine.definition(step.column)),)
+        case DropColumn():
+            return (sql.alter(place, f"DROP COLUMN {engine.name(step.column.name)}"),)
+        case RenameColumn():
+            return (sql.rename_column(place, engine.checked(step.before), engine.checked(step.after)),)
+        case ChangeType():
+            value = engine.convert(retype_of(step), engine.name(step.before.name)).value
+            return (change_type(step, engine, dataset, value if engine.converts_in_place else ""),)
+        case Backfill() | FillColumn():
+            return (_update(step, table, engine, dataset),)
+        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
+            return (_of_constraint(step, table, engine, place),)
+        case OnlineStep():
+            raise InputError("there are no steps of `--online` here")
+        case _:
+            assert_never(step)
+
+
+def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool = False) -> str:
+    """Return the statement that makes a table, with its keys where they are asked for."""
+    parts = [
+        engine.definition(column, is_unique=with_keys and bool(column.properties.get("unique")))
+        for column in table.columns.values()
+    ]
+    if with_keys and (primary := primary_key(table)):
+        parts.append(engine.sql.primary_key(primary))
+    return engine.sql.create_table(engine.table(dataset, table.name), parts) + engine.made_as
+
+
+def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "") -> str:
+    """Return the statement that changes a column's type; ``using`` is the expression of its values, if it has one."""
+    name, kind = engine.checked(step.before.name), engine.type_of(step.after)
+    after = Column(name, {"nullable": step.before.nullable})
+    action = f"SET DATA TYPE {kind}{using and ' USING '}{using}"
+    return engine.sql.change_column(engine.table(dataset, step.table), after, kind, action)
+
+
+def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:
+    """Return the descriptions that a step sets, by column, the table's under the empty name.
+
+    Raises:
+        InputError: one is no text.
+    """
+    for column, text in step.after.items():
+        if text is not None and (not isinstance(text, str) or not text or "\0" in text):
+            raise InputError(f"the description of `{step.table}{column and '.'}{column}` is no text: {text!r}")
+    return tuple(step.after.items())
+
+
+def _describe(
+    step: DescribeTable, column: str, text: str | None, table: Table | None, engine: Engine, place: str
+) -> str:
+    if not column:
+        return engine.sql.describe(place, None, text)
+    there = Column(engine.checked(column))
+    if not engine.sql.states_types:
+        return engine.sql.describe(place, there, text)
+    if table is None:
+        raise InputError(f"there is no table `{step.table}` to describe")
+    return engine.sql.describe(place, table.columns[column], text, engine.type_of(table.columns[column]))
+
+
+def _of_constraint(
+    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
+    table: Table | None,
+    engine: Engine,
+    place: str,
+) -> str:
+    sql = engine.sql
+    match step:
+        case SetNotNull() | DropNotNull():
+            is_dropped = isinstance(step, DropNotNull)
+            column = step.column if table is None else table.columns.get(step.column.name, step.column)
+            after = Column(engine.checked(step.column.name), {"nullable": is_dropped})
+            kind = engine.type_of(column) if sql.restates_columns else ""
+            return sql.change_column(place, after, kind, f"{'DROP' if is_dropped else 'SET'} NOT NULL")
+        case AddUnique():
+            return sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})")
+        case DropUnique():
+            return sql.alter(place, f"DROP UNIQUE ({engine.name(step.column)})")
+        case AddPrimaryKey():
+            return sql.alter(place, f"ADD {sql.primary_key(map(engine.checked, step.columns))}")
+        case DropPrimaryKey():
+            return sql.alter(place, "DROP PRIMARY KEY")
+        case _:
+            assert_never(step)
+
+
+# --- values ---
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a step writes into a column of stored rows, as SQL.
+
+    Attributes:
+        column: the column, quoted.
+        value: what it gets.
+        condition: of the rows that get it.
+    """
+
+    column: str
+    value: str
+    condition: str
+
+
+def assignment_of(step: Backfill | FillColumn, engine: Engine, table: Table | None) -> Assignment:
+    """Return what a step writes."""
+    if isinstance(step, FillColumn):
+        name = engine.name(step.column.name)
+        return Assignment(name, constant(step.value, step.column, engine), f"{name} IS NULL")
+    source, into = engine.name(step.source.name), engine.name(step.target.name)
+    if step.taken is Taken.UNFIT:
+        filled = engine.name(new_column(step, table))
+        return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
+    return Assignment(into, engine.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
+
+
+def _update(step: Backfill | FillColumn, table: Table | None, engine: Engine, dataset: str) -> str:
+    engine = replace(engine, sql=engine.sql.of_rows)
+    found = assignment_of(step, engine, table)
+    target = engine.table(dataset, step.table)
+    return f"UPDATE {target} SET {found.column} = {found.value} WHERE {found.condition}"
+
+
+def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:
+    """Return the column that took the values which fit: the last one that was made for the source."""
+    columns = found.columns if isinstance(found, Table) else found or ()
+    for name in reversed(tuple(columns)):
+        start, mark, number = name.rpartition(_NEW_COLUMN)
+        if mark and number.isdecimal() and step.source.name.casefold().startswith(start.casefold()):
+            return name
+    raise InputError(f"nothing says into which column `{step.table}.{step.source.name}` is converted")
+
+
+def constant(value: Any, column: Column, engine: Engine) -> str:
+    """Return a value, as dlt would store it in a column, as an expression.
+
+    Args:
+        value: plain JSON data.
+        column: a complete one.
+        engine: of the column.
+
+    Raises:
+        InputError: it is no value of the column's type, or no database can hold it.
+    """
+    kind = column.data_type
+    if kind is None:
+        raise InputError(f"column `{column.name}` has no type")
+    try:
+        stored = coerce(value, type_of(value), kind)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{value!r} is no value for column `{column.name}` of type `{kind}`") from error
+    if isinstance(stored, bytes):
+        return engine.sql.binary(stored)
+    is_zoned = column.properties.get("timezone") is not False and engine.cast_type is not None
+    text = _text(stored, kind, is_zoned=is_zoned)
+    if "\0" in text:
+        raise InputError(f"the value for column `{column.name}` holds a NUL character")
+    if engine.cast_type is None and kind is DataType.BOOL:
+        return str(int(stored))
+    if kind is DataType.TEXT or engine.cast_type is None:
+        return engine.sql.text(text)  # a cast would cut it
+    return f"CAST({engine.sql.text(text)} AS {engine.cast_type(column)})"
+
+
+def _text(stored: Any, kind: DataType, *, is_zoned: bool) -> str:
+    if kind is DataType.JSON:
+        return json.dumps(stored, separators=(",", ":"))
+    match stored:
+        case bool():
+            return "true" if stored else "false"
+        case datetime():
+            moment = stored.replace(tzinfo=UTC) if stored.tzinfo is None else stored.astimezone(UTC)
+            return (moment if is_zoned else moment.replace(tzinfo=None)).isoformat(" ")
+        case date() | time():
+            return stored.isoformat()
+        case _:
+            return str(stored)
+
+
+# --- copies ---
+
+Written = AddColumn | ChangeType | Backfill | FillColumn
+"""Steps after which a column holds other values, or is new."""
+
+
+def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[str, str]:
+    """Return the columns after some steps, each with its value as SQL, in their order.
+
+    Args:
+        steps: about columns of one table, in their order; those about nulls and keys leave the values as they are.
+        table: as the first of them finds it.
+        engine: that does them.
+    """
+    values = {column: engine.name(column) for column in table.columns}
+    for step in steps:
+        match step:
+            case DropColumn():
+                del values[step.column.name]
+            case RenameColumn():
+                values = {step.after if each == step.before else each: value for each, value in values.items()}
+            case AddColumn():
+                values[step.column.name] = f"CAST(NULL AS {engine.type_of(step.column)})"
+            case FillColumn():
+                filled = constant(step.value, step.column, engine)
+                values[step.column.name] = f"coalesce({values[step.column.name]}, {filled})"
+            case ChangeType():
+                values[step.before.name] = convert_nulls_too(step, values[step.before.name], engine)
+            case Backfill():
+                values[step.target.name] = _backfilled(step, values, engine)
+            case _:
+                pass
+    return values
+
+
+def convert_nulls_too(step: ChangeType, value: str, engine: Engine) -> str:
+    """Return a conversion of values that may be null."""
+    converted = engine.convert(retype_of(step), value).value
+    return converted if engine.casts_nulls else f"CASE WHEN {value} IS NULL THEN NULL ELSE {converted} END"
+
+
+def _backfilled(step: Backfill, values: Mapping[str, str], engine: Engine) -> str:
+    source, target = values[step.source.name], values[step.target.name]
+    if step.taken is Taken.FITTING:
+        value = engine.convert(retype_of(step), source).or_null
+        return f"CASE WHEN {source} IS NOT NULL THEN {value} ELSE {target} END"
+    filled = values[new_column(step, values)]
+    return f"CASE WHEN {source} IS NOT NULL AND {filled} IS NULL THEN {source} ELSE {target} END"
+
+
+def by_copy(
+    step: Step, engine: Engine, dataset: str, table: Table | None, *, prefix: str = COPY_PREFIX
+) -> tuple[str, ...]:
+    """Return the statements that copy a table into one that is as the step leaves it; see ``by_one_copy``.
+
+    Raises:
+        InputError: the table is not known.
+    """
+    if table is None:
+        raise InputError(f"there is no table `{table_of(step)}` to copy")
+    return by_one_copy((step,), engine, dataset, table, prefix=prefix)
+
+
+def by_one_copy(
+    steps: Sequence[Step], engine: Engine, dataset: str, table: Table, *, prefix: str = COPY_PREFIX
+) -> tuple[str, ...]:
+    """Return the statements that copy a table into one that is as steps about its columns leave it.
+
+    Args:
+        steps: in their order.
+        engine: that does them.
+        dataset: that holds the table.
+        table: as the first step finds it.
+        prefix: with which the name of the copy begins, while it is filled.
+    """
+    tables = {table.name: table}
+    run(tables, steps)
+    copy = replace(tables[table.name], name=prefix + table.name)
+    values = values_after(steps, table, engine)
+    listed = ", ".join(engine.name(column) for column in values)
+    old, new = engine.table(dataset, table.name), engine.table(dataset, copy.name)
+    return (
+        create_table(engine, dataset, copy, with_keys=True),
+        f"INSERT INTO {new} ({listed}) SELECT {', '.join(values.values())} FROM {old}",
+        f"DROP TABLE {old}",
+        engine.sql.rename_table(new, *engine.new_parts, engine.checked(table.name)),
+    )
+
+
+def is_keyed(column: Column, table: Table | None = None) -> bool:
+    """Return whether a column is unique or in a primary key: as a step has it, or as an earlier one has left it."""
+    found = (column, table.columns.get(column.name, column) if table else column)
+    return any(each.properties.get("unique") or each.properties.get("primary_key") for each in found)
+
+
+# --- types ---
+
+_PART_OF_TYPE: Final = re.compile(r"""[A-Za-z0-9_ .:<>\[\]]+|"(?:[^"\0]|"")*"|'(?:[^'\\\0]|'')*'|[(),]""")
+
+
+def checked_type(column: Column, column_type: ColumnType) -> str:
+    """Return a column's type.
+
+    Args:
+        column: a complete one, or one with ``x-database-type``.
+        column_type: of the destination.
+
+    Raises:
+        InputError: it is no type: sizes that are no numbers, SQL in ``x-database-type``.
+    """
+    for name in ("precision", "scale"):
+        size = column.properties.get(name)
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
+            raise InputError(f"`{name}` of column `{column.name}` is no integer: {size!r}")
+    try:
+        written = column_type(column)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if DATABASE_TYPE in column.properties and not _is_type(written):
+        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is no type: `{written}`")
+    return written
+
+
+def _is_type(written: str) -> bool:
+    """Return whether a text stays within its place: brackets are closed, and no comma stands outside of them."""
+    depth = place = 0
+    while place < len(written):
+        part = _PART_OF_TYPE.match(written, place)
+        if part is None:
+            return False
+        place = part.end()
+        depth += {"(": 1, ")": -1}.get(part[0], 0)
+        if depth < 0 or (part[0] == "," and depth == 0):
+            return False
+    return depth == 0 and bool(written.strip())

@@ -1,0 +1,324 @@
+"""SQL that defines tables and columns, in any dialect of sqlglot: for exports, loads, migrations, and their scripts.
+
+What dialects do differently is data here: sqlglot prints DDL without knowing what an engine takes. Types stand in
+``schema.sql_types`` and in the modules of destinations; what an engine can do is said by its abilities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from schemactl.errors import InputError, nearest_or_all
+from schemactl.schema.structure import description_of
+from schemactl.schema.types import Column
+
+ColumnType = Callable[[Column], str]
+"""Returns an engine's type for a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """How an engine describes tables and columns; ``{text}`` and the like stand for what differs.
+
+    Attributes:
+        of_table, of_column: the statements that describe what is there; empty where there is none.
+        in_table, in_column: the ends of definitions; empty where a statement of its own describes what was made.
+        none: what takes a description away.
+    """
+
+    of_table: str
+    of_column: str
+    in_table: str = ""
+    in_column: str = ""
+    none: str = "''"
+
+
+_COMMENT_ON: Final = "COMMENT ON TABLE {table} IS {text}", "COMMENT ON COLUMN {table}.{column} IS {text}"
+_BESIDE: Final = {"in_table": " COMMENT {text}", "in_column": " COMMENT {text}"}
+_DESCRIPTIONS: Final[Mapping[str, Descriptions]] = {
+    **dict.fromkeys(
+        ("", "postgres", "duckdb", "redshift", "trino", "materialize", "risingwave"),
+        Descriptions(*_COMMENT_ON, none="NULL"),
+    ),
+    **dict.fromkeys(("snowflake", "oracle", "teradata", "exasol"), Descriptions(*_COMMENT_ON)),
+    **dict.fromkeys(
+        ("databricks", "spark"),
+        Descriptions(_COMMENT_ON[0], "ALTER TABLE {table} ALTER COLUMN {column} COMMENT {text}", **_BESIDE),
+    ),
+    "mysql": Descriptions(
+        "ALTER TABLE {table} COMMENT = {text}",
+        "ALTER TABLE {table} MODIFY COLUMN {definition} COMMENT {text}",
+        in_table=" COMMENT = {text}",
+        in_column=" COMMENT {text}",
+    ),
+    "clickhouse": Descriptions(
+        "ALTER TABLE {table} MODIFY COMMENT {text}", "ALTER TABLE {table} COMMENT COLUMN {column} {text}", **_BESIDE
+    ),
+    "bigquery": Descriptions(
+        "ALTER TABLE {table} SET OPTIONS (description = {text})",
+        "ALTER TABLE {table} ALTER COLUMN {column} SET OPTIONS (description = {text})",
+        in_table=" OPTIONS (description={text})",
+        in_column=" OPTIONS (description={text})",
+    ),
+    "hive": Descriptions(
+        "ALTER TABLE {table} SET TBLPROPERTIES ('comment' = {text})",
+        "ALTER TABLE {table} CHANGE COLUMN {column} {definition} COMMENT {text}",
+        **_BESIDE,
+    ),
+    "athena": Descriptions("", "", **_BESIDE),
+}
+
+_RENAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("mysql", "doris", "starrocks", "singlestore"), "ALTER TABLE {table} RENAME {new}"),
+    **dict.fromkeys(("tsql", "fabric"), "EXEC sp_rename {text_of_table}, {text_of_new}"),
+}
+"""How dialects give a table another name that have no ``RENAME TO``."""
+_ADDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("snowflake", "oracle", "tsql", "fabric"), "ADD {}"),
+    **dict.fromkeys(("spark", "databricks", "hive", "athena"), "ADD COLUMNS ({})"),
+}
+"""How dialects add a column that have no ``ADD COLUMN``."""
+_RESTATES: Final[Mapping[str, str]] = {
+    "mysql": "MODIFY COLUMN {}",
+    **dict.fromkeys(("tsql", "fabric"), "ALTER COLUMN {}"),
+}
+"""How dialects change a column that must state all of it again: what is left out would be lost."""
+_BINARY: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("postgres", "materialize", "risingwave"), "decode('{}', 'hex')"),
+    **dict.fromkeys(("duckdb", "clickhouse", "databricks", "spark"), "unhex('{}')"),
+    **dict.fromkeys(("tsql", "fabric"), "CONVERT(VARBINARY(MAX), '{}', 2)"),
+    "mysql": "UNHEX('{}')",
+    "bigquery": "FROM_HEX('{}')",
+    "redshift": "TO_VARBYTE('{}', 'hex')",
+    "oracle": "HEXTORAW('{}')",
+}
+"""How dialects write bytes that have no literal for them (``X'00'``)."""
+_DEFINED_AS_IN: Final = {"athena": "hive"}
+"""Dialects that define tables in the words of another dialect."""
+_QUERIED_AS_IN: Final = {"athena": "trino"}
+"""Dialects that read and write rows in the words of another dialect."""
+
+_NOT_ENFORCED: Final = frozenset(("bigquery",))
+"""Dialects that take a primary key only with the words that nobody sees to it."""
+
+_WIDTH: Final = {False: 1024, True: 2048}
+"""Characters that MySQL keeps of the description of a column, and of a table."""
+
+
+def cut_comment(text: str, is_table: bool) -> str:
+    """Return as much of a description as MySQL keeps: its catalog is in characters of three bytes at most."""
+    return re.sub("[^\0-\uffff]", "?", text)[: _WIDTH[is_table]]
+
+
+def check_dialect(name: str) -> None:
+    """Refuse a dialect that sqlglot does not know.
+
+    Raises:
+        InputError: it is such a one.
+    """
+    from sqlglot.dialects.dialect import Dialect as Sqlglot
+
+    known = sorted(each for each in Sqlglot.classes if each)
+    if name not in known:
+        raise InputError(f"there is no dialect `{name}`", hint=nearest_or_all(name, known))
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The SQL of an engine.
+
+    Attributes:
+        name: sqlglot's.
+        folds: whether names are written in upper case, as dlt writes them for Snowflake.
+        has_plain_texts: whether no character of a text is escaped but the quote: our sessions see to that.
+    """
+
+    name: str
+    folds: bool = False
+    has_plain_texts: bool = False
+
+    @property
+    def of_rows(self) -> Dialect:
+        """The dialect in which rows are read and written."""
+        return replace(self, name=_QUERIED_AS_IN.get(self.name, self.name))
+
+    @property
+    def descriptions(self) -> Descriptions | None:
+        """How tables and columns are described; None where they are not."""
+        return _DESCRIPTIONS.get(self.name)
+
+    @property
+    def can_describe(self) -> bool:
+        """Whether there are statements that describe what is there."""
+        return self.descriptions is not None and bool(self.descriptions.of_table)
+
+    @property
+    def restates_columns(self) -> bool:
+        """Whether a change of a column states its type and its nulls again."""
+        return self.name in _RESTATES
+
+    @property
+    def states_types(self) -> bool:
+        """Whether what describes a column states its type again."""
+        return self.descriptions is not None and "{definition}" in self.descriptions.of_column
+
+    def quote(self, name: str) -> str:
+        """Return a name as the dialect quotes it."""
+        start, end, escaped, escapes = _quotes(_DEFINED_AS_IN.get(self.name, self.name))
+        name = name.upper() if self.folds else name
+        return start + (name.replace("\\", "\\\\") if escapes else name).replace(end, escaped) + end
+
+    def place(self, *names: str) -> str:
+        """Return the full name of a table; empty names are left out."""
+        return ".".join(self.quote(name) for name in names if name)
+
+    def text(self, text: str) -> str:
+        """Return a text as the dialect writes it; it must hold no NUL."""
+        from sqlglot import exp
+
+        if self.has_plain_texts:
+            return "'" + text.replace("'", "''") + "'"
+        written = exp.Literal.string(text).sql(_DEFINED_AS_IN.get(self.name, self.name))
+        # Spark puts its settings in the place of `${...}`, wherever in SQL that stands.
+        return written.replace("${", "\\u0024{") if self.name in ("spark", "databricks") else written
+
+    def binary(self, value: bytes) -> str:
+        """Return bytes as the dialect writes them."""
+        return _BINARY.get(self.name, "X'{}'").format(value.hex())
+
+    # --- definitions ---
+
+    def defined_type(self, column: Column, kind: str) -> str:
+        """Return a column's type as its definition states it: ClickHouse has types that take nulls."""
+        return f"Nullable({kind})" if self.name == "clickhouse" and column.nullable else kind
+
+    def definition(self, column: Column, kind: str, *, is_unique: bool = False) -> str:
+        """Return the definition of a column, with its description where the dialect says it there.
+
+        Args:
+            column: a complete one.
+            kind: its type.
+            is_unique: whether it gets a constraint.
+        """
+        kind = self.defined_type(column, kind)
+        constraints = f"{' UNIQUE' if is_unique else ''}{'' if column.nullable else ' NOT NULL'}"
+        return f"{self.quote(column.name)} {kind}{constraints}{self.note(description_of(column))}"
+
+    def note(self, text: str | None, *, is_table: bool = False) -> str:
+        """Return the end of a definition that describes it; empty where a statement of its own does that."""
+        words = self.descriptions
+        form = "" if words is None else words.in_table if is_table else words.in_column
+        return form.format(text=self._described(text, is_table)) if text and form else ""
+
+    def kept_description(self, text: str, is_table: bool) -> str:
+        """Return as much of a description as the engine keeps."""
+        return cut_comment(text, is_table) if self.name == "mysql" else text
+
+    def _described(self, text: str, is_table: bool) -> str:
+        return self.text(self.kept_description(text, is_table))
+
+    def primary_key(self, columns: Iterable[str]) -> str:
+        """Return the constraint that makes columns the primary key."""
+        noted = " NOT ENFORCED" if self.name in _NOT_ENFORCED else ""
+        return f"PRIMARY KEY ({', '.join(map(self.quote, columns))}){noted}"
+
+    def create_dataset(self, dataset: str) -> str:
+        """Return the statement that makes a dataset where it is not there yet."""
+        return f"CREATE SCHEMA IF NOT EXISTS {self.quote(dataset)}"
+
+    def create_table(self, place: str, definitions: Sequence[str], description: str | None = None) -> str:
+        """Return the statement that makes a table of definitions of columns and constraints.
+
+        Args:
+            place: its full name.
+            definitions: as the methods above write them.
+            description: of the table; see ``comments`` for dialects that state it apart.
+        """
+        return f"CREATE TABLE {place} ({', '.join(definitions)}){self.note(description, is_table=True)}"
+
+    def comments(self, place: str, description: str | None, columns: Iterable[Column]) -> tuple[str, ...]:
+        """Return the statements that describe what was made, for dialects in which definitions do not.
+
+        Args:
+            place: the full name of the table.
+            description: of the table; None where it has none, or keeps its own.
+            columns: that were made.
+        """
+        if self.descriptions is None or self.descriptions.in_column:
+            return ()
+        texts = [(None, description), *((column, description_of(column)) for column in columns)]
+        return tuple(self.describe(place, column, text) for column, text in texts if text)
+
+    def describe(self, place: str, column: Column | None, text: str | None, kind: str = "") -> str:
+        """Return the statement that describes a table, or a column of it.
+
+        Args:
+            place: the full name of the table.
+            column: as it is there; None for the table.
+            text: the description; None for none.
+            kind: the type of the column; see ``states_types``.
+        """
+        words = self.descriptions
+        assert words is not None  # no plan describes anything there
+        stated = words.none if text is None else self._described(text, column is None)
+        if column is None:
+            return words.of_table.format(table=place, text=stated)
+        name, made = self.quote(column.name), self._bare(column, kind)
+        return words.of_column.format(table=place, column=name, definition=made, text=stated)
+
+    # --- changes ---
+
+    def rename_table(self, place: str, *new: str) -> str:
+        """Return the statement that gives a table another name; ``new`` may begin with names of where it stands."""
+        form = _RENAMES.get(self.name, "ALTER TABLE {table} RENAME TO {new}")
+        texts = {"text_of_table": self.text(place), "text_of_new": self.text(new[-1])} if "text_of" in form else {}
+        return form.format(table=place, new=self.place(*new), **texts)
+
+    def add_column(self, place: str, definition: str) -> str:
+        """Return the statement that adds a column."""
+        return self.alter(place, _ADDS.get(self.name, "ADD COLUMN {}").format(definition))
+
+    def rename_column(self, place: str, column: str, new: str) -> str:
+        """Return the statement that gives a column another name."""
+        if self.name == "singlestore":
+            return self.alter(place, f"CHANGE {self.quote(column)} {self.quote(new)}")
+        return self.alter(place, f"RENAME COLUMN {self.quote(column)} TO {self.quote(new)}")
+
+    def change_column(self, place: str, column: Column, kind: str, action: str) -> str:
+        """Return the statement that changes a column's type, or whether it takes nulls.
+
+        Args:
+            place: the full name of the table.
+            column: as it is afterwards.
+            kind: its type.
+            action: what follows ``ALTER COLUMN`` and its name, where a dialect does not state all of a column again.
+        """
+        if self.restates_columns:
+            return self.alter(place, _RESTATES[self.name].format(self._bare(column, kind)))
+        return self.alter(place, f"ALTER COLUMN {self.quote(column.name)} {action}")
+
+    def alter(self, place: str, action: str) -> str:
+        """Return ``ALTER TABLE`` with an action that is written already."""
+        return f"ALTER TABLE {place} {action}"
+
+    def _bare(self, column: Column, kind: str) -> str:
+        """Return a column as it is stated again, without its description."""
+        null = " NOT NULL" if not column.nullable else " NULL" if self.restates_columns else ""
+        return f"{self.quote(column.name)} {kind}{null}"
+
+
+@lru_cache(maxsize=64)
+def _quotes(dialect: str) -> tuple[str, str, str, bool]:
+    """Return how a dialect begins and ends a name, writes that end within one, and whether a backslash escapes."""
+    from sqlglot import exp
+
+    def written(name: str) -> str:
+        return exp.Identifier(this=name, quoted=True).sql(dialect)
+
+    probe = written("n")
+    start, end = probe.split("n")
+    return start, end, written(end)[len(start) : -len(end)], written("\\") != f"{start}\\{end}"
