@@ -8,10 +8,6 @@ from typing import Final
 
 from schemactl.schema.types import Properties
 
-DEFAULT_PRECISION: Final = 38
-DEFAULT_SCALE: Final = 9
-"""What dlt makes of a decimal that states neither (docs/dlt.md §9.3)."""
-
 _WRITTEN: Final = re.compile(r"(?P<name>[^()]+?)\s*(?:\(\s*(?P<sizes>\d+(?:\s*,\s*-?\d+)*)\s*\)\s*(?P<rest>[^()]*))?")
 
 
@@ -41,12 +37,6 @@ def parse_type(written: str) -> DatabaseType | None:
 def decimal(precision: int, scale: int) -> Properties:
     """Return dlt's decimal of this size."""
     return {"data_type": "decimal", "precision": precision, "scale": scale}
-
-
-def decimal_sizes(properties: Properties) -> tuple[int, int]:
-    """Return precision and scale of dlt's decimal as it is created on duckdb and postgres (docs/dlt.md §9.3)."""
-    precision, scale = properties.get("precision"), properties.get("scale")
-    return (DEFAULT_PRECISION if precision is None else precision, DEFAULT_SCALE if scale is None else scale)
 
 
 def integer(bits: int) -> Properties:

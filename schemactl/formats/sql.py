@@ -464,6 +464,8 @@ def _properties_of(kind: exp.DataType) -> dict[str, Any] | None:  # noqa: C901, 
         return _properties_of(kind.expressions[0])
     if name in _TEXTS:
         return {"data_type": "text", **(sized if name not in ("UUID", "ENUM") else {})}
+    if name == "TINYINT" and sizes == [1]:
+        return {"data_type": "bool"}  # as MySQL shows them
     if name in _INTEGERS:
         bits = _INTEGERS[name]
         return {"data_type": "bigint", **({"precision": bits} if bits else {})}

@@ -11,6 +11,13 @@ from schemactl.schema.types import DataType, Properties
 DEFAULT_DECIMAL: Final = (38, 9)
 """dlt's own decimal: all digits, and those after the point."""
 
+
+def decimal_sizes(properties: Properties) -> tuple[int, int]:
+    """Return precision and scale of dlt's decimal, each for itself (docs/dlt.md §9.3)."""
+    precision, scale = properties.get("precision"), properties.get("scale")
+    return (DEFAULT_DECIMAL[0] if precision is None else precision, DEFAULT_DECIMAL[1] if scale is None else scale)
+
+
 _BITS: Final = 64
 _SECOND_DIGITS: Final = 6
 _UNITS: Final = {
@@ -83,8 +90,7 @@ def full_type(properties: Properties) -> FullType | None:
         case DataType.BIGINT:
             return FullType(data_type, _BITS if precision is None else precision)
         case DataType.DECIMAL:
-            digits, places = DEFAULT_DECIMAL
-            return FullType(data_type, digits if precision is None else precision, places if scale is None else scale)
+            return FullType(data_type, *decimal_sizes(properties))
         case DataType.WEI:
             return FullType(data_type, precision, scale or 0)
         case DataType.TEXT | DataType.BINARY:

@@ -1,15 +1,18 @@
 """SQL's types of columns by dialect: the words of dlt 1.31's type mappers, for export and for scripts of migrations.
 
-A dialect is sqlglot's name for an engine's SQL. What dlt has no destination for is written in standard SQL's words.
+A dialect is sqlglot's name for an engine's SQL. SQLite's and MySQL's words are those that dlt's tables have there by
+SQLAlchemy, but for MySQL's texts: its TEXT holds 65,535 bytes. What dlt has no destination for is written in standard
+SQL's words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.errors import InputError
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import Column, DataType
 
 
@@ -24,8 +27,10 @@ class Words:
         time: as ``timestamp``.
         precision: the form of a precision; empty where the engine keeps none.
         most: the largest precision; beyond it the largest is taken, or None is returned where ``refuses``.
-        naive_words: of timestamps without a zone by precision, in place of ``naive``.
+        naive_words: of timestamps without a zone up to a precision, ascending, in place of ``naive``.
+        unique_text: for a text without a size that is unique, where no index takes ``text``.
         decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
+        wei: the word, or the precision and scale of ``decimal`` where a column states none.
     """
 
     text: str
@@ -39,7 +44,8 @@ class Words:
     binary: str
     json: str
     decimal: str
-    wei: str
+    wei: str | tuple[int, int]
+    unique_text: str | None = None
     sized_text: str | None = None
     sized_binary: str | None = None
     any_integer: bool = False
@@ -47,7 +53,7 @@ class Words:
     default: str = ""
     most: int = 9
     refuses: bool = False
-    naive_words: Mapping[int, str] = field(default_factory=dict)
+    naive_words: tuple[tuple[int, str], ...] = ()
     wide: str | None = None
 
 
@@ -56,12 +62,12 @@ _SMALL: Final = ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))
 _TSQL: Final = Words(
     text="nvarchar(max)", sized_text="nvarchar({})", double="float", boolean="bit", integers=_SMALL,
     timestamp="datetimeoffset{}", naive="datetime2{}", precision="({})", most=7, date="date", time="time{}",
-    binary="varbinary(max)", sized_binary="varbinary({})", json="json", decimal="decimal({},{})", wei="decimal(38,0)",
+    binary="varbinary(max)", sized_binary="varbinary({})", json="json", decimal="decimal({},{})", wei=(38, 0),
 )  # fmt: skip
 _DATABRICKS: Final = Words(
     text="STRING", double="DOUBLE", boolean="BOOLEAN", integers=tuple((bits, word.upper()) for bits, word in _SMALL),
     timestamp="TIMESTAMP", naive="TIMESTAMP_NTZ", date="DATE", time="STRING", binary="BINARY", json="STRING",
-    decimal="DECIMAL({},{})", wei="DECIMAL(38,0)",
+    decimal="DECIMAL({},{})", wei=(38, 0),
 )  # fmt: skip
 
 DIALECTS: Final[Mapping[str, Words]] = {
@@ -69,19 +75,19 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="varchar", sized_text="varchar({})", double="double precision", boolean="boolean", integers=_BITS,
         timestamp="timestamp{} with time zone", naive="timestamp{} without time zone", precision=" ({})", most=6,
         refuses=True, date="date", time="time{} without time zone", binary="bytea", json="jsonb",
-        decimal="numeric({},{})", wei="numeric(156,78)",
+        decimal="numeric({},{})", wei=(156, 78),
     ),
     "duckdb": Words(
         text="VARCHAR", double="DOUBLE", boolean="BOOLEAN",
         integers=((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"), (128, "HUGEINT")),
         timestamp="TIMESTAMP WITH TIME ZONE", naive="TIMESTAMP",
-        naive_words={0: "TIMESTAMP_S", 3: "TIMESTAMP_MS", 9: "TIMESTAMP_NS"}, date="DATE", time="TIME", binary="BLOB",
-        json="JSON", decimal="DECIMAL({},{})", wei="DECIMAL(38,0)",
+        naive_words=((0, "TIMESTAMP_S"), (3, "TIMESTAMP_MS"), (6, "TIMESTAMP"), (9, "TIMESTAMP_NS")), date="DATE",
+        time="TIME", binary="BLOB", json="JSON", decimal="DECIMAL({},{})", wei=(38, 0),
     ),
     "snowflake": Words(
         text="VARCHAR", sized_text="VARCHAR({})", double="FLOAT", boolean="BOOLEAN", integers=((64, "NUMBER(19,0)"),),
         any_integer=True, timestamp="TIMESTAMP_LTZ{}", naive="TIMESTAMP_NTZ{}", precision="({})", date="DATE",
-        time="TIME{}", binary="BINARY", json="VARIANT", decimal="NUMBER({},{})", wei="NUMBER(38,0)",
+        time="TIME{}", binary="BINARY", json="VARIANT", decimal="NUMBER({},{})", wei=(38, 0),
     ),
     "bigquery": Words(
         text="STRING", sized_text="STRING({})", double="FLOAT64", boolean="BOOL", integers=((64, "INT64"),),
@@ -92,7 +98,7 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="varchar(max)", sized_text="varchar({})", double="double precision", boolean="boolean", integers=_BITS,
         timestamp="timestamp with time zone", naive="timestamp without time zone", date="date",
         time="time without time zone", binary="varbinary", sized_binary="varbinary({})", json="super",
-        decimal="numeric({},{})", wei="numeric(38,0)",
+        decimal="numeric({},{})", wei=(38, 0),
     ),
     "tsql": _TSQL,
     "fabric": replace(_TSQL, most=6, json="nvarchar(max)"),
@@ -102,16 +108,28 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="String", double="Float64", boolean="Boolean",
         integers=((8, "Int8"), (16, "Int16"), (32, "Int32"), (64, "Int64")), timestamp="DateTime64({},'UTC')",
         naive="DateTime64({})", precision="{}", default="6", most=6, date="Date", time="String", binary="String",
-        json="String", decimal="Decimal({},{})", wei="Decimal(76,0)",
+        json="String", decimal="Decimal({},{})", wei=(76, 0),
     ),
     "athena": Words(
         text="string", double="double", boolean="boolean", integers=_SMALL, timestamp="timestamp", naive="timestamp",
-        date="date", time="string", binary="binary", json="string", decimal="decimal({},{})", wei="decimal(38,0)",
+        date="date", time="string", binary="binary", json="string", decimal="decimal({},{})", wei=(38, 0),
+    ),
+    "mysql": Words(
+        text="longtext", unique_text="varchar(128)", sized_text="varchar({})", double="double", boolean="tinyint(1)",
+        integers=((16, "smallint"), (32, "int"), (64, "bigint")), any_integer=True, timestamp="datetime{}",
+        naive="datetime{}", precision="({})", default="6", most=6, date="date", time="time{}", binary="longblob",
+        json="json", decimal="decimal({},{})", wei="decimal(38,0)",
+    ),
+    "sqlite": Words(
+        text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
+        integers=((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT")), any_integer=True, timestamp="DATETIME",
+        naive="DATETIME", date="DATE", time="TIME", binary="BLOB", json="JSON", decimal="NUMERIC({}, {})",
+        wei="NUMERIC(38, 0)",
     ),
     "dremio": Words(
         text="VARCHAR", double="DOUBLE", boolean="BOOLEAN", integers=((64, "BIGINT"),), any_integer=True,
         timestamp="TIMESTAMP", naive="TIMESTAMP", date="DATE", time="TIME", binary="VARBINARY", json="VARCHAR",
-        decimal="DECIMAL({},{})", wei="DECIMAL(38,0)",
+        decimal="DECIMAL({},{})", wei=(38, 0),
     ),
 }  # fmt: skip
 
@@ -122,10 +140,9 @@ _STANDARD: Final = Words(
     text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
     integers=((16, "SMALLINT"), (32, "INT"), (64, "BIGINT")), timestamp="TIMESTAMPTZ", naive="TIMESTAMP", date="DATE",
     time="TIME", binary="VARBINARY", sized_binary="VARBINARY({})", json="JSON", decimal="DECIMAL({},{})",
-    wei="DECIMAL(38,0)",
+    wei=(38, 0),
 )  # fmt: skip
 _OWN: Final[Mapping[str, Mapping[DataType, str]]] = {
-    "mysql": {DataType.TEXT: "LONGTEXT", DataType.BINARY: "LONGBLOB"},
     "hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
 }
 """Where an engine's own word is meant, and sqlglot's for a standard type is another."""
@@ -152,6 +169,22 @@ def type_in(column: Column, dialect: str) -> str | None:
     return _type(column, words)
 
 
+def defined_type(column: Column, dialect: str) -> str:
+    """Return a column's type in a dialect.
+
+    Raises:
+        ValueError: the column is incomplete.
+        InputError: dlt refuses its size there.
+    """
+    word = type_in(column, dialect)
+    if word is None and column.data_type is None:
+        raise ValueError(f"column `{column.name}` has no type that dlt knows")
+    if word is None:
+        size = column.properties.get("precision")
+        raise InputError(f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`)")
+    return word
+
+
 def cast_in(column: Column, dialect: str) -> str | None:
     """Return the type that CAST takes for values of such a column; None as in ``type_in``."""
     own = _CASTS.get(dialect, {}).get(column.data_type) if column.data_type is not None else None
@@ -170,11 +203,13 @@ def _standard(column: Column, dialect: str) -> str | None:
     return None if word is None else exp.DataType.build(word).sql(dialect)
 
 
-def _type(column: Column, words: Words) -> str | None:
+def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911 - a case for each type
     size = column.properties.get("precision")
     match column.data_type:
         case DataType.TEXT:
-            return words.sized_text.format(size) if size and words.sized_text else words.text
+            if size and words.sized_text:
+                return words.sized_text.format(size)
+            return words.unique_text if words.unique_text and column.properties.get("unique") else words.text
         case DataType.BINARY:
             return words.sized_binary.format(size) if size and words.sized_binary else words.binary
         case DataType.BIGINT:
@@ -182,21 +217,25 @@ def _type(column: Column, words: Words) -> str | None:
             largest = words.integers[-1][1] if words.any_integer else None
             return next((word for limit, word in words.integers if bits <= limit), largest)
         case DataType.TIMESTAMP if column.properties.get("timezone") is False:
-            word = words.naive_words.get(size, words.naive) if size is not None else words.naive
-            return _precise(word, size, words)
+            fitting = (word for most, word in words.naive_words if size is not None and size <= most)
+            return _precise(next(fitting, words.naive), size, words)
         case DataType.TIMESTAMP:
             return _precise(words.timestamp, size, words)
         case DataType.TIME:
             return _precise(words.time, size, words)
         case DataType.DECIMAL:
-            precision, scale = (size, column.properties.get("scale") or 0) if size else DEFAULT_DECIMAL
+            precision, scale = decimal_sizes(column.properties)
             is_wide = words.wide is not None and (precision - scale > _NARROW[0] or scale > _NARROW[1])
             return (words.wide if is_wide and words.wide else words.decimal).format(precision, scale)
+        case DataType.WEI:
+            places = column.properties.get("scale")
+            if isinstance(words.wei, str):
+                return words.wei
+            return words.decimal.format(size or words.wei[0], words.wei[1] if places is None else places)
         case None:
             return None
-    return {"double": words.double, "bool": words.boolean, "date": words.date, "json": words.json, "wei": words.wei}[
-        column.data_type
-    ]
+        case other:
+            return {"double": words.double, "bool": words.boolean, "date": words.date, "json": words.json}[other]
 
 
 def _precise(word: str, size: int | None, words: Words) -> str | None:

@@ -88,7 +88,7 @@ _WITHOUT_COMMENTS = (
             "mysql",
             (
                 "ALTER TABLE `orders` COMMENT = 'it''s'",
-                "ALTER TABLE `orders` MODIFY COLUMN `note` LONGTEXT NULL COMMENT ''",
+                "ALTER TABLE `orders` MODIFY COLUMN `note` longtext NULL COMMENT ''",
             ),
         ),
         (
@@ -213,7 +213,7 @@ def test_values_that_fill_a_column_are_those_that_dlt_would_store(dialect, data_
 
 
 @pytest.mark.parametrize(
-    ("dialect", "after"), [("mysql", "MODIFY COLUMN `id` BIGINT {}"), ("tsql", "ALTER COLUMN [id] bigint {}")]
+    ("dialect", "after"), [("mysql", "MODIFY COLUMN `id` bigint {}"), ("tsql", "ALTER COLUMN [id] bigint {}")]
 )
 def test_column_that_is_stated_again_keeps_whether_it_takes_nulls(dialect, after):
     render, required = render_for(dialect), column("id", "bigint", nullable=False)
@@ -245,7 +245,9 @@ def test_engine_that_takes_no_expression_with_a_retype_gets_a_new_column():
         ("redshift", {"data_type": "bigint", "precision": 16}, "smallint"),
         ("bigquery", {"data_type": "wei"}, "BIGNUMERIC"),
         ("snowflake", {"data_type": "bigint"}, "NUMBER(19,0)"),
-        ("mysql", {"data_type": "text", "precision": 20}, "VARCHAR(20)"),
+        ("mysql", {"data_type": "text", "precision": 20}, "varchar(20)"),
+        ("mysql", {"data_type": "timestamp"}, "datetime(6)"),
+        ("snowflake", {"data_type": "decimal", "precision": 12}, "NUMBER(12,9)"),
     ],
 )
 def test_new_columns_have_the_types_and_sizes_that_dlt_gives_them(dialect, properties, word):

@@ -156,6 +156,7 @@ def test_a_file_of_others() -> None:
         ("tsql", "DATETIMEOFFSET", {"data_type": "timestamp"}),
         ("clickhouse", "Nullable(Int32)", {"data_type": "bigint", "precision": 32}),
         ("mysql", "TINYINT", {"data_type": "bigint", "precision": 8}),
+        ("mysql", "TINYINT(1)", {"data_type": "bool"}),
         ("redshift", "SUPER", {"data_type": "json"}),
     ],
 )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
-from schemactl.destinations._types import decimal, decimal_sizes, integer
+from schemactl.destinations._types import decimal, integer
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import from_exact_arrow, is_nested, scalar_type, to_arrow
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import (
     Leaf,
     ListOf,

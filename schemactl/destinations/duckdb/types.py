@@ -6,9 +6,10 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.duckdb.nested import duckdb_type, spelt
 from schemactl.schema.nested_types import structure_of
+from schemactl.schema.sql_types import defined_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -57,53 +58,15 @@ def stored(column: Column) -> Properties:
     return with_nullable(unknown(written) if written else kind_of(column_type(column)), column)
 
 
-_DATABASE_TYPES: Final = {
-    DataType.TEXT: "VARCHAR",
-    DataType.DOUBLE: "DOUBLE",
-    DataType.BOOL: "BOOLEAN",
-    DataType.BINARY: "BLOB",
-    DataType.JSON: "JSON",
-    DataType.DATE: "DATE",
-    DataType.TIME: "TIME",
-}
-
-
 def column_type(column: Column) -> str:
     """Return the type that dlt gives a column on DuckDB, as its catalog writes it.
 
     Raises:
         ValueError: the column is incomplete.
-        InputError: it states a type that is none.
+        InputError: it states a type that is none, or a size that dlt refuses.
     """
     if DATABASE_TYPE in column.properties:
         return stated_type(column, "duckdb")
-    match column.data_type:
-        case DataType.BIGINT:
-            return _integer(column.properties.get("precision") or 64)
-        case DataType.DECIMAL:
-            return "DECIMAL({},{})".format(*decimal_sizes(column.properties))
-        case DataType.WEI:
-            precision, scale = column.properties.get("precision"), column.properties.get("scale")
-            return f"DECIMAL({precision or 38},{scale or 0})"
-        case DataType.TIMESTAMP:
-            return _timestamp(column.properties)
-        case DataType.JSON if (structure := structure_of(column)) is not None:
-            return duckdb_type(structure)
-        case None:
-            raise ValueError(f"column `{column.name}` has no type")
-        case other:
-            return _DATABASE_TYPES[other]
-
-
-def _integer(bits: int) -> str:
-    sizes = {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}
-    return next((name for limit, name in sizes.items() if bits <= limit), "HUGEINT")
-
-
-def _timestamp(properties: Properties) -> str:
-    if properties.get("timezone") is not False:
-        return "TIMESTAMP WITH TIME ZONE"
-    precision = properties.get("precision")
-    if precision is None or 3 < precision <= 6:
-        return "TIMESTAMP"
-    return "TIMESTAMP_S" if precision == 0 else "TIMESTAMP_MS" if precision <= 3 else "TIMESTAMP_NS"
+    if column.data_type is DataType.JSON and (structure := structure_of(column)) is not None:
+        return duckdb_type(structure)
+    return defined_type(column, "duckdb")

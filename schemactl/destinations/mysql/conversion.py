@@ -14,8 +14,8 @@ from schemactl.destinations._migration.conversion import (
     sized,
     write_retype,
 )
-from schemactl.destinations._types import decimal_sizes
 from schemactl.migration.statements import Retype
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import Column, DataType
 
 MAPPING: Final = "`_schemactl_coerced`"

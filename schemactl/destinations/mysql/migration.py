@@ -18,7 +18,6 @@ from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
-from schemactl.destinations._types import decimal_sizes
 from schemactl.destinations.mysql.catalogue import read_session
 from schemactl.destinations.mysql.conversion import (
     MAKE_MAPPING,
@@ -52,6 +51,7 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.ddl import Dialect, cut_comment
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import Column, DataType, Table
 
 _READING_SECONDS: Final = 60

@@ -9,17 +9,15 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.schema.sql_types import defined_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
-from schemactl.schema.types import Column, DataType, Properties
+from schemactl.schema.types import Column, Properties
 
 NAMES: Final = NameLimits(max_bytes=64, is_case_sensitive=False)
 
 _FRACTION: Final = 6
 """Digits of a second of dlt's times and timestamps."""
-
-_UNIQUE_LENGTH: Final = 128
-"""Characters of a text that is ``unique``: no index takes a whole LONGTEXT."""
 
 _WEI: Final = (38, 0)
 
@@ -67,39 +65,13 @@ def stored(column: Column) -> Properties:
     return with_nullable(kind_of(column_type(column)), column)
 
 
-_DATABASE_TYPES: Final = {
-    DataType.DOUBLE: "double",
-    DataType.BOOL: "tinyint(1)",
-    DataType.BINARY: "longblob",
-    DataType.JSON: "json",
-    DataType.DATE: "date",
-    DataType.WEI: "decimal(38,0)",
-}
-
-
 def column_type(column: Column) -> str:
     """Return the type of such a column, as MySQL's catalog writes it.
 
     Raises:
         ValueError: the column is incomplete.
-        InputError: it states a type that is none.
+        InputError: it states a type that is none, or a size that dlt refuses.
     """
     if DATABASE_TYPE in column.properties:
         return stated_type(column, "mysql")
-    precision = column.properties.get("precision")
-    match column.data_type:
-        case DataType.TEXT if precision is None:
-            return f"varchar({_UNIQUE_LENGTH})" if column.properties.get("unique") else "longtext"
-        case DataType.TEXT:
-            return f"varchar({precision})"
-        case DataType.BIGINT:
-            return "bigint" if precision is None or precision > 32 else "smallint" if precision <= 16 else "int"
-        case DataType.DECIMAL:
-            return "decimal({},{})".format(*decimal_sizes(column.properties))
-        case DataType.TIME | DataType.TIMESTAMP as kind:
-            digits = _FRACTION if precision is None else precision
-            return f"{'time' if kind is DataType.TIME else 'datetime'}({digits})"
-        case None:
-            raise ValueError(f"column `{column.name}` has no type")
-        case other:
-            return _DATABASE_TYPES[other]
+    return defined_type(column, "mysql")

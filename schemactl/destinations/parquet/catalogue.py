@@ -16,12 +16,13 @@ from schemactl.destinations._catalogue import (
     schema_of,
     unknown,
 )
-from schemactl.destinations._types import decimal, decimal_sizes, integer
+from schemactl.destinations._types import decimal, integer
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import from_exact_arrow, is_nested, plain_type, scalar_properties
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import read_type, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties

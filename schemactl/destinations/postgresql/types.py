@@ -8,8 +8,9 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import DatabaseType, decimal, decimal_sizes, integer, parse_type
+from schemactl.destinations._types import DatabaseType, decimal, integer, parse_type
 from schemactl.errors import InputError
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 

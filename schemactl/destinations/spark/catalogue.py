@@ -18,12 +18,13 @@ from schemactl.destinations._catalogue import (
     schema_of,
     unknown,
 )
-from schemactl.destinations._types import decimal, decimal_sizes, integer, parse_type
+from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.tables import HeldTable, held_tables, select, stranded
 from schemactl.destinations.spark.types import ddl_of
 from schemactl.engine.session.running import running_session
 from schemactl.errors import InputError
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import NestedType, structure_in, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties

@@ -6,7 +6,8 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import decimal_sizes, integer, parse_type
+from schemactl.destinations._types import integer, parse_type
+from schemactl.schema.sql_types import defined_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -75,39 +76,15 @@ def stored(column: Column) -> Properties:
     return with_nullable({"data_type": str(kind)}, column)
 
 
-_DATABASE_TYPES: Final = {
-    DataType.DOUBLE: "DOUBLE",
-    DataType.BOOL: "BOOLEAN",
-    DataType.BINARY: "BLOB",
-    DataType.JSON: "JSON",
-    DataType.DATE: "DATE",
-    DataType.TIME: "TIME",
-    DataType.TIMESTAMP: "DATETIME",
-}
-
-
 def column_type(column: Column) -> str:
     """Return the type that dlt declares such a column with.
 
     Raises:
         ValueError: the column is incomplete.
-        InputError: it states a type that is none.
+        InputError: it states a type that is none, or a size that dlt refuses.
     """
     if DATABASE_TYPE in column.properties:
         return stated_type(column, "sqlite")
-    precision = column.properties.get("precision")
-    match column.data_type:
-        case DataType.TEXT:
-            return "TEXT" if precision is None else f"VARCHAR({precision})"
-        case DataType.BIGINT if column.properties.get(_ROW_ID) and column.properties.get("primary_key"):
-            return "INTEGER"
-        case DataType.BIGINT:
-            return "BIGINT" if precision is None or precision > 32 else "SMALLINT" if precision <= 16 else "INTEGER"
-        case DataType.DECIMAL:
-            return "NUMERIC({}, {})".format(*decimal_sizes(column.properties))
-        case DataType.WEI:
-            return "NUMERIC(38, 0)"
-        case None:
-            raise ValueError(f"column `{column.name}` has no type")
-        case other:
-            return _DATABASE_TYPES[other]
+    if column.data_type is DataType.BIGINT and column.properties.get(_ROW_ID) and column.properties.get("primary_key"):
+        return "INTEGER"
+    return defined_type(column, "sqlite")

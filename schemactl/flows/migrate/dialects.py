@@ -20,8 +20,8 @@ from schemactl.migration.statements import Engine, Retype, checked_type, render
 from schemactl.migration.steps import ChangeType, Step
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.ddl import Dialect
-from schemactl.schema.full_types import DEFAULT_DECIMAL
-from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, type_in
+from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, defined_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties, Table
 
@@ -122,15 +122,7 @@ def _type_of(column: Column, dialect: str) -> str:
     """
     if column.data_type is None:
         raise InputError(f"column `{column.name}` has no type that dlt knows")
-    return checked_type(column, lambda each: _stated_type(each, dialect))
-
-
-def _stated_type(column: Column, dialect: str) -> str:
-    word = type_in(column, dialect)
-    if word is None:
-        size = column.properties.get("precision")
-        raise InputError(f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`)")
-    return word
+    return checked_type(column, lambda each: defined_type(each, dialect))
 
 
 def _without_size(column: Column) -> Column:
@@ -209,8 +201,7 @@ class _Cast:
 
         tried = exp.TryCast(this=self._source(), to=_kind(column, self.dialect))
         if self.dialect in CASTS_WITHOUT_SIZES and column.data_type is DataType.DECIMAL:
-            scale = (column.properties.get("scale") or 0) if column.properties.get("precision") else DEFAULT_DECIMAL[1]
-            return exp.Round(this=tried, decimals=exp.convert(scale))
+            return exp.Round(this=tried, decimals=exp.convert(decimal_sizes(column.properties)[1]))
         return tried
 
     def _guard(self) -> exp.Expression | None:
