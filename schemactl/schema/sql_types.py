@@ -181,7 +181,10 @@ def defined_type(column: Column, dialect: str) -> str:
         raise ValueError(f"column `{column.name}` has no type that dlt knows")
     if word is None:
         size = column.properties.get("precision")
-        raise InputError(f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`)")
+        words = DIALECTS.get(dialect, _STANDARD)
+        most = words.integers[-1][0] if column.data_type is DataType.BIGINT else words.most
+        message = f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`): {most} at most"
+        raise InputError(message, hint="lower the precision in the schema, or leave it out")
     return word
 
 

@@ -56,13 +56,13 @@ def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignmen
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
-    from schemactl.destinations.duckdb.migration import DIALECT
+    from schemactl.destinations.duckdb.migration import ENGINE
 
     if isinstance(step, ChangeType):
-        name = DIALECT.name(step.before.name)
-        value = convert_nulls_too(step, name, DIALECT)
+        name = ENGINE.name(step.before.name)
+        value = convert_nulls_too(step, name, ENGINE)
         return Assignment(step.before.name, {step.before.name: duckdb_type(step.before)}, value)
-    found = assignment_of(step, DIALECT, Table(table, {name: Column(name) for name in columns}))
+    found = assignment_of(step, ENGINE, Table(table, {name: Column(name) for name in columns}))
     value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
     if isinstance(step, FillColumn):
         return Assignment(step.column.name, {step.column.name: None}, value)
@@ -75,9 +75,9 @@ def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignmen
 
 def duckdb_type(column: Column) -> str | None:
     """Return the type that DuckDB takes a column's values for; None where dlt has no type for them."""
-    from schemactl.destinations.duckdb.migration import DIALECT
+    from schemactl.destinations.duckdb.migration import ENGINE
 
-    return None if DATABASE_TYPE in column.properties else DIALECT.type_of(column)
+    return None if DATABASE_TYPE in column.properties else ENGINE.type_of(column)
 
 
 @contextmanager
@@ -116,10 +116,10 @@ def assigned(
     """
     import pyarrow
 
-    from schemactl.destinations.duckdb.migration import DIALECT
+    from schemactl.destinations.duckdb.migration import ENGINE
 
     listed = ", ".join(
-        quote(name) if kind is None else f"CAST({DIALECT.name(name)} AS {kind}) AS {DIALECT.name(name)}"
+        quote(name) if kind is None else f"CAST({ENGINE.name(name)} AS {kind}) AS {ENGINE.name(name)}"
         for name, kind in wanted.needed.items()
     )
     query = f"SELECT {wanted.expression} AS made FROM (SELECT {listed} FROM {_ROWS})"

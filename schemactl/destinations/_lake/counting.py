@@ -36,7 +36,7 @@ def count_values(store: LakeStore, table: str, column: str, step: ChangeType | B
     """
     source = step.before if isinstance(step, ChangeType) else step.source
     keys = _keys(store, table)
-    query = count_query(step, _VALUE, _rows_of(source, keys), [_KEY for _ in keys], _dialect())
+    query = count_query(step, _VALUE, _rows_of(source, keys), [_KEY for _ in keys], _engine())
     batches = _batches(store, table, (column, *keys), share)
     return added_up(_ask_each(batches, query, unfit_of, column, keys))
 
@@ -48,15 +48,15 @@ def count_not_undone(store: LakeStore, table: str, column: str, step: ChangeType
         DestinationError: as ``count_values``.
     """
     keys = _keys(store, table)
-    query = undo_query(step, _VALUE, _rows_of(step.before, keys), [_KEY for _ in keys], _dialect())
+    query = undo_query(step, _VALUE, _rows_of(step.before, keys), [_KEY for _ in keys], _engine())
     batches = _batches(store, table, (column, *keys), 1.0)
     return added_up(_ask_each(batches, query, undone_of, column, keys))
 
 
-def _dialect() -> Engine:
-    from schemactl.destinations.duckdb.migration import DIALECT
+def _engine() -> Engine:
+    from schemactl.destinations.duckdb.migration import ENGINE
 
-    return DIALECT
+    return ENGINE
 
 
 def _rows_of(source: Column, keys: Sequence[str]) -> str:

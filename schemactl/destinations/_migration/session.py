@@ -54,7 +54,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     database: D
     dataset: str = field()  # else its default would be the property of the base class
-    dialect: Engine
+    engine: Engine
     reads: Callable[[D, str], Catalogue]
     sampled: Sampled
     is_read_only: bool = False
@@ -126,14 +126,14 @@ class SqlMigration(Ledger, Generic[D]):
             self.known.begin()  # whatever was known of values, they may be others now
 
     def _of_dataset(self, statement: str) -> str:
-        return statement.replace(DATASET, self.dialect.name(self._place))
+        return statement.replace(DATASET, self.engine.name(self._place))
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
-        return by_one_copy(rewrite.changes, self.dialect, self._place, rewrite.table)
+        return by_one_copy(rewrite.changes, self.engine, self._place, rewrite.table)
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
         self.prepare_writing()
-        for statement in by_one_copy(rewrite.changes, self.dialect, self._place, rewrite.table):
+        for statement in by_one_copy(rewrite.changes, self.engine, self._place, rewrite.table):
             with self.database.wrap_errors("migrate"):
                 self.database.execute(statement)
         self._drop_outdated_copies(rewrite.changes)
@@ -171,7 +171,7 @@ class SqlMigration(Ledger, Generic[D]):
         if self.schema is None:
             with self.database.wrap_errors("make the dataset"):
                 if self.dataset not in self.database.datasets():
-                    self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.dialect.name(self.dataset)}")
+                    self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.engine.name(self.dataset)}")
 
     def row_count(self, table: str) -> int:
         with self.database.wrap_errors("count rows"):
@@ -219,7 +219,7 @@ class SqlMigration(Ledger, Generic[D]):
     def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
         with self.database.wrap_errors("look for values that were written since"):
             place, written = qualify(self._place, step.table), self.written_value(step)
-            name = self.dialect.name((step.column if isinstance(step, FillColumn) else step.target).name)
+            name = self.engine.name((step.column if isinstance(step, FillColumn) else step.target).name)
             condition = f"{name} IS NOT NULL AND coalesce({name} <> {written}, TRUE)"
             count: int = self.database.query(f"SELECT count(*) FROM {place} WHERE {condition}")[0][0]
         return count
@@ -227,11 +227,11 @@ class SqlMigration(Ledger, Generic[D]):
     def written_value(self, step: Backfill | FillColumn) -> str:
         """Return what a step writes into a row, as an expression; null where it writes nothing."""
         if isinstance(step, FillColumn):
-            return assignment_of(step, self.dialect, None).value
-        source = self.dialect.name(step.source.name)
+            return assignment_of(step, self.engine, None).value
+        source = self.engine.name(step.source.name)
         if step.taken is Taken.UNFIT:
             return source
-        return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.dialect, None).value} END"
+        return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.engine, None).value} END"
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
         with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
@@ -257,9 +257,9 @@ class SqlMigration(Ledger, Generic[D]):
     ) -> Unfit:
         def count(keys: tuple[str, ...]) -> Unfit:
             if is_undone and isinstance(step, ChangeType):
-                query = undo_query(step, column, place, keys, self.dialect)
+                query = undo_query(step, column, place, keys, self.engine)
                 return undone_of(self.database.query(query), keys) if query else Unfit()
-            query = count_query(step, column, place, keys, self.dialect)
+            query = count_query(step, column, place, keys, self.engine)
             return unfit_of(self.database.query(query), keys) if query else Unfit()
 
         if "_dlt_id" in relation.columns:

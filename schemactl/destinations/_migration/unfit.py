@@ -14,7 +14,7 @@ from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, Change
 SHOWN_CHARACTERS = 200
 
 
-def count_query(step: Step, column: str | None, table: str, keys: Sequence[str], dialect: Engine) -> str | None:
+def count_query(step: Step, column: str | None, table: str, keys: Sequence[str], engine: Engine) -> str | None:
     """Return the query; None where no data can stand in the step's way.
 
     Args:
@@ -22,23 +22,23 @@ def count_query(step: Step, column: str | None, table: str, keys: Sequence[str],
         column: the name of its column now, where it is another one than the step finds.
         table: the table's full name now.
         keys: names of the columns that distinguish rows.
-        dialect: of the database.
+        engine: of the database.
 
     Returns:
         A query whose rows ``unfit_of`` reads.
     """
-    found = _condition(step, column, table, dialect)
+    found = _condition(step, column, table, engine)
     if found is None:
         return None
     value, condition = found
-    shown = [f"CAST({dialect.name(key)} AS {dialect.text}) AS k{number}" for number, key in enumerate(keys)]
-    listed = ", ".join(["count(*) OVER () AS unfit", f"{dialect.shown(value, SHOWN_CHARACTERS)} AS shown", *shown])
+    shown = [f"CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys)]
+    listed = ", ".join(["count(*) OVER () AS unfit", f"{engine.shown(value, SHOWN_CHARACTERS)} AS shown", *shown])
     bad = f"SELECT {listed} FROM {table} WHERE {condition} LIMIT {MOST_EXAMPLES}"
     total = f"SELECT count(*) AS all_rows FROM {table}"
     return f"SELECT total.all_rows, bad.* FROM ({total}) AS total LEFT JOIN ({bad}) AS bad ON 1 = 1"
 
 
-def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[str], dialect: Engine) -> str | None:
+def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[str], engine: Engine) -> str | None:
     """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
 
     Args:
@@ -46,7 +46,7 @@ def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[
         column: as in ``count_query``.
         table: as in ``count_query``.
         keys: as in ``count_query``.
-        dialect: of the database.
+        engine: of the database.
 
     Returns:
         A query whose rows ``unfit_of`` reads; None where all values come back as they are.
@@ -54,18 +54,18 @@ def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[
     retype = retype_of(step)
     if not has_spellings(retype):
         return None
-    name, back = dialect.name(column or step.before.name), Retype(step.after, step.before, is_strict=False)
-    again = dialect.convert(back, "made").or_null
-    listed = "".join(f", CAST({dialect.name(key)} AS {dialect.text}) AS k{number}" for number, key in enumerate(keys))
+    name, back = engine.name(column or step.before.name), Retype(step.after, step.before, is_strict=False)
+    again = engine.convert(back, "made").or_null
+    listed = "".join(f", CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys))
     named = "".join(f", k{number}" for number in range(len(keys)))
-    converted = dialect.convert(retype, name).or_null
+    converted = engine.convert(retype, name).or_null
     # Each in a part of its own: a conversion mentions its value many times.
     return (
         f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{listed} FROM {table} "
         f"WHERE {name} IS NOT NULL), "
         f"undone AS MATERIALIZED (SELECT given, {again} AS again{named} FROM converted WHERE made IS NOT NULL), "
-        f"other AS (SELECT count(*) OVER () AS unfit, {dialect.shown('given', SHOWN_CHARACTERS)} AS shown, "
-        f"{dialect.shown('again', SHOWN_CHARACTERS)} AS again{named} FROM undone "
+        f"other AS (SELECT count(*) OVER () AS unfit, {engine.shown('given', SHOWN_CHARACTERS)} AS shown, "
+        f"{engine.shown('again', SHOWN_CHARACTERS)} AS again{named} FROM undone "
         f"WHERE coalesce(again <> given, TRUE) LIMIT {MOST_EXAMPLES}) "
         f"SELECT total.all_rows, other.* FROM (SELECT count(*) AS all_rows FROM {table}) AS total "
         "LEFT JOIN other ON 1 = 1"
@@ -79,32 +79,32 @@ def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
     return replace(found, examples=examples)
 
 
-def _condition(step: Step, column: str | None, table: str, dialect: Engine) -> tuple[str, str] | None:
+def _condition(step: Step, column: str | None, table: str, engine: Engine) -> tuple[str, str] | None:
     """Return the column, and the condition under which its value stands in the way."""
     match step:
         case ChangeType():
-            name = dialect.name(column or step.before.name)
+            name = engine.name(column or step.before.name)
         case Backfill(taken=Taken.FITTING):
-            name = dialect.name(column or step.source.name)
+            name = engine.name(column or step.source.name)
         case SetNotNull():
-            name = dialect.name(column or step.column.name)
+            name = engine.name(column or step.column.name)
             return name, f"{name} IS NULL"
         case AddUnique():
-            name = dialect.name(column or step.column)
+            name = engine.name(column or step.column)
             twice = f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) > 1"
             return name, f"{name} IN ({twice})"
         case AddPrimaryKey():
-            return _of_key([dialect.name(name) for name in step.columns], table, dialect)
+            return _of_key([engine.name(name) for name in step.columns], table, engine)
         case _:
             return None
-    return name, f"{name} IS NOT NULL AND NOT coalesce({dialect.convert(retype_of(step), name).fits}, FALSE)"
+    return name, f"{name} IS NOT NULL AND NOT coalesce({engine.convert(retype_of(step), name).fits}, FALSE)"
 
 
-def _of_key(names: Sequence[str], table: str, dialect: Engine) -> tuple[str, str]:
+def _of_key(names: Sequence[str], table: str, engine: Engine) -> tuple[str, str]:
     """Return what names a row by its key, and the condition that the key has a null, or another row has it."""
     listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
     twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"
-    shown = [f"coalesce(CAST({name} AS {dialect.text}), 'null')" for name in names]
+    shown = [f"coalesce(CAST({name} AS {engine.text}), 'null')" for name in names]
     value = names[0] if len(names) == 1 else " || ', ' || ".join(shown)
     return value, f"({is_null} OR ({listed}) IN ({twice}))"
 

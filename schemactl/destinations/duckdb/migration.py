@@ -82,46 +82,46 @@ ABILITIES: Final = Abilities(
 )
 """It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
 
-DIALECT: Final = Engine(Dialect("duckdb"), type_of, convert, NAMES, cast_type=type_of)
+ENGINE: Final = Engine(Dialect("duckdb"), type_of, convert, NAMES, cast_type=type_of)
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     if _is_copied(step, table):
-        return by_copy(step, DIALECT, dataset, table)
+        return by_copy(step, ENGINE, dataset, table)
     match step:
         case Backfill() | FillColumn():
             return (_write_values(step, dataset, table),)
         case ChangeType():
             return _retype_guarded(step, dataset)
         case _:
-            return of_engines.render(step, table, DIALECT, dataset)
+            return of_engines.render(step, table, ENGINE, dataset)
 
 
 def _write_values(step: Backfill | FillColumn, dataset: str, table: Table | None) -> str:
     # After an UPDATE of a column DuckDB refuses to forbid its nulls within the same transaction.
     column = step.column if isinstance(step, FillColumn) else step.target
-    found = of_engines.assignment_of(step, DIALECT, table)
+    found = of_engines.assignment_of(step, ENGINE, table)
     value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
-    return change_type(ChangeType(step.table, column, column), DIALECT, dataset, value)
+    return change_type(ChangeType(step.table, column, column), ENGINE, dataset, value)
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
-    return (change_type(step, DIALECT, dataset, value),)
+    return (change_type(step, ENGINE, dataset, value),)
 
 
 def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
-    name, found = DIALECT.name(step.before.name), _converted(step)
+    name, found = ENGINE.name(step.before.name), _converted(step)
     if found.is_sure == TRUE:
         return _change_type(step, dataset, found.cast)
-    value = _once(name, lambda each: of_engines.convert_nulls_too(step, each, DIALECT))
+    value = _once(name, lambda each: of_engines.convert_nulls_too(step, each, ENGINE))
     if found.is_sure != FALSE and "/*" not in found.cast and "*/" not in found.cast:  # a name could end the comment
         value += f" /* {_of_rows_there(found.cast)} where a look at all values finds that it gives the same */"
     return _change_type(step, dataset, value)
 
 
 def _converted(step: ChangeType, value: str | None = None) -> Converted:
-    return convert(retype_of(step), DIALECT.name(step.before.name) if value is None else value)
+    return convert(retype_of(step), ENGINE.name(step.before.name) if value is None else value)
 
 
 def _once(value: str, body: Callable[[str], str]) -> str:
@@ -134,7 +134,7 @@ def unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
     found = _converted(step)
     if found.is_sure in (TRUE, FALSE) or is_keyed(step.before):
         return None
-    name, table = DIALECT.name(step.before.name), DIALECT.table(dataset, step.table)
+    name, table = ENGINE.name(step.before.name), ENGINE.table(dataset, step.table)
     # Apart from the test for null: beside another condition, the first one costs twice as much.
     rare = f"SELECT {name} FROM {table} WHERE ({found.is_sure}) IS NOT TRUE"
     look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
@@ -193,7 +193,7 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
         return self.dependents.get(table.lower(), Dependents())
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        start = f"CREATE TABLE {DIALECT.name(self.dataset)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
+        start = f"CREATE TABLE {ENGINE.name(self.dataset)}.{ENGINE.name(COPY_PREFIX)[:-1]}"
         if not any(statement.startswith(start) for statement in statements):
             if isinstance(step, ChangeType) and self._is_forgiven(step, statements):
                 statements = _convert_rows_there(step, self.dataset)
@@ -236,7 +236,7 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
 
 def _convert_rows_there(step: ChangeType, dataset: str) -> tuple[str, ...]:
     """Return the statements of a retype of which every value survives, but those of rows that were deleted."""
-    value = _once(DIALECT.name(step.before.name), lambda each: _converted(step, each).or_null)
+    value = _once(ENGINE.name(step.before.name), lambda each: _converted(step, each).or_null)
     return _change_type(step, dataset, _of_rows_there(value))
 
 
@@ -277,7 +277,7 @@ def connect(
         session.execute("COMMIT")
         register(session.connection)
         dataset = choose(session, address.dataset, schema_name)
-        yield DuckDbMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, None, unguarded)
+        yield DuckDbMigration(session, dataset, ENGINE, catalogue, _sampled, is_read_only, None, unguarded)
 
 
 def _sampled(place: str, _: Relation, share: float) -> str:

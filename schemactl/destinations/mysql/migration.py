@@ -117,33 +117,33 @@ def type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-DIALECT: Final = Engine(Dialect("mysql", has_plain_texts=True), type_of, convert, NAMES, text="CHAR")
+ENGINE: Final = Engine(Dialect("mysql", has_plain_texts=True), type_of, convert, NAMES, text="CHAR")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
         case RenameTable():  # ALTER TABLE would take it to the database that the connection is in
-            return (f"RENAME TABLE {DIALECT.table(dataset, step.before)} TO {DIALECT.table(dataset, step.after)}",)
+            return (f"RENAME TABLE {ENGINE.table(dataset, step.before)} TO {ENGINE.table(dataset, step.after)}",)
         case AddUnique():
-            action = f"ADD UNIQUE INDEX {DIALECT.name(_index(step))} ({DIALECT.name(step.column)})"
+            action = f"ADD UNIQUE INDEX {ENGINE.name(_index(step))} ({ENGINE.name(step.column)})"
             return (_alter(dataset, step.table, action),)
         case DropUnique():
             return (_drop_index(dataset, step.table, _index(step)),)
         case _:
-            return of_engines.render(step, table, DIALECT, dataset)
+            return of_engines.render(step, table, ENGINE, dataset)
 
 
 def _alter(dataset: str, table: str, action: str) -> str:
-    return DIALECT.sql.alter(DIALECT.table(dataset, table), action)
+    return ENGINE.sql.alter(ENGINE.table(dataset, table), action)
 
 
 def _index(step: AddUnique | DropUnique) -> str:
-    return DIALECT.checked(f"_schemactl_unique_{step.column}"[:64])
+    return ENGINE.checked(f"_schemactl_unique_{step.column}"[:64])
 
 
 def _drop_index(dataset: str, table: str, index: str) -> str:
-    return _alter(dataset, table, f"DROP INDEX {DIALECT.name(index)}")
+    return _alter(dataset, table, f"DROP INDEX {ENGINE.name(index)}")
 
 
 _UNIQUE_INDEXES: Final = """
@@ -175,7 +175,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
         """Run the statements of a step; values go through dlt's coercion before, and comments stay."""
         match step:
             case Backfill(taken=Taken.FITTING):
-                self._stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
+                self._stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
             case DropUnique():
                 statements = self._drop_unique(step)
             case DescribeTable():
@@ -200,7 +200,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
         """Return the statements of a step, in which columns keep all else that the server says of them."""
         with self.database.wrap_errors("look at a table"):
-            place = DIALECT.table(self.dataset, step.table)
+            place = ENGINE.table(self.dataset, step.table)
             made = text_of(self.database.query(f"SHOW CREATE TABLE {place}")[0][1])
         actions = [
             f"MODIFY COLUMN {with_comment(made, column, text)}" if column else f"COMMENT = {literal(text or '')}"
@@ -220,9 +220,9 @@ class MySqlMigration(SqlMigration[MySqlSession]):
 
     def _stage_coerced(self, retype: Retype, table: str) -> None:
         """Put what dlt's coercion makes of a column's values into the mapping table."""
-        name = DIALECT.name(retype.before.name)
+        name = ENGINE.name(retype.before.name)
         with self.database.wrap_errors("coerce values"):
-            self.database.execute(f"USE {DIALECT.name(self.dataset)}")
+            self.database.execute(f"USE {ENGINE.name(self.dataset)}")
             for statement in MAKE_MAPPING:
                 self.database.execute(statement)
             rows = [
@@ -246,7 +246,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
         if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
             return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
         retype = retype_of(step)
-        name = DIALECT.name(column or retype.before.name)
+        name = ENGINE.name(column or retype.before.name)
         ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
         if is_undone and not has_spellings(retype):
             return Unfit()
@@ -276,7 +276,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
         text = f"CAST({as_text(name, retype.before)} AS BINARY)"
         wanted = ", ".join(f"CAST({literal(each)} AS BINARY)" for each in list(found)[:MOST_EXAMPLES])
         listed = ", ".join(
-            (text, DIALECT.shown(name, SHOWN_CHARACTERS), *(f"CAST({DIALECT.name(key)} AS CHAR)" for key in keys))
+            (text, ENGINE.shown(name, SHOWN_CHARACTERS), *(f"CAST({ENGINE.name(key)} AS CHAR)" for key in keys))
         )
         held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({wanted}) LIMIT {MOST_EXAMPLES}")
         return tuple(
@@ -324,11 +324,11 @@ def connect(
             dataset = choose(session, address.dataset, schema_name)
             if not is_read_only:
                 take_lock(session, dataset, patience.seconds)
-        yield MySqlMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only)
+        yield MySqlMigration(session, dataset, ENGINE, catalogue, _sampled, is_read_only)
 
 
 def _sampled(place: str, relation: Relation, share: float) -> str | None:
     """Return about that share of the rows, the same each time: by a hash of their keys, where they have one."""
     if not relation.is_table or "_dlt_id" not in relation.columns:
         return None
-    return f"SELECT * FROM {place} WHERE crc32({DIALECT.name('_dlt_id')}) < {int(share * 2**32)}"
+    return f"SELECT * FROM {place} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"

@@ -148,7 +148,7 @@ ABILITIES: Final = Abilities(
     lock=_lock_of,
 )
 
-DIALECT: Final = Engine(Dialect("postgres"), type_of, convert, NAMES, cast_type=type_of, text="text")
+ENGINE: Final = Engine(Dialect("postgres"), type_of, convert, NAMES, cast_type=type_of, text="text")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -157,38 +157,38 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case AddColumn() if step.value is not ABSENT:
             return _add_filled(step, dataset)
         case Backfill() if step.in_batches:
-            return (batches_of(step, DIALECT, dataset, table).fill(":first", ":end", {}),)
+            return (batches_of(step, ENGINE, dataset, table).fill(":first", ":end", {}),)
         case ChangeType():
             is_cast = _is_cast(step.before, step.after)
-            value = "" if is_cast else guarded(retype_of(step), DIALECT.name(step.before.name))
-            return (change_type(step, DIALECT, dataset, value),)
+            value = "" if is_cast else guarded(retype_of(step), ENGINE.name(step.before.name))
+            return (change_type(step, ENGINE, dataset, value),)
         case SetNotNull() if step.is_prepared:
-            return set_proven_not_null(step, DIALECT, dataset)
+            return set_proven_not_null(step, ENGINE, dataset)
         case AddUnique() | AddPrimaryKey() if step.is_prepared:
-            return (key_by_index(step, DIALECT, dataset),)
+            return (key_by_index(step, ENGINE, dataset),)
         case DropUnique():
             return (_drop_unique(step, dataset),)
         case DropPrimaryKey():
             return (_drop_primary_key(step, dataset),)
         case OnlineStep():
-            return render_online(step, DIALECT, dataset, table)
+            return render_online(step, ENGINE, dataset, table)
         case _:
-            return of_engines.render(step, table, DIALECT, dataset)
+            return of_engines.render(step, table, ENGINE, dataset)
 
 
 def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
     """Return what adds a column whose value for stored rows is in the catalog: no row is written."""
-    (added,) = of_engines.render(step, None, DIALECT, dataset)
-    action = f"ALTER COLUMN {DIALECT.name(step.column.name)} DROP DEFAULT"
+    (added,) = of_engines.render(step, None, ENGINE, dataset)
+    action = f"ALTER COLUMN {ENGINE.name(step.column.name)} DROP DEFAULT"
     return (
-        f"{added} DEFAULT {constant(step.value, step.column, DIALECT)}",
-        DIALECT.sql.alter(DIALECT.table(dataset, step.table), action),
+        f"{added} DEFAULT {constant(step.value, step.column, ENGINE)}",
+        ENGINE.sql.alter(ENGINE.table(dataset, step.table), action),
     )
 
 
 def _drop_unique(step: DropUnique, dataset: str) -> str:
     """Return a block that drops what makes the column unique, under whatever names."""
-    DIALECT.table(dataset, step.table), DIALECT.name(step.column)
+    ENGINE.table(dataset, step.table), ENGINE.name(step.column)
     return f"DO {literal(_DROP_UNIQUE.format(*map(literal, (dataset, step.table, step.column))))}"
 
 
@@ -219,7 +219,7 @@ END
 
 def _drop_primary_key(step: DropPrimaryKey, dataset: str) -> str:
     """Return a block that drops a table's primary key, under whatever name."""
-    DIALECT.table(dataset, step.table)
+    ENGINE.table(dataset, step.table)
     return f"DO {literal(_DROP_PRIMARY_KEY.format(*map(literal, (dataset, step.table))))}"
 
 
@@ -292,7 +292,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         """Run a step that keeps what it does bit by bit."""
         self.prepare_writing()
         if isinstance(step, Backfill):
-            batches = batches_of(step, DIALECT, self.dataset, table)
+            batches = batches_of(step, ENGINE, self.dataset, table)
             self._naming_holders(step, lambda: self._fill(step, batches, batch_rows, notify))
             return
         for statement in statements:
@@ -344,16 +344,16 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             holders = ""
             # Where the server takes no further connection, what failed first is reported, and retried.
             with suppress(DestinationError), open_session(self.database.address, is_read_only=True) as other:
-                holders = lock_holders(other, DIALECT.table(self.dataset, table_of(step)), self.database)
+                holders = lock_holders(other, ENGINE.table(self.dataset, table_of(step)), self.database)
             raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
 
     def _run(self, step: Step, statements: Sequence[str]) -> None:
         match step:
             case RestoreColumn():
                 coerced = self._coerced(kept_backfill(step.swap))
-                SqlMigration.run(self, step, restore_column(step, DIALECT, self.dataset, coerced))
+                SqlMigration.run(self, step, restore_column(step, ENGINE, self.dataset, coerced))
             case Backfill(taken=Taken.FITTING):
-                self.stage_coerced(retype_of(step), DIALECT.table(self.dataset, step.table))
+                self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
                 SqlMigration.run(self, step, statements)
             case ChangeType():
                 with self._kept_storage(step):
@@ -363,8 +363,8 @@ class PostgresMigration(SqlMigration[PostgresSession]):
 
     def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:
         """Run the statements, and coerce values where they fail: to look for such values first costs a scan."""
-        retype, table = retype_of(step), DIALECT.table(self.dataset, step.table)
-        name = DIALECT.name(step.before.name)
+        retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
+        name = ENGINE.name(step.before.name)
         own = own_cast(retype, name)
         if own.is_sure == FALSE == own.is_right:
             self.stage_coerced(retype, table)
@@ -379,7 +379,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             if self.database.connection.closed or not self.stage_coerced(retype, table):
                 raise
             value = f"CASE WHEN {name} IS NOT NULL THEN {convert(retype, name).value} END"
-            SqlMigration.run(self, step, (change_type(step, DIALECT, self.dataset, value),))
+            SqlMigration.run(self, step, (change_type(step, ENGINE, self.dataset, value),))
 
     def stage_coerced(self, retype: Retype, table: str) -> int:
         """Put what dlt's coercion makes of a column's values into the mapping table; return how many values it holds.
@@ -388,7 +388,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             retype: of the column.
             table: its full name.
         """
-        name = DIALECT.name(retype.before.name)
+        name = ENGINE.name(retype.before.name)
         odd = (text for text, _ in self._odd_values(retype, name, table))
         made = [(text, coerced) for text in odd if (coerced := _coerce(text, retype)) is not None]
         with self.database.wrap_errors("stage coerced values"):
@@ -430,9 +430,9 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             after = self.database.query(asked)
             # Of a type of fixed length there is only one way.
             if before and after and before[0][0] != before[0][1] and after[0][1] != "p" and before[0][0] != after[0][0]:
-                column = DIALECT.name(step.before.name)
+                column = ENGINE.name(step.before.name)
                 action = f"ALTER COLUMN {column} SET STORAGE {_STORAGES[before[0][0]]}"
-                self.database.execute(DIALECT.sql.alter(DIALECT.table(self.dataset, step.table), action))
+                self.database.execute(ENGINE.sql.alter(ENGINE.table(self.dataset, step.table), action))
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
@@ -457,13 +457,13 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     ) -> Unfit:
         """Count values by dlt's coercion: a session that writes nothing has no mapping table."""
         if isinstance(step, RestoreColumn):
-            query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, DIALECT)}) FROM {place}"
+            query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
             ((rows, count),) = self.database.query(query)
             return Unfit(count, rows)
         if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
             return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
         retype = retype_of(step)
-        name = DIALECT.name(column or retype.before.name)
+        name = ENGINE.name(column or retype.before.name)
         found: dict[str, tuple[int, str | None]]
         if not is_undone:
             odd = self._odd_values(retype, name, place)
@@ -478,12 +478,12 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         """Return what a step writes into a row; a session that writes nothing has no mapping table."""
         if isinstance(step, FillColumn) or step.taken is Taken.UNFIT:
             return SqlMigration.written_value(self, step)
-        return batches_of(step, DIALECT, self.dataset, None).filled(self._coerced(step))
+        return batches_of(step, ENGINE, self.dataset, None).filled(self._coerced(step))
 
     def _coerced(self, step: Backfill) -> dict[str, str]:
         """Return what dlt's coercion makes of a column's values that PostgreSQL does not cast as it does."""
-        retype, place = retype_of(step), DIALECT.table(self.dataset, step.table)
-        odd = self._odd_values(retype, DIALECT.name(step.source.name), place)
+        retype, place = retype_of(step), ENGINE.table(self.dataset, step.table)
+        odd = self._odd_values(retype, ENGINE.name(step.source.name), place)
         return {text: made for text, _ in odd if (made := _coerce(text, retype)) is not None}
 
     def _other_undone(self, retype: Retype, name: str, place: str) -> dict[str, tuple[int, str | None]]:
@@ -510,8 +510,8 @@ class PostgresMigration(SqlMigration[PostgresSession]):
         keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
         text = as_text(name, retype.before)
         shown = ", ".join(map(literal, list(found)[:MOST_EXAMPLES]))
-        row = (f"CAST({DIALECT.name(key)} AS text)" for key in keys)
-        listed = ", ".join((text, DIALECT.shown(name, SHOWN_CHARACTERS), *row))
+        row = (f"CAST({ENGINE.name(key)} AS text)" for key in keys)
+        listed = ", ".join((text, ENGINE.shown(name, SHOWN_CHARACTERS), *row))
         with self.database.wrap_errors("look for rows"):
             held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({shown}) LIMIT {MOST_EXAMPLES}")
         examples = tuple(
@@ -545,7 +545,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             return None  # an earlier step makes it so
         # Of a table without rows no value is converted.
         value = "" if _is_cast(step.before, step.after) else f"CAST(NULL AS {type_of(step.after)})"
-        statements = (change_type(replace(step, table=TRIAL), DIALECT, SCHEMA, value),)
+        statements = (change_type(replace(step, table=TRIAL), ENGINE, SCHEMA, value),)
         return refusal_of(self.database, self.dataset, step.table, statements)
 
 
@@ -586,7 +586,7 @@ def connect(
             with holder.wrap_errors("take the lock"):
                 _lock(holder, dataset, patience.seconds)
         try:
-            yield PostgresMigration(session, dataset, DIALECT, catalogue, _sampled, is_read_only, holder=holder)
+            yield PostgresMigration(session, dataset, ENGINE, catalogue, _sampled, is_read_only, holder=holder)
         finally:
             if holder is not None:
                 _unlock(holder)

@@ -75,22 +75,22 @@ def _own_name(kind: str, *parts: str) -> str:
 
 
 def render_online(
-    step: Prepare | SwapColumns | RestoreColumn, dialect: Engine, dataset: str, table: Table | None
+    step: Prepare | SwapColumns | RestoreColumn, engine: Engine, dataset: str, table: Table | None
 ) -> tuple[str, ...]:
     """Return the statements of a step that only online plans have; the table is as the step finds it."""
     match step:
         case Prepare():
-            return _phase(step, dialect, dataset, table)
+            return _phase(step, engine, dataset, table)
         case SwapColumns():
-            return _swap_columns(step, dialect, dataset)
+            return _swap_columns(step, engine, dataset)
         case RestoreColumn():
-            return restore_column(step, dialect, dataset, {})
+            return restore_column(step, engine, dataset, {})
         case _:
             assert_never(step)
 
 
-def _phase(step: Prepare, dialect: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
-    place = dialect.table(dataset, step.step.table)
+def _phase(step: Prepare, engine: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
+    place = engine.table(dataset, step.step.table)
     match step.phase:
         case Phase.ADD_CHECK:
             return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({_asked(step.step)}) NOT VALID",)
@@ -100,7 +100,7 @@ def _phase(step: Prepare, dialect: Engine, dataset: str, table: Table | None) ->
             return (_drop_check(step.step, place),)
         case Phase.BUILD_INDEX:
             index = _index(step.step)
-            listed = ", ".join(dialect.name(name) for name in _columns(step.step))
+            listed = ", ".join(engine.name(name) for name in _columns(step.step))
             # A build that was killed leaves an index that is of no use.
             drop = f"DROP INDEX CONCURRENTLY IF EXISTS {qualify(dataset, index)}"
             return drop, f"CREATE UNIQUE INDEX CONCURRENTLY {quote(index)} ON {place} ({listed})"
@@ -108,10 +108,10 @@ def _phase(step: Prepare, dialect: Engine, dataset: str, table: Table | None) ->
             return (f"DROP INDEX IF EXISTS {qualify(dataset, _index(step.step))}",)
         case Phase.START_SYNC:
             assert isinstance(step.step, Backfill)
-            return _start_sync(step.step, dialect, dataset, table)
+            return _start_sync(step.step, engine, dataset, table)
         case Phase.STOP_SYNC:
             assert isinstance(step.step, Backfill)
-            return _stop_sync(step.step, dialect, dataset)
+            return _stop_sync(step.step, engine, dataset)
         case _:
             assert_never(step.phase)
 
@@ -149,24 +149,24 @@ def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, place: 
     return f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {_check(step)}"
 
 
-def set_proven_not_null(step: SetNotNull, dialect: Engine, dataset: str) -> tuple[str, ...]:
+def set_proven_not_null(step: SetNotNull, engine: Engine, dataset: str) -> tuple[str, ...]:
     """Return what forbids nulls where a check has proven that there are none: no row is read."""
-    place = dialect.table(dataset, step.table)
-    action = f"ALTER COLUMN {dialect.name(step.column.name)} SET NOT NULL"
+    place = engine.table(dataset, step.table)
+    action = f"ALTER COLUMN {engine.name(step.column.name)} SET NOT NULL"
     return f"ALTER TABLE {place} {action}", _drop_check(step, place)
 
 
-def key_by_index(step: AddUnique | AddPrimaryKey, dialect: Engine, dataset: str, column: str | None = None) -> str:
+def key_by_index(step: AddUnique | AddPrimaryKey, engine: Engine, dataset: str, column: str | None = None) -> str:
     """Return what makes a key of the index that was built for it.
 
     Args:
         step: that needs it.
-        dialect: PostgreSQL's.
+        engine: PostgreSQL's.
         dataset: of the table.
         column: that the key is named for; None for that of the step.
     """
     for name in (dataset, step.table, *_columns(step)):
-        dialect.checked(name)
+        engine.checked(name)
     is_primary = isinstance(step, AddPrimaryKey)
     parts = (step.table, "pkey") if is_primary else (step.table, column or _columns(step)[0], "key")
     # Cut by bytes, between two characters.
@@ -182,15 +182,15 @@ def key_by_index(step: AddUnique | AddPrimaryKey, dialect: Engine, dataset: str,
     return f"DO {literal(block)}"
 
 
-def _start_sync(step: Backfill, dialect: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
-    place = dialect.table(dataset, step.table)
-    function = f"{dialect.name(dataset)}.{quote(_sync(step))}"
-    source, target = dialect.name(step.source.name), dialect.name(step.target.name)
+def _start_sync(step: Backfill, engine: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
+    place = engine.table(dataset, step.table)
+    function = f"{engine.name(dataset)}.{quote(_sync(step))}"
+    source, target = engine.name(step.source.name), engine.name(step.target.name)
     if step.taken is Taken.UNFIT:
         body = _SYNC_UNFIT.format(
             source=source,
             target=target,
-            fitting=dialect.name(new_column(step, table)),
+            fitting=engine.name(new_column(step, table)),
         )
     else:
         own = own_cast(retype_of(step), f"NEW.{source}")
@@ -215,9 +215,9 @@ def _start_sync(step: Backfill, dialect: Engine, dataset: str, table: Table | No
     return tuple(made)
 
 
-def _stop_sync(step: Backfill, dialect: Engine, dataset: str) -> tuple[str, ...]:
+def _stop_sync(step: Backfill, engine: Engine, dataset: str) -> tuple[str, ...]:
     # With its triggers.
-    return (f"DROP FUNCTION IF EXISTS {dialect.name(dataset)}.{quote(_sync(step))}() CASCADE",)
+    return (f"DROP FUNCTION IF EXISTS {engine.name(dataset)}.{quote(_sync(step))}() CASCADE",)
 
 
 def _sync(step: Backfill) -> str:
@@ -226,44 +226,44 @@ def _sync(step: Backfill) -> str:
     return _own_name(order, step.table, step.source.name, step.target.name)
 
 
-def _swap_columns(step: SwapColumns, dialect: Engine, dataset: str) -> tuple[str, ...]:
+def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str, ...]:
     """Return what gives the new column the name of the old one; only the catalog changes."""
     backfill = step.backfill
-    name, place = backfill.table, dialect.table(dataset, backfill.table)
+    name, place = backfill.table, engine.table(dataset, backfill.table)
     source, target = backfill.source.name, backfill.target.name
-    made = list(_stop_sync(backfill, dialect, dataset))
+    made = list(_stop_sync(backfill, engine, dataset))
     if step.variant is not None:
         unfit = replace(backfill, target=replace(backfill.target, name=step.variant), taken=Taken.UNFIT)
-        made += _stop_sync(unfit, dialect, dataset)
+        made += _stop_sync(unfit, engine, dataset)
     if step.is_required:
-        made += set_proven_not_null(SetNotNull(name, backfill.target), dialect, dataset)
+        made += set_proven_not_null(SetNotNull(name, backfill.target), engine, dataset)
     if step.is_checked:
         made.append(_drop_check(backfill, place))
     if step.is_unique:
-        made.append(key_by_index(AddUnique(name, target), dialect, dataset, source))
+        made.append(key_by_index(AddUnique(name, target), engine, dataset, source))
     if not backfill.source.nullable:
-        made.append(f"ALTER TABLE {place} ALTER COLUMN {dialect.name(source)} DROP NOT NULL")
-    made += render(RenameColumn(name, source, step.kept), None, dialect, dataset)
-    made += render(RenameColumn(name, target, source), None, dialect, dataset)
+        made.append(f"ALTER TABLE {place} ALTER COLUMN {engine.name(source)} DROP NOT NULL")
+    made += render(RenameColumn(name, source, step.kept), None, engine, dataset)
+    made += render(RenameColumn(name, target, source), None, engine, dataset)
     return tuple(made)
 
 
-def restore_column(step: RestoreColumn, dialect: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
+def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
     """Return what takes a swap back; values that were written since are converted back first.
 
     Args:
         step: that is undone.
-        dialect: PostgreSQL's.
+        engine: PostgreSQL's.
         dataset: of the table.
         coerced: what dlt's coercion has made of the old values that PostgreSQL does not cast.
     """
     swap = step.swap
     backfill = swap.backfill
-    name, place = backfill.table, dialect.table(dataset, backfill.table)
-    source, target, kept = backfill.source.name, backfill.target.name, dialect.name(swap.kept)
-    current = dialect.name(source)
+    name, place = backfill.table, engine.table(dataset, backfill.table)
+    source, target, kept = backfill.source.name, backfill.target.name, engine.name(swap.kept)
+    current = engine.name(source)
     back, filled = backward_retype(swap), kept_backfill(swap)
-    taken_over = batches_of(filled, dialect, dataset, None).filled(coerced)
+    taken_over = batches_of(filled, engine, dataset, None).filled(coerced)
     value = f"CASE WHEN {current} IS NOT NULL THEN {guarded(back, current)} END"
     made = [
         f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE",
@@ -271,8 +271,8 @@ def restore_column(step: RestoreColumn, dialect: Engine, dataset: str, coerced: 
     ]
     if swap.is_required:
         made.append(f"ALTER TABLE {place} ALTER COLUMN {current} DROP NOT NULL")
-    made += render(RenameColumn(name, source, target), None, dialect, dataset)
-    made += render(RenameColumn(name, swap.kept, source), None, dialect, dataset)
+    made += render(RenameColumn(name, source, target), None, engine, dataset)
+    made += render(RenameColumn(name, swap.kept, source), None, engine, dataset)
     if not backfill.source.nullable:
         made.append(f"ALTER TABLE {place} ALTER COLUMN {current} SET NOT NULL")
     return tuple(made)
@@ -289,9 +289,9 @@ def backward_retype(swap: SwapColumns) -> Retype:
     return Retype(found.after, found.before, found.counts_seconds, is_strict=False)
 
 
-def not_restored(step: RestoreColumn, dialect: Engine) -> str:
+def not_restored(step: RestoreColumn, engine: Engine) -> str:
     """Return the condition of the rows whose values were written since, and do not go back."""
-    kept, current = dialect.name(step.swap.kept), dialect.name(step.swap.backfill.source.name)
+    kept, current = engine.name(step.swap.kept), engine.name(step.swap.backfill.source.name)
     own, back = own_cast(retype_of(kept_backfill(step.swap)), kept), own_cast(backward_retype(step.swap), current)
     taken_over = f"CASE WHEN {own.is_sure} THEN {own.cast} END"
     return f"{current} IS NOT NULL AND {current} IS DISTINCT FROM {taken_over} AND ({back.is_sure}) IS NOT TRUE"
@@ -355,18 +355,18 @@ class Batches:
         return f"ctid >= '({first},0)' AND ctid < '({end},0)'"
 
 
-def batches_of(step: Backfill, dialect: Engine, dataset: str, table: Table | None) -> Batches:
+def batches_of(step: Backfill, engine: Engine, dataset: str, table: Table | None) -> Batches:
     """Return what fills a column in batches."""
-    source, target = dialect.name(step.source.name), dialect.name(step.target.name)
+    source, target = engine.name(step.source.name), engine.name(step.target.name)
     condition, retype = f"{source} IS NOT NULL AND {target} IS NULL", retype_of(step)
     is_sure, value = TRUE, source
     if step.taken is Taken.UNFIT:
-        condition += f" AND {dialect.name(new_column(step, table))} IS NULL"
+        condition += f" AND {engine.name(new_column(step, table))} IS NULL"
     else:
         own = own_cast(retype, source)
         is_sure, value = own.is_sure, own.cast
     return Batches(
-        place=dialect.table(dataset, step.table),
+        place=engine.table(dataset, step.table),
         text=as_text(source, step.source),
         is_sure=is_sure,
         value=value,

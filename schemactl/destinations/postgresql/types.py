@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._stated_type import stated_type
 from schemactl.destinations._types import DatabaseType, decimal, integer, parse_type
-from schemactl.errors import InputError
-from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.sql_types import defined_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
-from schemactl.schema.types import Column, DataType, Properties
+from schemactl.schema.types import Column, Properties
 
 NAMES: Final = NameLimits(max_bytes=63)
 
@@ -37,10 +35,6 @@ _KINDS: Final[dict[str, Properties]] = {
 }
 
 _USUAL_PRECISION: Final = 6
-_MOST: Final[dict[DataType | None, tuple[int, str]]] = {
-    DataType.BIGINT: (64, "integers of {} bits"),
-    DataType.TIMESTAMP: (_USUAL_PRECISION, "timestamps of {} digits of a second"),
-}
 _SIZED: Final = frozenset(("text", "time", "timestamp"))
 
 
@@ -100,15 +94,6 @@ def stored(column: Column) -> Properties:
     return with_nullable(kind_of(column_type(column)), column)
 
 
-_DATABASE_TYPES: Final = {
-    DataType.DOUBLE: "double precision",
-    DataType.BOOL: "boolean",
-    DataType.BINARY: "bytea",
-    DataType.JSON: "jsonb",
-    DataType.DATE: "date",
-}
-
-
 def column_type(column: Column) -> str:
     """Return the type that dlt gives a column on PostgreSQL, as its catalog writes it.
 
@@ -118,38 +103,5 @@ def column_type(column: Column) -> str:
     """
     if DATABASE_TYPE in column.properties:
         return stated_type(column, "postgres")
-    properties = column.properties
-    precision = properties.get("precision")
-    _check_size(column)
-    size = "" if precision is None else f"({precision})"
-    match column.data_type:
-        case DataType.TEXT:
-            return f"character varying{size}"
-        case DataType.BIGINT:
-            return "bigint" if precision is None or precision > 32 else "smallint" if precision <= 16 else "integer"
-        case DataType.DECIMAL:
-            return "numeric({},{})".format(*decimal_sizes(properties))
-        case DataType.WEI:
-            return f"numeric({precision or 156},{78 if properties.get('scale') is None else properties['scale']})"
-        case DataType.TIME:
-            return f"time{size} without time zone"
-        case DataType.TIMESTAMP:
-            return f"timestamp{size} {'without' if properties.get('timezone') is False else 'with'} time zone"
-        case None:
-            raise ValueError(f"column `{column.name}` has no type")
-        case other:
-            return _DATABASE_TYPES[other]
-
-
-def _check_size(column: Column) -> None:
-    """Refuse the sizes that dlt refuses.
-
-    Raises:
-        InputError: PostgreSQL has no such type.
-    """
-    precision = column.properties.get("precision")
-    most, what = _MOST.get(column.data_type, (math.inf, ""))
-    if precision is not None and precision > most:
-        message = f"column `{column.name}` is {column.data_type} of precision {precision}"
-        hint = "lower the precision in the schema, or leave it out"
-        raise InputError(f"{message}; PostgreSQL has {what.format(most)} at most", hint=hint)
+    written = defined_type(column, "postgres")
+    return written.replace("varchar", "character varying").replace(" (", "(")

@@ -93,7 +93,7 @@ def _type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-DIALECT: Final = Engine(Dialect("sqlite"), _type_of, convert, NAMES, cast_type=_type_of, text="TEXT")
+ENGINE: Final = Engine(Dialect("sqlite"), _type_of, convert, NAMES, cast_type=_type_of, text="TEXT")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001
@@ -102,26 +102,26 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
         case AddUnique():
             return (_add_unique(step, _index(step)),)
         case DropUnique():
-            return _drop_index(_index(step)), *by_copy(step, DIALECT, MAIN, table)
+            return _drop_index(_index(step)), *by_copy(step, ENGINE, MAIN, table)
         case _ if _is_copied(step, table):
-            return by_copy(step, DIALECT, MAIN, table)
+            return by_copy(step, ENGINE, MAIN, table)
         case DescribeTable():
             return ()  # it keeps no descriptions: no plan with such a step can be applied
         case _:
-            return of_engines.render(step, table, DIALECT, MAIN)
+            return of_engines.render(step, table, ENGINE, MAIN)
 
 
 def _add_unique(step: AddUnique, index: str) -> str:
-    place = DIALECT.table(MAIN, index)
-    return f"CREATE UNIQUE INDEX {place} ON {DIALECT.name(step.table)} ({DIALECT.name(step.column)})"
+    place = ENGINE.table(MAIN, index)
+    return f"CREATE UNIQUE INDEX {place} ON {ENGINE.name(step.table)} ({ENGINE.name(step.column)})"
 
 
 def _drop_index(name: str) -> str:
-    return f"DROP INDEX IF EXISTS {DIALECT.table(MAIN, name)}"
+    return f"DROP INDEX IF EXISTS {ENGINE.table(MAIN, name)}"
 
 
 def _index(step: AddUnique | DropUnique) -> str:
-    return DIALECT.checked(f"_schemactl_unique_{step.table}_{step.column}")
+    return ENGINE.checked(f"_schemactl_unique_{step.table}_{step.column}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         if isinstance(step, DropUnique):
             statements = statements[1:]  # the index may be somebody's, or have got its name before a rename
         self._drop_indexes((step,))
-        start = f"CREATE TABLE {DIALECT.name(MAIN)}.{DIALECT.name(COPY_PREFIX)[:-1]}"
+        start = f"CREATE TABLE {ENGINE.name(MAIN)}.{ENGINE.name(COPY_PREFIX)[:-1]}"
         if not any(statement.startswith(start) for statement in statements):
             SqlMigration.run(self, step, statements)
             return
@@ -192,7 +192,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
     def _refusal_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
         session = replace(self, database=trial, is_read_only=False)
         # So that the column is not the only one: an earlier step may add others.
-        trial.execute(f"ALTER TABLE {DIALECT.name(step.table)} ADD COLUMN {DIALECT.name(SPARE)} TEXT")
+        trial.execute(f"ALTER TABLE {ENGINE.name(step.table)} ADD COLUMN {ENGINE.name(SPARE)} TEXT")
         there = session.catalogue().schema
         named = Table(step.table, {step.column.name: step.column})
         # A key of the column that the step does not know of is taken away by an earlier one.
@@ -274,7 +274,7 @@ def connect(
         return read_connection(database.connection, address, asked, path)
 
     with open_database(address, path, patience=patience.seconds, is_read_only=is_read_only) as database:
-        yield SqliteMigration(database, dataset, DIALECT, catalogue, _sampled, is_read_only, MAIN)
+        yield SqliteMigration(database, dataset, ENGINE, catalogue, _sampled, is_read_only, MAIN)
 
 
 _PRIME: Final = 1_000_003
