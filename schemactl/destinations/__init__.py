@@ -3,9 +3,9 @@
 To add a destination, add a folder; no other file is touched but documentation. ``mysql`` is one to copy from: a
 server without transactions around its DDL. Its files, in the order in which they become useful:
 
-1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it), ``kind_of`` (back),
-   ``NAMES``, and ``stored``, which is ``kind_of(column_type(...))``: what a column states and the engine does not
-   keep is no drift.
+1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words stand in
+   ``schema.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
+   ``kind_of(column_type(...))``: what a column states and the engine does not keep is no drift.
 2. ``session``: a connection as ``_session.Database`` has it. Let the engine speak standard SQL where it can: names in
    double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut. What it does otherwise than
    ``SqlDefaults`` it says there. Addresses of files and of servers are read by ``_address``.
@@ -17,7 +17,8 @@ server without transactions around its DDL. Its files, in the order in which the
    ``stage``, ``append`` and ``lock`` (``_session.Session``). ``_rows`` reads staged files for engines that do not.
    What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
-   class whose defaults are those of a destination that can do no more than it must.
+   class whose defaults are those of a destination that can do no more than it must. ``migration.statements.render``
+   writes the statements of all steps that the engine does by an ALTER; how it spells them is data of ``schema.ddl``.
    ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
    An engine that cannot convert as dlt does lets all distinct values go through
    ``_migration.conversion.coerce_text`` and come back by a table of pairs.

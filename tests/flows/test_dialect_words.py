@@ -221,6 +221,8 @@ def test_column_that_is_stated_again_keeps_whether_it_takes_nulls(dialect, after
 
     assert render(ChangeType("orders", narrow, required), None)[0].endswith(after.format("NOT NULL"))
     assert render(DropNotNull("orders", required), None)[0].endswith(after.format("NULL"))
+    assert render(SetNotNull("orders", column("id", "bigint")), None)[0].endswith(after.format("NOT NULL"))
+    assert way_of(SetNotNull("orders", required), abilities_of(dialect)) is Way.SCAN
 
 
 def test_columns_of_clickhouse_take_nulls_where_they_say_so():

@@ -48,7 +48,9 @@ _CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
 _RENAMES_NO_COLUMN: Final = frozenset(("tsql", "hive", "athena"))
 _KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "singlestore"))
 """Who has no words by which nulls are allowed again."""
-_SETS_NOT_NULL: Final = frozenset(("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave"))
+_SETS_NOT_NULL: Final = frozenset(
+    ("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave", "mysql", "tsql", "fabric")
+)
 _HAS_NO_UNIQUE: Final = frozenset(("bigquery", "spark", "hive", "athena", "trino", "presto", "clickhouse"))
 _HAS_PRIMARY_KEY: Final = frozenset(
     (
