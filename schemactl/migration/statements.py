@@ -251,8 +251,7 @@ def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "")
     """Return the statement that changes a column's type; ``using`` is the expression of its values, if it has one."""
     name, kind = engine.checked(step.before.name), engine.type_of(step.after)
     after = Column(name, {"nullable": step.before.nullable})
-    action = f"SET DATA TYPE {kind}{using and ' USING '}{using}"
-    return engine.sql.change_column(engine.table(dataset, step.table), after, kind, action)
+    return engine.sql.change_type(engine.table(dataset, step.table), after, kind, using)
 
 
 def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:

@@ -82,6 +82,8 @@ _ADDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("spark", "databricks", "hive", "athena"), "ADD COLUMNS ({})"),
 }
 """How dialects add a column that have no ``ADD COLUMN``."""
+_SETS_TYPES: Final = {"postgres": "TYPE", "redshift": "TYPE"}
+"""How dialects set the type of a column that do not say ``SET DATA TYPE``."""
 _RESTATES: Final[Mapping[str, str]] = {
     "mysql": "MODIFY COLUMN {}",
     **dict.fromkeys(("tsql", "fabric"), "ALTER COLUMN {}"),
@@ -287,6 +289,18 @@ class Dialect:
         if self.name == "singlestore":
             return self.alter(place, f"CHANGE {self.quote(column)} {self.quote(new)}")
         return self.alter(place, f"RENAME COLUMN {self.quote(column)} TO {self.quote(new)}")
+
+    def change_type(self, place: str, column: Column, kind: str, using: str = "") -> str:
+        """Return the statement that changes a column's type.
+
+        Args:
+            place: the full name of the table.
+            column: as it is afterwards.
+            kind: its new type.
+            using: the expression of its values; empty where the engine converts them.
+        """
+        action = f"{_SETS_TYPES.get(self.name, 'SET DATA TYPE')} {kind}{using and ' USING '}{using}"
+        return self.change_column(place, column, kind, action)
 
     def change_column(self, place: str, column: Column, kind: str, action: str) -> str:
         """Return the statement that changes a column's type, or whether it takes nulls.

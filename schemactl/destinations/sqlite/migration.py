@@ -113,7 +113,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
 
 def _add_unique(step: AddUnique, index: str) -> str:
     place = ENGINE.table(MAIN, index)
-    return f"CREATE UNIQUE INDEX {place} ON {ENGINE.name(step.table)} ({ENGINE.name(step.column)})"
+    return f"CREATE UNIQUE INDEX {place} ON {ENGINE.name(step.table)}({ENGINE.name(step.column)})"
 
 
 def _drop_index(name: str) -> str:
