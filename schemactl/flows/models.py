@@ -91,7 +91,10 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
     try:
         model = as_model(getattr(module, name))
     except Exception as error:  # Pydantic says in ways of its own that it cannot make a model of something
-        raise InputError(f"`{stated}` is no Pydantic model: {error}") from error
+        # Further sentences tell authors of types how to teach them to Pydantic.
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        hint = nearest_or_all(name, _models_in(module))
+        raise InputError(f"`{stated}` is no Pydantic model: {reason}", hint=hint) from error
     default = contract_of(model)
     full = _in_full(contract, default)
     _warn_of_extra(stated, extra_of(model), contract, full)
