@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -192,8 +193,6 @@ class _Frame:
         self.refused = refused
         self.ordinals: np.ndarray[Any, Any] | None = None
         self._values: dict[Path, Sequence[Any]] = {(): elements}
-        self._mixed: set[Path] = set()
-        """Paths where not all values are objects."""
 
     @property
     def size(self) -> int:
@@ -217,11 +216,11 @@ class _Frame:
         found = self._values.get(path)
         if found is None:
             inner, key = self.values(path[:-1]), path[-1]
-            if path[:-1] not in self._mixed:
+            if path not in self.level.optional:
                 try:
-                    found = [each.get(key) for each in inner]
-                except AttributeError:
-                    self._mixed.add(path[:-1])
+                    found = list(map(itemgetter(key), inner))
+                except (KeyError, TypeError):
+                    self.level.optional.add(path)
             if found is None:
                 found = [each.get(key) if type(each) is dict else None for each in inner]
             self._values[path] = found
@@ -486,6 +485,8 @@ class _Level:
         self._overwrites = self._meeting_cells()
         self._met_lists = self._meeting_lists()
         self.below = [_Level(maker, each, (*above, self)) for each in rows.lists]
+        self.optional: set[Path] = set()
+        """Paths at which some elements were seen to lack a value."""
 
     # --- compiling ---
 

@@ -235,9 +235,12 @@ def text_array(texts: Sequence[str]) -> pa.StringArray:
     """Return texts as an Arrow array."""
     joined = "".join(texts)
     encoded = joined.encode()
-    lengths = map(len, texts if len(encoded) == len(joined) else map(str.encode, texts))
     offsets = np.zeros(len(texts) + 1, np.int32)
-    np.cumsum(np.fromiter(lengths, np.int32, len(texts)), out=offsets[1:])
+    np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=offsets[1:])
+    if len(encoded) > len(joined):
+        # From characters to bytes: all but 0x80 to 0xBF begin a character of UTF-8.
+        begins = np.flatnonzero(np.frombuffer(encoded, np.int8) >= -64)
+        offsets = np.append(begins, len(encoded)).astype(np.int32)[offsets]
     return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(encoded))
 
 
