@@ -41,7 +41,7 @@ documents = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(documents)
 def test_making_the_rows_finds_the_same(documents):
     made = Made(documents)

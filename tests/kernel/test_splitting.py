@@ -28,7 +28,7 @@ def split(text: bytes, size: int = 1 << 20) -> list[bytes]:
     return [element for part in split_elements(blocks(text, size)) for element in part]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(
     st.lists(values, max_size=5),
     st.integers(1, 60),
@@ -106,7 +106,7 @@ lists = st.lists(values, max_size=8).map(json.dumps)
 broken = st.tuples(lists, st.text('[]{},"\\ a', max_size=6)).map("".join)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(lists | broken, st.lists(st.integers(0, 200), max_size=5), st.integers(1, 60))
 def test_the_parts_of_a_list_have_the_elements_of_the_whole(document: str, places: list[int], size: int) -> None:
     text = document.encode()

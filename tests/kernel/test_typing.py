@@ -300,7 +300,7 @@ def near(pattern: str, chance: random.Random) -> str:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_columns_of_dates_are_what_their_texts_are_one_by_one(pattern: str):
     chance = random.Random(pattern)
-    texts = pa.array([near(pattern, chance) for _ in range(3000)])
+    texts = pa.array([near(pattern, chance) for _ in range(1000)])
     kinds: list[Date | Timestamp] = [Date((pattern,)), Date((pattern,), case_sensitive=True)]
     kinds += [Timestamp((pattern,), zone) for zone in ("UTC", "America/New_York", "-03:30", "Nowhere")]
     for kind in kinds:
@@ -320,7 +320,7 @@ def test_columns_of_dates_are_what_their_texts_are_one_by_one(pattern: str):
 def test_columns_of_numbers_are_what_their_texts_are_one_by_one(kind: dict[str, Any], formatters: list[str] | None):
     chance = random.Random(5)
     pieces = ["0", "1", "99", "123456789", ",", ".", "-", "+", "E", "e", "(", ")", " ", "NaN", "٤", "000"]
-    texts = ["".join(chance.choices(pieces, k=chance.randint(1, 5))) for _ in range(3000)]
+    texts = ["".join(chance.choices(pieces, k=chance.randint(1, 5))) for _ in range(1500)]
     field = {**kind, **({"formatters": formatters} if formatters is not None else {})}
     together = typed([*texts], **field)
     # A column of one odd text has no quick way.
