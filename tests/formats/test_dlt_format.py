@@ -57,10 +57,10 @@ def read(text: str, path: str = "shop.schema.yaml") -> dlt_format.Document:
 
 
 def refused(text: str, path: str = "shop.schema.yaml") -> InputError:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(InputError) as caught:
         read(text, path)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     return caught.value
 
 
@@ -430,29 +430,24 @@ def assert_equal(left: Schema, right: Schema) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(schema=schemas(), as_json=st.booleans())
-def test_what_is_written_is_read_again(schema: Schema, as_json: bool):
-    text = dlt_format.write(schema, path="a.json" if as_json else None)
-    document = read(text, "a.json" if as_json else "a.yaml")
-    assert_equal(document.schema, schema)
+@given(before=schemas(), after=schemas(), as_json=st.booleans())
+def test_what_is_written_is_read_again_and_any_other_schema_can_be_written_over_it(
+    before: Schema, after: Schema, as_json: bool
+):
+    path = "a.json" if as_json else "a.yaml"
+    text = dlt_format.write(before, path="a.json" if as_json else None)
+    document = read(text, path)
+    assert_equal(document.schema, before)
     assert not document.is_edited
     assert dlt_format.write(document.schema, layout=document.layout) == text
     assert dlt_format.write(document.schema, path="a.json" if as_json else None) == text
+    assert_equal(read(dlt_format.write(after, layout=document.layout), path).schema, after)
+    if not as_json:
+        assert_comments_survive(text, after)
 
 
-@settings(max_examples=60, deadline=None)
-@given(before=schemas(), after=schemas(), as_json=st.booleans())
-def test_any_schema_can_be_written_over_any_other(before: Schema, after: Schema, as_json: bool):
-    path = "a.json" if as_json else "a.yaml"
-    document = read(dlt_format.write(before, path="a.json" if as_json else None), path)
-    text = dlt_format.write(after, layout=document.layout)
-    assert_equal(read(text, path).schema, after)
-
-
-@settings(max_examples=60, deadline=None)
-@given(before=schemas(), after=schemas())
-def test_comments_survive_every_change_beside_them(before: Schema, after: Schema):
-    text = dlt_format.write(before)
+def assert_comments_survive(text: str, after: Schema) -> None:
+    """Write a schema over the text of another one, with comments beside all that changes."""
     # Comments at what both schemas have, in every place where one may stand.
     for key in ("name", "tables", "settings", "normalizers"):
         text = text.replace(f"\n{key}:", f"\n\n# above {key}\n{key}:", 1)
