@@ -1,6 +1,7 @@
 """Values -> text, in the form of dlt's exports: PyYAML's block style in 80 columns, JSON indented by two.
 
-A file that both tools write does not flicker, because both let PyYAML write it; the dumper in C breaks lines elsewhere.
+A file that both tools write does not flicker, because both let PyYAML write it. Its emitter in C is faster and breaks
+lines elsewhere, so it writes the documents in which there is nothing to break or to escape.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
+from yaml.representer import SafeRepresenter
 
 _ENDLESS: Final = 1 << 30
+_WIDTH: Final = 80
+"""The columns behind which PyYAML breaks a text."""
 
 
-class _Dumper(yaml.SafeDumper):
+class _Values(SafeRepresenter):
     """Writes every value where it stands: an object that is met twice gets no anchor."""
 
     quoted: frozenset[str] = frozenset("\x85\u2028\u2029")
@@ -28,7 +32,15 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _Dumper.represent_text)
+_Values.add_representer(str, _Values.represent_text)
+
+
+class _Dumper(_Values, yaml.SafeDumper):
+    """Breaks lines where dlt's do."""
+
+
+class _QuickDumper(_Values, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Breaks and escapes otherwise than ``_Dumper``."""
 
 
 class _OneLineDumper(_Dumper):
@@ -51,6 +63,11 @@ def json_line(value: Any) -> str:
 
 def yaml_text(value: Mapping[str, Any]) -> str:
     """Return a document in YAML."""
+    text = _dump(value, _QuickDumper, width=_ENDLESS)
+    # An empty line is that of a text of several lines, `!!` the tag of bytes, `''` may be an empty key.
+    is_same = text.isascii() and not any(each in text for each in ("\\", "\n\n", "!!", "''"))
+    if is_same and not any(" " in line[_WIDTH:] for line in text.split("\n")):
+        return text
     return _dump(value, _Dumper)
 
 
@@ -87,7 +104,7 @@ def _lines(value: Any, indent: str) -> list[str]:
     return [indent + line for line in _dump(value, _OneLineDumper, width=_ENDLESS).removesuffix("\n").split("\n")]
 
 
-def _dump(value: Any, dumper: type[_Dumper], **options: Any) -> str:
+def _dump(value: Any, dumper: type[_Values], **options: Any) -> str:
     settings = {"allow_unicode": True, "default_flow_style": False, "sort_keys": False, **options}
     text: str = yaml.dump(value, Dumper=dumper, **settings)
     return text
