@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.destinations._package import LoadPackage
+from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.nested_types import (
     SPARK_TYPE,
     Json,
@@ -50,24 +51,30 @@ class Clash:
 
 
 def as_stored(schema: Schema) -> Schema:
-    """Return a schema whose columns state structure only where its normalizer keeps it; else they are JSON texts."""
-    if keeps_structure(schema.normalizers):
-        return schema
-    return replace(schema, tables={name: _as_texts(table) for name, table in schema.tables.items()})
+    """Return a schema whose columns state structure only where its normalizer keeps it; else loads bring JSON texts.
+
+    What dlt alone states (``x-nested-type``) is of Arrow data that it loaded.
+    """
+    ignored = _ignored(schema)
+    return replace(schema, tables={name: _as_texts(table, ignored) for name, table in schema.tables.items()})
 
 
 def package_as_stored(package: LoadPackage) -> LoadPackage:
     """Return a load whose tables are as in ``as_stored``; the schema to remember stays."""
-    if keeps_structure(package.schema.normalizers):
-        return package
-    return replace(package, tables=tuple(replace(each, table=_as_texts(each.table)) for each in package.tables))
+    ignored = _ignored(package.schema)
+    tables = (replace(each, table=_as_texts(each.table, ignored)) for each in package.tables)
+    return replace(package, tables=tuple(tables))
 
 
-def _as_texts(table: Table) -> Table:
-    if not any(SPARK_TYPE in column.properties for column in table.columns.values()):
+def _ignored(schema: Schema) -> frozenset[str]:
+    return frozenset((NESTED_TYPE,) if keeps_structure(schema.normalizers) else (NESTED_TYPE, SPARK_TYPE))
+
+
+def _as_texts(table: Table, ignored: frozenset[str]) -> Table:
+    if all(ignored.isdisjoint(column.properties) for column in table.columns.values()):
         return table
     columns = {
-        name: replace(column, properties={key: value for key, value in column.properties.items() if key != SPARK_TYPE})
+        name: replace(column, properties={key: each for key, each in column.properties.items() if key not in ignored})
         for name, column in table.columns.items()
     }
     return replace(table, columns=columns)

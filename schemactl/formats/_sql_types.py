@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from schemactl.formats._fields import Field, properties_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
-from schemactl.schema.nested_types import SPARK_TYPE, Json, Leaf, read_type, write_type
+from schemactl.schema.nested_types import SPARK_TYPE, read_type, structure_in, write_type
 from schemactl.schema.types import DataType
 
 _INTEGERS: Final = {8: "tinyint", 16: "smallint", 32: "integer"}
@@ -75,7 +75,8 @@ def _size(field: Field) -> str:
 def read_sql_type(text: str) -> dict[str, Any] | None:
     """Return the properties that a type of SQL gives a column, None where it is none that is known."""
     if "<" in text:
-        return _structure(text)
+        found = structure_in(text, keeps_sizes=True)
+        return None if found is None else {"data_type": "json", SPARK_TYPE: write_type(found)}
     stated = _TYPE.fullmatch(text.lower())
     if stated is None:
         return None
@@ -93,11 +94,3 @@ def read_sql_type(text: str) -> dict[str, Any] | None:
             return {"data_type": "wei"}
         return {"data_type": "decimal", **sizes, "scale": int(second or 0)}
     return {**known, **sizes}
-
-
-def _structure(text: str) -> dict[str, Any] | None:
-    try:
-        found = read_type(text, keeps_sizes=True)
-    except ValueError:
-        return None
-    return None if isinstance(found, Leaf | Json) else {"data_type": "json", SPARK_TYPE: write_type(found)}

@@ -1,4 +1,4 @@
-"""Types of nested data as Arrow's, both ways, and dlt's ``x-nested-type``, which holds one (docs/dlt.md §9.3).
+"""Types of nested data as Arrow's, both ways, and dlt's ``x-nested-type``, which holds one (docs/dlt.md §1.3).
 
 pyarrow is imported where a type is converted, so that schemas without Arrow's types do not wait for it.
 """
@@ -40,6 +40,10 @@ NESTED_TYPE: Final = "x-nested-type"
 NESTED_TYPE_HINT: Final = "leave it out: dlt states it again with the next load of Arrow data"
 
 _PREFIX: Final = "arrow-ipc:"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_MOST_BYTES: Final = 1 << 20
+"""Of an unpacked text: a schema file may come from anywhere."""
+
 UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 WEI: Final = (76, 0)
 """The most digits that Arrow has."""
@@ -79,7 +83,9 @@ def decode(text: str) -> pyarrow.DataType:
         raise ValueError(f"it holds no schema of Arrow: {error}") from error
     if not len(schema):
         raise ValueError("it holds a schema of Arrow without a field")
-    return schema.field(0).type
+    of = schema.field(0).type
+    from_arrow(of)  # names that are no UTF-8 fail here, not where somebody reads them
+    return of
 
 
 def check_text(text: str) -> None:
@@ -97,10 +103,14 @@ def check_text(text: str) -> None:
 def _message(text: str) -> bytes:
     if not text.startswith(_PREFIX):
         raise ValueError(f"it does not begin with `{_PREFIX}`")
+    unpacked = zlib.decompressobj(wbits=_GZIP)
     try:
-        return gzip.decompress(base64.b64decode(text.removeprefix(_PREFIX), validate=True))
-    except (ValueError, OSError, EOFError, zlib.error) as error:
+        message = unpacked.decompress(base64.b64decode(text.removeprefix(_PREFIX), validate=True), _MOST_BYTES)
+    except (ValueError, zlib.error) as error:
         raise ValueError(f"no gzip in Base64 follows `{_PREFIX}`: {error}") from error
+    if not unpacked.eof:
+        raise ValueError(f"the gzip after `{_PREFIX}` is cut off, or larger than any type")
+    return message
 
 
 def encode(of: pyarrow.DataType) -> str:
@@ -258,6 +268,8 @@ def plain_type(of: pyarrow.DataType) -> pyarrow.DataType:
         return pa.struct([field.with_type(plain_type(field.type)) for field in of])
     if is_a.is_list(of) or is_a.is_large_list(of):
         return pa.list_(pa.field("element", plain_type(of.value_type), of.value_field.nullable))
+    if is_a.is_fixed_size_list(of):
+        return pa.list_(pa.field("element", plain_type(of.value_type), of.value_field.nullable), of.list_size)
     if is_a.is_map(of):
         key, item = (field.with_type(plain_type(field.type)) for field in (of.key_field, of.item_field))
         return pa.map_(key, item)

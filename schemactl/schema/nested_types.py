@@ -278,10 +278,15 @@ def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
     return found
 
 
-def structure_in(text: str) -> NestedType | None:
-    """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none."""
+def structure_in(text: str, *, keeps_sizes: bool = False) -> NestedType | None:
+    """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none.
+
+    Args:
+        text: the DDL.
+        keeps_sizes: as in ``read_type``.
+    """
     try:
-        found = read_type(text)
+        found = read_type(text, keeps_sizes=keeps_sizes)
     except ValueError:
         return None
     return None if isinstance(found, Leaf | Json) else found

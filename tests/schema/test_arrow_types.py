@@ -61,6 +61,10 @@ def written_by_another_python(text: str) -> str:
     return f"arrow-ipc:{base64.b64encode(bytes(raw)).decode()}"
 
 
+def packed(message: bytes) -> str:
+    return f"arrow-ipc:{base64.b64encode(gzip.compress(message)).decode()}"
+
+
 def test_a_text_of_dlt_holds_a_type():
     assert decode(STATED) == TYPE
     assert encode(decode(STATED)) == STATED
@@ -76,19 +80,16 @@ def test_texts_of_one_type_are_the_same():
     assert not are_same(STATED, None)
 
 
-def packed(message: bytes) -> str:
-    return f"arrow-ipc:{base64.b64encode(gzip.compress(message)).decode()}"
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("struct<a:int>", "begin"),
-        ("arrow-ipc:", "Arrow"),
+        ("arrow-ipc:", "cut off"),
         ("arrow-ipc:not base64", "Base64"),
         ("arrow-ipc:AAAA", "gzip"),
         (STATED[:60], "Base64"),
-        (STATED[:-4], "gzip"),
+        (STATED[:-4], "cut off"),
+        (packed(b"\0" * (1 << 21)), "larger"),
         (packed(b""), "Arrow"),
         (packed(b"no message"), "Arrow"),
         (packed(pa.schema([]).serialize().to_pybytes()), "without a field"),

@@ -11,9 +11,11 @@ from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import decimal, integer
 from schemactl.errors import DestinationError
-from schemactl.schema.arrow_types import from_exact_arrow, is_nested, scalar_type, to_arrow
+from schemactl.schema.arrow_types import arrow_type_of, from_arrow, from_exact_arrow, is_nested, scalar_type, to_arrow
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import (
+    STRING,
+    Json,
     Leaf,
     ListOf,
     MapOf,
@@ -46,8 +48,10 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         return unknown(properties[DATABASE_TYPE])
     match column.data_type:
         case DataType.JSON:
-            structure = structure_of(column)
-            return {"data_type": "text"} if structure is None else _structure(structure, has_time)
+            structure = structure_of(column) or dlt_structure(column)
+            if structure is None:
+                return {"data_type": "text"}
+            return unknown(write_type(_fitted(structure, has_time, sizes), has_comments=False))
         case DataType.WEI:
             return {"data_type": "text"}
         case DataType.TIME:
@@ -64,8 +68,15 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
             return {"data_type": str(other)}
 
 
-def _structure(of: NestedType, has_time: bool) -> Properties:
-    return unknown(write_type(of if has_time else timed_as_text(of), has_comments=False))
+def dlt_structure(column: Column) -> NestedType | None:
+    """Return what dlt keeps a column as by its ``x-nested-type``, whatever the normalizer; None where it keeps texts.
+
+    Raises:
+        InputError: the column states no type there.
+    """
+    of = arrow_type_of(column)
+    found = None if of is None else from_arrow(of)
+    return None if isinstance(found, Json) else found
 
 
 def kind_of_nested(of: pyarrow.DataType) -> Properties | None:
@@ -109,17 +120,19 @@ def fits(kind: Properties, there: Properties) -> bool:
     return (ours, theirs) in {("time", "text"), ("bigint", "double"), ("bigint", "decimal")}
 
 
-def timed_as_text(of: NestedType) -> NestedType:
-    """Return a structure with texts for times of day, for formats that have none."""
+def _fitted(of: NestedType, has_time: bool, sizes: tuple[int, ...]) -> NestedType:
+    """Return a structure as a format keeps it: texts for times of day, and wider integers, where it lacks them."""
     match of:
         case Struct(fields):
-            return Struct(tuple((name, timed_as_text(inner)) for name, inner in fields))
+            return Struct(tuple((name, _fitted(inner, has_time, sizes)) for name, inner in fields))
         case ListOf(element):
-            return ListOf(timed_as_text(element))
+            return ListOf(_fitted(element, has_time, sizes))
         case MapOf(value):
-            return MapOf(timed_as_text(value))
-        case Leaf(name) if name.startswith("time("):
-            return Leaf("string")
+            return MapOf(_fitted(value, has_time, sizes))
+        case Leaf(name) if name.startswith("time(") and not has_time:
+            return Leaf(STRING)
+        case Leaf("tinyint" | "smallint") if 8 not in sizes:
+            return Leaf("int")
         case _:
             return of
 

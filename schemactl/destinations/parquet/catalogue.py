@@ -21,7 +21,7 @@ from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.arrow_types import from_exact_arrow, is_nested, plain_type, scalar_properties
+from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, scalar_properties
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import read_type, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
@@ -174,7 +174,10 @@ def stored(column: Column) -> Properties:
     match column.data_type:
         case DataType.JSON:
             structure = structure_of(column)
-            return {"data_type": "text"} if structure is None else unknown(write_type(structure, has_comments=False))
+            if structure is not None:
+                return unknown(write_type(structure, has_comments=False))
+            of = arrow_type_of(column)
+            return {"data_type": "text"} if of is None else _kind(of)
         case DataType.DECIMAL:
             return _decimal(properties)
         case DataType.BIGINT:

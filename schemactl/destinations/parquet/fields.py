@@ -10,8 +10,8 @@ from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_keys, stored
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.arrow_types import from_exact_arrow, is_nested, plain_type, to_arrow
-from schemactl.schema.nested_types import Leaf, NestedType, read_type
+from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
+from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def field_of(column: Column) -> pyarrow.Field:
     import pyarrow
 
     try:
-        return pyarrow.field(column.name, _type_of(stored(column)), column.nullable)
+        stated = None if structure_of(column) else arrow_type_of(column)
+        of = _type_of(stored(column)) if stated is None else plain_type(stated)
+        return pyarrow.field(column.name, of, column.nullable)
     except (ValueError, DestinationError) as error:
         raise InputError(f"column `{column.name}` has no type that Parquet has: {error}") from error
 
