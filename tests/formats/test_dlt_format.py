@@ -498,3 +498,13 @@ def test_a_file_that_cannot_be_edited_is_refused_and_never_written_anew(monkeypa
     with pytest.raises(InputError, match="without losing its comments") as caught:
         dlt_format.write(wanted, "shop.schema.yaml", document.layout)
     assert caught.value.at == Location("shop.schema.yaml")
+
+
+def test_a_nested_type_that_is_none_is_an_error_at_its_place():
+    text = "tables:\n  a:\n    columns:\n      v:\n        data_type: json\n        x-nested-type: struct<a:int>\n"
+    with pytest.raises(InputError) as caught:
+        read(text, "shop.schema.yaml")
+    (problem,) = caught.value.problems
+    assert problem.at == Location("shop.schema.yaml", 6, 9)
+    assert "arrow-ipc:" in problem.message
+    assert problem.hint

@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from features import FEATURES, formats, outcome, table
 from hypothesis import given, note, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from schemactl.formats import FORMATS, find_losses, holds_one_table, is_readable
 from schemactl.formats._fields import own_tables
+from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.hints import only_root
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -24,6 +26,7 @@ READABLE = [name for name, module in formats().items() if is_readable(module)]
 _INVISIBLE = ("Cc", "Cs", "Zl", "Zp", "Co", "Cn")
 TEXTS = st.text(st.characters(exclude_categories=_INVISIBLE), min_size=1, max_size=20).map(str.strip).filter(bool)
 NESTED = ("b:array<struct<c:string>>", "m:map<string,double>", "d:decimal(10,2),t:timestamp_ntz")
+KEPT_BY_DLT = {NESTED_TYPE: encode(pa.struct({"a": pa.int32(), "l": pa.list_(pa.timestamp("ms", "UTC"))}))}
 SIZES = {
     "text": st.fixed_dictionaries({}, optional={"precision": st.integers(1, 4000)}),
     "binary": st.fixed_dictionaries({}, optional={"precision": st.integers(1, 4000)}),
@@ -32,7 +35,7 @@ SIZES = {
     "wei": st.just({}),
     "timestamp": st.fixed_dictionaries({}, optional={"precision": st.integers(0, 9), "timezone": st.booleans()}),
     "time": st.fixed_dictionaries({}, optional={"precision": st.integers(0, 9)}),
-    "json": st.sampled_from([{}, *({"x-spark-type": f"struct<a:int,{each}>"} for each in NESTED)]),
+    "json": st.sampled_from([{}, KEPT_BY_DLT, *({"x-spark-type": f"struct<a:int,{each}>"} for each in NESTED)]),
 }
 STATED = st.fixed_dictionaries(
     {},

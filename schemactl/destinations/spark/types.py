@@ -5,7 +5,6 @@ Moments, days and times of day are numbers on their way: whatever the session's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column
@@ -14,7 +13,7 @@ from pyspark.sql import types as T
 
 from schemactl.engine.sql import quoted
 from schemactl.schema import types
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, structure_of
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_properties, structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
 
@@ -122,18 +121,6 @@ def _decimal_type(column: types.Column, default_scale: int) -> T.DecimalType:
     return T.DecimalType(digits or DECIMAL_DIGITS, default_scale if scale is None else scale)
 
 
-_PLAIN: Final[Mapping[str, T.DataType]] = {
-    "bigint": T.LongType(),
-    "double": T.DoubleType(),
-    "boolean": T.BooleanType(),
-    "string": T.StringType(),
-    "binary": T.BinaryType(),
-    "date": T.DateType(),
-    "timestamp": T.TimestampType(),
-    "timestamp_ntz": T.TimestampNTZType(),
-}
-
-
 def structure_type(of: NestedType) -> T.DataType:
     """Return the Spark type that a structure is stored as."""
     match of:
@@ -146,16 +133,9 @@ def structure_type(of: NestedType) -> T.DataType:
         case Json():
             return T.StringType()
         case Leaf(name):
-            return leaf_type(name)
-
-
-def leaf_type(name: str) -> T.DataType:
-    """Return the Spark type of scalars, by its name."""
-    if name in _PLAIN:
-        return _PLAIN[name]
-    kind, _, sizes = name.rstrip(")").partition("(")
-    numbers = [int(size) for size in sizes.split(",")]
-    return T.TimeType(*numbers) if kind == "time" else T.DecimalType(*numbers)
+            stated = leaf_properties(name) or {}
+            is_time = stated.get("data_type") == DataType.TIME
+            return T.TimeType(stated["precision"]) if is_time else stored_type(types.Column(name, stated))
 
 
 def ddl_of(of: NestedType) -> str:
