@@ -81,7 +81,9 @@ def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: 
         if not found:
             hint = f"`export {variable}=postgresql://USER@HOST/DATABASE`"
             raise InputError(f"the environment has no `{variable}`, the address of `{name}`", at=at, hint=hint)
-        if not _is_address(found):
+        from schemactl.destinations import find_address
+
+        if find_address(found) is None:
             # It may be a secret of another kind, that a file wants to see printed.
             raise InputError(f"what `{variable}` holds is no address of a destination", at=at)
         return found
@@ -91,12 +93,6 @@ def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: 
         message = f"the address of `{name}` names a server, and this file may be anybody's"
         raise InputError(message, at=at, hint=f'put the address into the environment: `address-env = "{variable}"`')
     return written
-
-
-def _is_address(text: str) -> bool:
-    from schemactl.destinations import find_address
-
-    return find_address(text) is not None
 
 
 def _with_dataset(address: str, dataset: Any) -> str:

@@ -67,7 +67,11 @@ def without_own(
     for each in inputs:
         place = Path(each.path).resolve() if each.is_local else None
         folder = next((folder for folder in (*real, *flat) if place and _is_own(place, folder, folder in flat)), None)
-        if place is None or folder is None or any(folder in path.parents and _holds(path, place) for path in meant):
+        if (
+            place is None
+            or folder is None
+            or any(folder in path.parents and place.is_relative_to(path) for path in meant)
+        ):
             kept.append(each)
         else:
             left_out.setdefault(str((real | flat)[folder]), set()).add(place)
@@ -84,10 +88,6 @@ def _is_own(place: Path, folder: Path, is_flat: bool) -> bool:
     if place.parent == folder:
         return is_flat or place.name == _DATASET_MARK
     return folder in place.parents
-
-
-def _holds(path: Path, place: Path) -> bool:
-    return path == place or path in place.parents
 
 
 def _fixed_part(source: str) -> Path:

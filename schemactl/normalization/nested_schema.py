@@ -166,12 +166,6 @@ def _without_nesting(table: Table) -> Table:
     return replace(table, properties={**table.properties, "x-normalizer": hints})
 
 
-def _as_before(flattened: Schema, before: Schema) -> Schema:
-    """Return ``flattened`` with the levels that ``before`` states."""
-    tables = {name: _with_nesting(table, before.tables.get(name)) for name, table in flattened.tables.items()}
-    return replace(flattened, tables=tables, normalizers=_normalizers_as_before(flattened, before))
-
-
 def _with_nesting(table: Table, before: Table | None) -> Table:
     stated = before.normalizer_hint("max_nesting") if before else None
     if stated is None:
@@ -215,7 +209,9 @@ def resolve_nested(
         evidence, flat(schema), table,
         renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded,
     )  # fmt: skip
-    resolved = _as_before(found.schema, schema)
+    # Resolved is the schema without structure: it gets back the levels that were stated.
+    tables = {name: _with_nesting(each, schema.tables.get(name)) for name, each in found.schema.tables.items()}
+    resolved = replace(found.schema, tables=tables, normalizers=_normalizers_as_before(found.schema, schema))
     evolved = _Structures(evidence, schema, found).evolved(resolved)
     return replace(found, schema=evolved)
 

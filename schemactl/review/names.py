@@ -126,12 +126,10 @@ Snowflake: all alter and any as between by case cast check column connect constr
 """
 
 
-def _read(words: str) -> Mapping[str, frozenset[str]]:
-    found = re.finditer(r"^(\w+): ((?:.|\n(?= ))+)", words, re.MULTILINE)
-    return {warehouse: frozenset(listed.split()) for warehouse, listed in (each.groups() for each in found)}
-
-
-RESERVED_WORDS: Final = _read(_WORDS)
+RESERVED_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    warehouse: frozenset(listed.split())
+    for warehouse, listed in re.findall(r"^(\w+): ((?:.|\n(?= ))+)", _WORDS, re.MULTILINE)
+}
 """Words in lower case, by the warehouse."""
 
 

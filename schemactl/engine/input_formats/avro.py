@@ -32,13 +32,10 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     except AnalysisException as error:
         if "data source: avro" not in str(error):
             raise
-        raise _no_reader(inputs[0].path, spark.version) from error
+        hint = (
+            f"let Spark fetch it: `--conf spark.jars.packages=org.apache.spark:{_PACKAGE}:{spark.version}`; where it "
+            f"cannot, name the file: `--conf spark.jars={_PACKAGE}-{spark.version}.jar`"
+        )
+        message = "Spark reads Avro by a package of its own, which is not here"
+        raise InputError(message, at=Location(inputs[0].path), hint=hint) from error
     yield typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
-
-
-def _no_reader(path: str, version: str) -> InputError:
-    hint = (
-        f"let Spark fetch it: `--conf spark.jars.packages=org.apache.spark:{_PACKAGE}:{version}`; where it cannot, "
-        f"name the file: `--conf spark.jars={_PACKAGE}-{version}.jar`"
-    )
-    return InputError("Spark reads Avro by a package of its own, which is not here", at=Location(path), hint=hint)

@@ -230,9 +230,10 @@ def python_path() -> dict[str, str]:
 
 def _prepare_executors(spark_home: Path, java: Java, folder: Path) -> dict[str, str]:
     """Make what the executors need below a folder, and return the environment that points there."""
+    cores = (spark_home / "jars").glob("spark-core_*.jar")
     return {
         "SPARK_HOME": str(_make_spark_home(spark_home, folder / "spark")),
-        "SPARK_SCALA_VERSION": _scala_version(spark_home),
+        "SPARK_SCALA_VERSION": next(path.name.split("_")[1].split("-")[0] for path in cores),
         "JAVA_HOME": str(_make_java_home(java, folder / "java")),
     }
 
@@ -253,10 +254,6 @@ def _make_java_home(java: Java, folder: Path) -> Path:
     script.write_text(_JAVA_SCRIPT.format(java=shlex.quote(str(java.executable))), encoding="utf-8")
     script.chmod(0o700)
     return folder
-
-
-def _scala_version(home: Path) -> str:
-    return next(path.name.split("_")[1].split("-")[0] for path in (home / "jars").glob("spark-core_*.jar"))
 
 
 def _expand(part: str) -> list[str]:

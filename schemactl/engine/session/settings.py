@@ -120,7 +120,11 @@ def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
     cores = local_cores(master)
     # Another Python, or another machine's, may not have schemactl.
     is_own_python = not master.startswith("local-cluster") and "spark.pyspark.python" not in options.conf
-    place = _cluster_conf() if cores is None else _local_conf(folder, cores, is_own_python)
+    if cores is None:
+        # The cluster's machines may have their Python elsewhere.
+        place = {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON") or sys.executable}
+    else:
+        place = _local_conf(folder, cores, is_own_python)
     return {**SESSION_CONF, **DRIVER_CONF, **place, **options.conf, "spark.master": master}
 
 
@@ -197,11 +201,6 @@ def parse_standalone(master: str) -> tuple[tuple[str, int], ...]:
 
 def _master(options: SparkOptions) -> str:
     return options.conf.get("spark.master", DEFAULT_MASTER) if options.master is None else options.master
-
-
-def _cluster_conf() -> dict[str, str]:
-    # The cluster's machines may have their Python elsewhere.
-    return {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON") or sys.executable}
 
 
 def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]:

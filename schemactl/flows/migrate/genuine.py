@@ -127,17 +127,14 @@ def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schem
     run(tables, steps)
     catalogue = Schema(name=schema.name, tables=tables)
     left = plan_steps(catalogue, schema, schema, stored=module.stored, abilities=module.ABILITIES)
-    missing = [each.step for each in left.steps if isinstance(each.step, _Structural) and not _is_ours(each.step)]
+    steps_left = [each.step for each in left.steps if isinstance(each.step, _Structural)]
+    missing = [step for step in steps_left if not is_bookkeeping(table_of(step))]
     if missing:
         step = missing[0]
         message = (
             f"the plan's steps do not lead to its schema: `{table_of(step)}` would still need {type(step).__name__}"
         )
         raise InputError(message, hint=_HINT)
-
-
-def _is_ours(step: Step) -> bool:
-    return is_bookkeeping(table_of(step))
 
 
 def _derived(planned: PlannedStep) -> tuple[object, ...]:

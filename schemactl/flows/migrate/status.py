@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Run, StepState, Version
+from schemactl.destinations import MigrationSession, Run, StepState
 from schemactl.flows.migrate.drift import Drift, find_drift
 from schemactl.flows.migrate.lost_versions import find_wanted_there
 from schemactl.flows.migrate.plan import check_plan, plan_for
@@ -74,7 +74,8 @@ def stated(schema: Schema) -> SchemaThere:
 
 def there_now(found: Found) -> SchemaThere | None:
     """Return the schema that the ledger names last."""
-    return _there(found.versions[0]) if found.versions else None
+    last = found.versions[0] if found.versions else None
+    return SchemaThere(last.schema_name, last.version, last.version_hash, last.inserted_at) if last else None
 
 
 def past_run(session: MigrationSession, run: Run) -> PastRun:
@@ -92,7 +93,3 @@ def past_run(session: MigrationSession, run: Run) -> PastRun:
         done=sum(record.state is StepState.DONE for record in records),
         steps=len(records),
     )
-
-
-def _there(version: Version) -> SchemaThere:
-    return SchemaThere(version.schema_name, version.version, version.version_hash, version.inserted_at)
