@@ -287,7 +287,7 @@ def staged(kind, session, retype, place):
     """Return how a column's values are converted, once PostgreSQL has what dlt's coercion makes of them."""
     if kind is postgresql:
         session.stage_coerced(retype, place)
-    return session.dialect.convert(retype, '"v"')
+    return session.engine.convert(retype, '"v"')
 
 
 @pytest.mark.parametrize("migration", [duckdb, postgresql, sqlite], indirect=True, ids=lambda kind: kind.__name__)
@@ -332,7 +332,7 @@ COERCED_ALONE = {
 def test_a_database_casts_by_itself_what_it_casts_as_dlt_does(migration, before, to):
     kind, session = migration
     given, place, retype = store_values(migration, before, to, f"cast_{before}_to_{to}")
-    found = session.dialect.convert(retype, '"v"')
+    found = session.engine.convert(retype, '"v"')
     is_parsed = kind is duckdb and to is T.JSON
     assert (found.is_sure == FALSE) == ((before, to) in COERCED_ALONE and not is_parsed)
     cast = as_text(found.cast, to, kind)

@@ -82,7 +82,7 @@ def wrong(found, to):
 def test_a_text_that_is_nearly_a_moment_becomes_what_dlt_gives_or_is_refused(migration, to):
     store(migration, sorted(set().union(*map(near, SPELT[to]))))
     retype = Retype(Column("v", {"data_type": "text"}), Column("v", {"data_type": to}))
-    found = migration.dialect.convert(retype, '"v"')
+    found = migration.engine.convert(retype, '"v"')
     if migration.database.dialect == "postgres":
         migration.stage_coerced(retype, "near_miss")
 
