@@ -14,7 +14,7 @@ from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
-from schemactl.migration.statements import assignment_of, convert_nulls_too
+from schemactl.migration.statements import assignment_of, convert_nulls_too, new_column
 from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -27,7 +27,6 @@ Written = ChangeType | Backfill | FillColumn
 """The steps that write values."""
 
 _ROWS: Final = "given_rows"
-_NEW_COLUMN: Final = "__new_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,8 @@ def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignmen
         return Assignment(step.column.name, {step.column.name: None}, value)
     needed = {step.target.name: None, step.source.name: duckdb_type(step.source)}
     if step.taken is Taken.UNFIT:
-        # Of the values that went into the new column, nulls alone count; which one it is, `assignment_of` knows.
-        needed = {**{name: None for name in columns if _NEW_COLUMN in name}, **needed}
+        # Of the values that went into the new column, nulls alone count.
+        needed = {new_column(step, columns): None, **needed}
     return Assignment(step.target.name, needed, value)
 
 
