@@ -56,8 +56,7 @@ def print_ratio(what: str, seconds: float, beside: str, others: float) -> None:
 def compare_models(rows: int, rounds: int) -> None:
     from pydantic import BaseModel, TypeAdapter
 
-    from schemactl.inference.evidence import Position
-    from schemactl.kernel.dispatch import Piece
+    from schemactl.kernel.dispatch import Piece, Positions
     from schemactl.kernel.models import ModelSource, ModelTask, Validator
     from schemactl.kernel.observation import without_garbage_collection
     from schemactl.kernel.parsing import parse_texts
@@ -88,7 +87,6 @@ def compare_models(rows: int, rounds: int) -> None:
     ]  # fmt: skip
     adapter = TypeAdapter(list[Order])
     batches = [text[at : at + 1_000] for at in range(0, rows, 1_000)]
-    positions = [Position("f", at) for at in range(1_000)]
 
     def alone() -> None:
         for batch in batches:
@@ -98,7 +96,7 @@ def compare_models(rows: int, rounds: int) -> None:
         validator = Validator(ModelTask(ModelSource(__name__, "Order"), Mode.DISCARD_VALUE, Mode.FREEZE))
         with without_garbage_collection():
             for batch in batches:
-                list(validator.sort(Piece(batch, positions[: len(batch)], batch), None))
+                list(validator.sort(Piece(batch, Positions("f", 0, range(len(batch))), batch), None))
 
     def parse() -> None:
         for batch in batches:

@@ -29,19 +29,44 @@ MOST_TABLES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
+class Positions(Sequence[Position]):
+    """The positions of documents of one block, each made when it is asked for: few are.
+
+    Attributes:
+        file: as people are shown it.
+        block: where it begins in the file.
+        records: in the block, from 0, ascending.
+    """
+
+    file: str
+    block: int
+    records: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __getitem__(self, at: Any) -> Any:
+        return Position(self.file, (self.block << BLOCK_SHIFT) + self.records[at])
+
+    def taken(self, places: Sequence[int]) -> Positions:
+        """Return some of them."""
+        return Positions(self.file, self.block, _taken(self.records, places))
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """Some documents of one file that go to one table.
 
     Attributes:
         documents: parsed.
         positions: of each.
-        texts: of each, as it stands in the data; None where the source states types.
+        texts: of each, as it stands in the data; None where the source states types, and where no model asks for them.
         table: as a dispatch names it; None where nothing says which one.
         columns: of a source that states types, those that the model of the documents may lack.
     """
 
     documents: Sequence[Any]
-    positions: Sequence[Position]
+    positions: Positions
     texts: Sequence[bytes] | None
     table: str | None = ONE_TABLE
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
@@ -52,7 +77,7 @@ class Piece:
             return replace(self, table=table)
         return Piece(
             _taken(self.documents, places),
-            _taken(self.positions, places),
+            self.positions.taken(places),
             None if self.texts is None else _taken(self.texts, places),
             table,
             {name: column.take(list(places)) for name, column in self.columns.items()},
@@ -127,16 +152,19 @@ class Gathering:
         self._held: dict[tuple[str | None, str, int], _Held] = {}
         self._bytes = 0
 
-    def add(self, piece: Piece) -> Iterator[Piece]:
-        """Take documents of a table; yield those that are enough."""
-        first = piece.positions[0]
-        key = (piece.table, first.file, first.number >> BLOCK_SHIFT)
+    def add(self, piece: Piece, weight: int) -> Iterator[Piece]:
+        """Take documents of a table; yield those that are enough.
+
+        Args:
+            piece: the documents.
+            weight: of one of them in bytes (``weight_of``).
+        """
+        key = (piece.table, piece.positions.file, piece.positions.block)
         held = self._held.setdefault(key, _Held())
         held.pieces.append(piece)
         held.documents += len(piece.documents)
-        size = len(piece.documents) * _ROW_BYTES if piece.texts is None else sum(map(len, piece.texts))
-        held.bytes += size
-        self._bytes += size
+        held.bytes += len(piece.documents) * weight
+        self._bytes += len(piece.documents) * weight
         if held.documents >= _ENOUGH:
             yield self._taken(key)
         elif self._bytes >= _MOST_HELD:
@@ -152,14 +180,19 @@ class Gathering:
         self._bytes -= held.bytes
         if len(held.pieces) == 1:
             return held.pieces[0]
-        texts = [piece.texts for piece in held.pieces if piece.texts is not None]
+        table, file, block = key
         return Piece(
             list(chain.from_iterable(piece.documents for piece in held.pieces)),
-            list(chain.from_iterable(piece.positions for piece in held.pieces)),
-            list(chain.from_iterable(texts)) if texts else None,
-            key[0],
+            Positions(file, block, list(chain.from_iterable(piece.positions.records for piece in held.pieces))),
+            None,
+            table,
             _joined([piece.columns for piece in held.pieces]),
         )
+
+
+def weight_of(piece: Piece) -> int:
+    """Return the bytes of the text of a document, on average."""
+    return _ROW_BYTES if piece.texts is None else sum(map(len, piece.texts)) // len(piece.texts)
 
 
 @dataclass(slots=True)

@@ -161,7 +161,7 @@ class RejectedDocuments:
     @property
     def file(self) -> str:
         """The file, as people are shown it."""
-        return self.piece.positions[0].file
+        return self.piece.positions.file
 
     def found(self) -> dict[tuple[str, str], FieldErrors]:
         """Return the errors by place and by what the contract says (``data_type=freeze``)."""
@@ -219,7 +219,7 @@ class Validator:
             made, errors = self._validate(piece)
         kept = [at for at in range(len(piece.documents)) if at not in errors]
         if kept:
-            good = replace(piece.taken(kept, ONE_TABLE), documents=made)
+            good = replace(replace(piece, texts=None).taken(kept, ONE_TABLE), documents=made)
             for each in (good,) if dispatch is None else dispatch.sort(good):
                 yield self._with_columns(each, dispatch) if each.columns else each
         if errors:

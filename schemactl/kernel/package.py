@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.parquet
 
-from schemactl.inference.evidence import Position
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import LoadTime, Outcome
-from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, numbers_of, read_rows, row_number
+from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, model_chunk, rows_by_table
@@ -247,23 +246,19 @@ def _document_chunks(
     columns: Sequence[str] = (),
     source: TypedSource | None = None,
 ) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
-    def offset(first: Position) -> int:
-        # A position counts from the beginning of the block.
-        block = first.number >> BLOCK_SHIFT
-        return before[first.file, block] + 1 - (block << BLOCK_SHIFT)
-
     for each in pieces:
         if isinstance(each, RowsPiece):
-            start, cells = each.first.number + offset(each.first), each.rows.columns
+            # A position counts from the beginning of the block.
+            block, at = each.first.number >> BLOCK_SHIFT, each.first.number & ((1 << BLOCK_SHIFT) - 1)
+            start, cells = before[each.first.file, block] + at + 1, each.rows.columns
             rows = range(start, start + len(cells[0]))
             documents = [NO_KEYS] * len(rows)
             texts = dict(zip(columns, cells, strict=True))
             yield ONE_TABLE, Chunk(each.first.file, rows, documents, texts, columns, omits_nulls=True)
             continue
         piece = each if isinstance(each, Piece) else each.piece
-        first = piece.positions[0]
-        file, start = first.file, offset(first)
-        numbers = [number + start for number in numbers_of(piece.positions)]
+        file, start = piece.positions.file, before[piece.positions.file, piece.positions.block] + 1
+        numbers = [start + record for record in piece.positions.records]
         if not isinstance(each, Piece):
             yield piece.table, replace(each, numbers=numbers)
         elif piece.table is not None and source is not None:

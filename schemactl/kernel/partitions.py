@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote
 from zlib import crc32
 
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
 from schemactl.kernel.cells import TextRows
-from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece
+from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.outcome import FieldErrors
@@ -93,33 +93,6 @@ def row_number(record: int, file: str, gaps: Gaps | None) -> int:
     [2, 3, 6]
     """
     return record if gaps is None else record + bisect_left(gaps.get(file, (0,)), record)
-
-
-@dataclass(frozen=True, slots=True)
-class Positions(Sequence[Position]):
-    """The positions of records of one file, each made when it is asked for: few of them ever are."""
-
-    file: str
-    numbers: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @overload
-    def __getitem__(self, at: int) -> Position: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Positions: ...
-
-    def __getitem__(self, at: int | slice) -> Position | Positions:
-        if isinstance(at, slice):
-            return Positions(self.file, self.numbers[at])
-        return Position(self.file, self.numbers[at])
-
-
-def numbers_of(positions: Sequence[Position]) -> Sequence[int]:
-    """Return the numbers of records in their file."""
-    return positions.numbers if isinstance(positions, Positions) else [each.number for each in positions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +172,14 @@ class RecordReader:
 
     def _parse(self, file: str, block: int, texts: list[bytes]) -> Iterator[Piece]:
         counts = self.blocks.setdefault((file, block), BlockCounts())
-        base = (block << BLOCK_SHIFT) + counts.lines
+        before = counts.lines
         taken = None if self._share >= 1 else [is_sampled(text, self._share) for text in texts]
         kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
         sampled = texts if taken is None else [texts[at] for at in kept]
         parsed = parse_texts(sampled)
-        positions = Positions(file, range(base, base + len(texts)) if taken is None else [base + at for at in kept])
+        positions = Positions(
+            file, block, range(before, before + len(texts)) if taken is None else [before + at for at in kept]
+        )
         for at in parsed.bad[:MAX_BAD_RECORDS]:
             text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
             self.bad_records.append(BadRecord(positions[at], text))
@@ -221,8 +196,7 @@ class RecordReader:
         if parsed.documents:
             places = parsed.places
             if places is not None:
-                positions = Positions(file, [positions.numbers[at] for at in places])
-                sampled = [sampled[at] for at in places]
+                positions, sampled = positions.taken(places), [sampled[at] for at in places]
             yield Piece(parsed.documents, positions, sampled)
 
 
@@ -262,12 +236,12 @@ class RowReader:
             if "sampled" in rows.schema.names and (taken := rows.column("sampled")).true_count < len(rows):
                 places, rows = pc.indices_nonzero(taken).to_pylist(), rows.filter(taken)
             counts.documents += len(rows)
-            base = (block << BLOCK_SHIFT) + at
             for start in range(0, len(rows), AT_ONCE):
                 part = rows.slice(start, AT_ONCE)
                 columns = dict(zip(self._source.names, part.columns, strict=False))
-                positions = [Position(file, base + place) for place in places[start : start + AT_ONCE]]
-                yield Piece(documents_of(columns, self._source.whole), positions, None, ONE_TABLE, columns)
+                records = [at + place for place in places[start : start + AT_ONCE]]
+                documents = documents_of(columns, self._source.whole)
+                yield Piece(documents, Positions(file, block, records), None, ONE_TABLE, columns)
 
 
 Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
@@ -307,7 +281,7 @@ class Shares:
 
     def add(self, piece: Piece) -> None:
         """Take the documents of a table; those of none are counted only."""
-        self.count(piece.table, piece.positions[0].file, len(piece.documents), piece.positions[0])
+        self.count(piece.table, piece.positions.file, len(piece.documents), piece.positions[0])
         if piece.table is not None and (observer := self._observer(piece.table)) is not None:
             observer.add(piece.documents, piece.positions)
             if columns := {name: column for name, column in piece.columns.items() if column.null_count < len(column)}:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from schemactl.kernel.dispatch import Dispatch, Gathering, Piece
+from schemactl.kernel.dispatch import Dispatch, Gathering, Piece, weight_of
 from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
@@ -52,9 +52,10 @@ class Sorter:
             return
         gathering = Gathering()
         for piece in pieces:
+            weight = weight_of(piece)
             for each in self._validated(piece):
                 if isinstance(each, Piece):
-                    yield from gathering.add(each)
+                    yield from gathering.add(each, weight)
                 else:
                     yield each
         yield from gathering.rest()
@@ -63,6 +64,6 @@ class Sorter:
         if self._validator is not None:
             yield from self._validator.sort(piece, self._dispatch)
         elif self._dispatch is not None:
-            yield from self._dispatch.sort(piece)
+            yield from self._dispatch.sort(replace(piece, texts=None))
         else:
             yield piece

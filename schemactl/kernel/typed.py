@@ -15,7 +15,7 @@ from schemactl.inference.classes import LIST, NULL, OBJECT
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Position, example_of, merge_classes
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.coercion import text_of
-from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
+from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, Positions, value_at
 from schemactl.kernel.kinds import natural_kind
 from schemactl.kernel.rows import NO_KEYS, Chunk
 from schemactl.kernel.stored import python_values
@@ -79,7 +79,7 @@ def model_chunk(piece: Piece, numbers: Sequence[int], source: TypedSource) -> Ch
             each | dict(zip(nested, found, strict=True)) for each, found in zip(documents, values, strict=True)
         ]
     whole = frozenset(path for path in source.whole if path[0] in nested)
-    return Chunk(piece.positions[0].file, numbers, documents, scalars, (), whole)
+    return Chunk(piece.positions.file, numbers, documents, scalars, (), whole)
 
 
 def _parted(columns: Mapping[str, pa.Array], source: TypedSource) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:
@@ -149,10 +149,10 @@ class RowObserver:
         for name, column in zip(self.names, rows.columns, strict=False):
             self._observe((name,), column, numbers, place)
 
-    def add_columns(self, columns: Mapping[str, pa.Array], positions: Sequence[Position]) -> None:
-        """Take some columns of rows of one file that stand at ascending positions."""
+    def add_columns(self, columns: Mapping[str, pa.Array], positions: Positions) -> None:
+        """Take some columns of rows."""
         first = positions[0]
-        numbers = pa.array([each.number - first.number for each in positions], pa.int64())
+        numbers = pa.array([record - positions.records[0] for record in positions.records], pa.int64())
         for name, column in columns.items():
             self._observe((name,), column, numbers, _Place(first.file, first.number))
 

@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from schemactl.inference.evidence import Position
-from schemactl.kernel.dispatch import Dispatch, Piece
+from schemactl.kernel.dispatch import Dispatch, Piece, Positions
 from schemactl.kernel.models import ModelSource, ModelTask, RejectedDocuments, Validator
 from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.partitions import observe_partition
@@ -87,14 +87,14 @@ class Keyed(BaseModel):
 def run(model: type[BaseModel], documents: list[Any], columns="discard_value", data_type="freeze", dispatch=None):
     """Return the documents by table, and the errors by the number of the document."""
     texts = [json.dumps(document).replace("Infinity", "1e400").encode() for document in documents]
-    piece = Piece(copy.deepcopy(documents), [Position("f", at) for at in range(len(documents))], texts)
+    piece = Piece(copy.deepcopy(documents), Positions("f", 0, range(len(documents))), texts)
     return sorted_by(model, piece, columns, data_type, dispatch)
 
 
 def run_rows(model: type[BaseModel], rows: pa.Table, columns="discard_value", data_type="freeze", dispatch=None):
     """Return the same of rows whose source states types; what a model lacks stands in the documents as Arrow has it."""
     stated = {name: column.combine_chunks() for name, column in zip(rows.column_names, rows.columns, strict=True)}
-    positions = [Position("f", at) for at in range(len(rows))]
+    positions = Positions("f", 0, range(len(rows)))
     piece = Piece(documents_of(stated, frozenset()), positions, None, columns=stated)
     return sorted_by(model, piece, columns, data_type, dispatch)
 
@@ -405,7 +405,7 @@ def test_keys_are_known_under_all_names_of_a_field_and_gone_where_a_validator_ta
 def test_rejected_rows_are_described_whole():
     validator = Validator(ModelTask(ModelSource(__name__, "Order"), Mode.DISCARD_VALUE, Mode.DISCARD_ROW))
     stated = {name: column.combine_chunks() for name, column in zip(ROWS.column_names, ROWS.columns, strict=True)}
-    piece = Piece(documents_of(stated, frozenset()), [Position("f", at) for at in range(4)], None, columns=stated)
+    piece = Piece(documents_of(stated, frozenset()), Positions("f", 0, range(4)), None, columns=stated)
     rejected = next(each for each in validator.sort(piece, None) if isinstance(each, RejectedDocuments))
     described = dataclasses.replace(rejected, numbers=[3, 4]).describe(
         "orders", {}, LoadTime("1", datetime(2024, 1, 1, tzinfo=UTC))
