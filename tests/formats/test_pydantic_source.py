@@ -119,7 +119,7 @@ def test_names_that_python_or_pydantic_has_taken_are_aliases():
     assert model.model_validate({"class": "x", "1st": 1, "str": None}).model_extra == {}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(schemas())
 @pytest.mark.filterwarnings("error")
 def test_every_source_imports_and_carries_all_that_columns_state(schema: Schema):

@@ -116,7 +116,7 @@ def test_the_parts_of_a_list_have_the_elements_of_the_whole(document: str, place
 # --- lines ---
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.text("ab\r\n", max_size=30), st.integers(1, 40), st.lists(st.integers(1, 30), max_size=3))
 def test_the_parts_of_a_text_have_the_lines_of_the_whole(document: str, size: int, places: list[int]) -> None:
     text = document.encode()

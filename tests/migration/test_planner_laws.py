@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
 from hypothesis import HealthCheck, event, given, note, settings
 from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas, text_of
+from test_plan_file import PLACE, render
 
 from schemactl.flows.migrate.genuine import check_reached
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import run
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
+from schemactl.migration.plan import make_plan
 from schemactl.migration.planner import plan_steps, planned_as
 from schemactl.migration.risk import Risk
+from schemactl.migration.saved import plan_hash, read_plan, write_plan
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -231,6 +235,17 @@ def a_step_that_the_destination_cannot_take_is_marked(case, proposal):
         assert each.is_possible == (each.way is not Way.NONE)
 
 
+def a_plan_is_read_as_it_was_written(case, proposal):
+    _, _, catalogue, schema, _, _ = case
+    plan = make_plan(proposal, catalogue, schema, PLACE, render)
+    text = write_plan(plan)
+    again = read_plan(text, "a.plan.json")
+    assert again == plan
+    assert write_plan(again) == text
+    assert plan_hash(again) == plan_hash(plan) == json.loads(text)["hash"]
+    assert plan.is_current(catalogue)
+
+
 LAWS = (
     the_steps_lead_to_the_schema,
     once_the_steps_ran_nothing_is_left_but_what_was_reported,
@@ -242,6 +257,7 @@ LAWS = (
     parents_are_created_before_what_is_nested_in_them_and_dropped_after_it,
     a_primary_key_is_planned_or_it_is_reported_why_not,
     a_step_that_the_destination_cannot_take_is_marked,
+    a_plan_is_read_as_it_was_written,
 )
 
 
