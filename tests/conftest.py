@@ -3,6 +3,7 @@ server a run, and the conformance data."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -88,6 +89,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("destinations")
     slow_files = {item.path for item in items if any(map(item.get_closest_marker, SLOW_MARKS))}
     items.sort(key=lambda item: item.path not in slow_files)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now out of garbage collection, which would look through all of it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
