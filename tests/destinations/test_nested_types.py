@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemactl.destinations import delta, iceberg, parquet
 from schemactl.destinations._json import json_texts
 from schemactl.destinations._structure import Clash, first_difference, grown
 from schemactl.destinations.duckdb.nested import duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb.types import kind_of, stored
-from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
+from schemactl.schema.arrow_types import NESTED_TYPE, encode, from_exact_arrow, to_arrow
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type
 from schemactl.schema.types import Column
 
@@ -137,3 +138,15 @@ def test_numbers_that_json_has_not_are_null():
     values = pa.array([float("nan"), float("inf"), 0.1, None])
 
     assert json_texts(values, Leaf("double")).to_pylist() == [None, None, "0.1", None]
+
+
+def test_lakes_keep_what_dlt_states_as_they_have_it():
+    of = pa.struct({"a": pa.int8(), "t": pa.time64("ns"), "at": pa.timestamp("ms"), "l": pa.large_list(pa.float32())})
+    column = Column("v", {"data_type": "json", NESTED_TYPE: encode(of)})
+    kept = "struct<a:{},t:{},at:timestamp_ntz,l:array<float>>"
+    assert iceberg.stored(column) == {"x-database-type": kept.format("int", "time(6)")}
+    assert delta.stored(column) == {"x-database-type": kept.format("tinyint", "string")}
+    # dlt makes no structs in databases.
+    assert stored(column)["data_type"] == "json"
+    of_ints = Column("v", {"data_type": "json", NESTED_TYPE: encode(pa.map_(pa.int64(), pa.string()))})
+    assert parquet.stored(of_ints) == {"x-database-type": "map<int64, string>"}

@@ -121,7 +121,7 @@ def fits(kind: Properties, there: Properties) -> bool:
 
 
 def _fitted(of: NestedType, has_time: bool, sizes: tuple[int, ...]) -> NestedType:
-    """Return a structure as a format keeps it: texts for times of day, and wider integers, where it lacks them."""
+    """Return a structure as a format keeps it: times of day in microseconds or as texts, wider integers."""
     match of:
         case Struct(fields):
             return Struct(tuple((name, _fitted(inner, has_time, sizes)) for name, inner in fields))
@@ -129,8 +129,8 @@ def _fitted(of: NestedType, has_time: bool, sizes: tuple[int, ...]) -> NestedTyp
             return ListOf(_fitted(element, has_time, sizes))
         case MapOf(value):
             return MapOf(_fitted(value, has_time, sizes))
-        case Leaf(name) if name.startswith("time(") and not has_time:
-            return Leaf(STRING)
+        case Leaf(name) if name.startswith("time("):
+            return Leaf("time(6)" if has_time else STRING)
         case Leaf("tinyint" | "smallint") if 8 not in sizes:
             return Leaf("int")
         case _:
