@@ -170,9 +170,15 @@ def _are_json(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
     return all(column is not None and column.data_type is DataType.JSON for column in columns)
 
 
-def _decoded(value: Any) -> NestedType:
-    """Return the type that ``x-nested-type`` states, whichever the normalizer; JSON texts where it states none."""
-    return Json() if is_unset(value) else from_arrow(decode(str(value)))
+def _decoded(value: Any) -> NestedType | None:
+    """Return the type that ``x-nested-type`` states, whichever the normalizer; JSON texts where it states none.
+
+    None where it is no type.
+    """
+    try:
+        return Json() if is_unset(value) else from_arrow(decode(str(value)))
+    except ValueError:
+        return None
 
 
 def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:

@@ -44,7 +44,7 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 _MOST_BYTES: Final = 1 << 20
 """Of an unpacked text: a schema file may come from anywhere."""
 
-UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+_UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 WEI: Final = (76, 0)
 """The most digits that Arrow has."""
 
@@ -295,7 +295,7 @@ def scalar_properties(of: pyarrow.DataType) -> dict[str, Any] | None:
             return {"data_type": "wei"}
         return {"data_type": "decimal", "precision": of.precision, "scale": max(of.scale, 0)}
     if is_a.is_timestamp(of) or is_a.is_time(of):
-        size = {} if of.unit == "us" else {"precision": UNITS[of.unit]}
+        size = {} if of.unit == "us" else {"precision": _UNITS[of.unit]}
         zone = {"timezone": False} if is_a.is_timestamp(of) and of.tz is None else {}
         return {"data_type": "timestamp" if is_a.is_timestamp(of) else "time", **size, **zone}
     if is_a.is_fixed_size_binary(of):
@@ -343,7 +343,7 @@ def scalar_type(properties: Properties) -> pyarrow.DataType:
 def _unit(digits: int | None) -> str:
     wanted = 6 if digits is None else digits
     # Parquet has no seconds.
-    return next((unit for unit, held in UNITS.items() if held >= wanted and unit != "s"), "ns")
+    return next((unit for unit, held in _UNITS.items() if held >= wanted and unit != "s"), "ns")
 
 
 def _is_text(of: pyarrow.DataType) -> bool:

@@ -109,10 +109,10 @@ def leaf_of(properties: Properties, *, keeps_sizes: bool = False) -> NestedType:
 
 def leaf_properties(name: str) -> dict[str, Any] | None:
     """Return the properties of a column for Spark's name of a scalar type; None for types that Spark has not."""
-    sized = re.fullmatch(r"(decimal|time)\((\d+)(?:,(\d+))?\)", name)
+    sized = re.fullmatch(r"(decimal|time)(?:\((\d+)(?:,(\d+))?\))?", name)
     if sized is not None:
-        scale = {"scale": int(sized[3])} if sized[3] else {}
-        return {"data_type": sized[1], "precision": int(sized[2]), **scale}
+        sizes = {"precision": sized[2], "scale": sized[3]}
+        return {"data_type": sized[1], **{key: int(size) for key, size in sizes.items() if size}}
     return dict(_PROPERTIES[name]) if name in _PROPERTIES else None
 
 

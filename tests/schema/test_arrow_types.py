@@ -25,7 +25,18 @@ from schemactl.schema.arrow_types import (
     restate,
     to_arrow,
 )
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, read_type, write_type
+from schemactl.schema.nested_types import (
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    leaf_of,
+    leaf_properties,
+    read_type,
+    write_type,
+)
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column
 from schemactl.schema.validation import check
@@ -142,6 +153,15 @@ def test_types_of_nested_data_come_back_from_arrow(of: NestedType):
 def test_types_without_a_name_in_ddl_are_taken_as_dlt_takes_them(of: pa.DataType, taken: str):
     assert write_type(from_arrow(of)) == taken
     assert from_exact_arrow(of) is None
+
+
+@pytest.mark.parametrize("name", [*LEAVES, "time(3)", "time", "decimal"])
+def test_a_leaf_has_the_properties_of_a_column(name: str):
+    properties = leaf_properties(name)
+    assert properties is not None
+    sized = {"float": "double", "time": "time(6)", "decimal": "decimal(38,9)"}
+    assert leaf_of(properties, keeps_sizes=True) == Leaf(sized.get(name, name))
+    assert leaf_properties("HUGEINT") is None
 
 
 def test_a_column_states_its_type_by_the_own_hint_before_the_one_of_dlt():

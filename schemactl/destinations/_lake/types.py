@@ -48,7 +48,7 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         return unknown(properties[DATABASE_TYPE])
     match column.data_type:
         case DataType.JSON:
-            structure = structure_of(column) or dlt_structure(column)
+            structure = structure_of(column) or _dlt_structure(column)
             if structure is None:
                 return {"data_type": "text"}
             return unknown(write_type(_fitted(structure, has_time, sizes), has_comments=False))
@@ -68,7 +68,7 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
             return {"data_type": str(other)}
 
 
-def dlt_structure(column: Column) -> NestedType | None:
+def _dlt_structure(column: Column) -> NestedType | None:
     """Return what dlt keeps a column as by its ``x-nested-type``, whatever the normalizer; None where it keeps texts.
 
     Raises:
