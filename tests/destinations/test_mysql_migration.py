@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,26 @@ from mysql_database import ask, run
 from schemactl.destinations.mysql.session import MySqlSession
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.dialects import render_for
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.migration import effects
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
-from schemactl.schema.types import Schema
+from schemactl.migration.steps import (
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DescribeTable,
+    DropNotNull,
+    FillColumn,
+    SetNotNull,
+    Step,
+)
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.types import Schema, Table
 
 ID = column("id", "bigint", nullable=False)
 FIRST = schema_of(
@@ -74,6 +88,35 @@ def plan(url: str, schema: Schema, **options: Any) -> Any:
 def undo(url: str) -> Any:
     request = RollbackRequest("shop", url, allows_destructive=True)
     return rollback(request, lambda _: True, lambda: nullcontext(None))
+
+
+def test_a_script_runs_on_a_server_in_its_own_words(server: str) -> None:
+    before = column("v"), column("n", "bigint", nullable=False, precision=16), column("at", "timestamp")
+    values = {"bool": True, "json": {"a": "it's"}, "binary": "YWI=", "date": "2026-01-31", "decimal": "1.50"}
+    filled = {name: column(name, name) for name in values}
+    # MariaDB casts nothing to JSON, as MySQL does.
+    kinds = ("text", "bigint", "double", "decimal", "wei", "date", "timestamp", "time", "binary")
+    made = [column(f"v__new_{number}", kind) for number, kind in enumerate(kinds, 1)]
+    table = Table("t", {each.name: each for each in (*before, *filled.values(), *made)})
+    steps: list[Step] = [FillColumn("t", filled[name], value) for name, value in values.items()]
+    steps += [Backfill("t", before[0], each, Conversion.WHOLE) for each in made]
+    steps += [ChangeType("t", before[1], column("n", "bigint", nullable=False)), DropNotNull("t", before[1])]
+    steps += [SetNotNull("t", filled["bool"]), DescribeTable("t", {"": None, "n": None}, {"": "it's", "n": "a \\ b"})]
+    render, tables, written = render_for("mysql"), dict[str, Table](), list[str]()
+    for step in (CreateTable(table), *steps):
+        written += render(step, tables.get("t"))
+        effects.run(tables, (step,))
+
+    try:
+        insert = "insert into t (v, n, at) values ('101112', 7, now())"  # which each of the types takes
+        run(server, "create database scripts", "use scripts", written[0], insert, *written[1:])
+        row = "select `bool`, json_value(`json`, '$.a'), `binary`, `date`, v__new_1, v__new_2 from t"
+        assert ask(server, row, "scripts") == [(1, "it's", b"ab", date(2026, 1, 31), "101112", 101112)]
+        nulls = "select column_name, is_nullable, column_comment from information_schema.columns"
+        asked = f"{nulls} where table_schema = 'scripts' and column_name in ('n', 'bool') order by 1"
+        assert ask(server, asked, "scripts") == [("bool", "NO", ""), ("n", "YES", "a \\ b")]
+    finally:
+        run(server, "drop database if exists scripts")
 
 
 def is_settled(url: str) -> bool:
