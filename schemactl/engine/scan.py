@@ -26,7 +26,7 @@ from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
-from schemactl.inference.classes import is_row_key
+from schemactl.inference.classes import NULL, is_row_key
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
 from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
@@ -231,7 +231,7 @@ def _tables(
         raise _too_many(dispatch)
 
     def types_of(located: _Located, table: str, types: Mapping[Path, Mapping[str, Any]]) -> dict[Path, Any]:
-        keys = None if options.model is None else located.counted(table)
+        keys = None if options.model is None else located.filled(table)
         return {path: each for path, each in types.items() if keys is None or path[0] in keys}
 
     if dispatch is None:
@@ -464,10 +464,15 @@ class _Located:
         """Return whether a table has documents here."""
         return any(table in part.found for part in self.parts)
 
-    def counted(self, table: str) -> set[str | None]:
-        """Return the columns of a table that are counted as their source states them."""
+    def filled(self, table: str) -> set[str | None]:
+        """Return the columns of a table that are counted as their source states them, and have a value."""
         shares = (part.found[table] for part in self.parts if table in part.found)
-        return {path[0] for share in shares for path in share.evidence.counted}
+        return {
+            path[0]
+            for share in shares
+            for path, classes in share.evidence.counted.items()
+            if len(path) == 1 and classes.keys() - {NULL}
+        }
 
     def files_of(self, table: str) -> dict[str, FileEvidence]:
         """Return what was read for one table of several, by input."""

@@ -284,8 +284,8 @@ class Shares:
         self.count(piece.table, piece.positions.file, len(piece.documents), piece.positions[0])
         if piece.table is not None and (observer := self._observer(piece.table)) is not None:
             observer.add(piece.documents, piece.positions)
-            if columns := {name: column for name, column in piece.columns.items() if column.null_count < len(column)}:
-                self._columns_of(piece.table).add_columns(columns, piece.positions)
+            if piece.columns:
+                self._columns_of(piece.table).add_columns(piece.columns, piece.positions)
 
     def _columns_of(self, table: str) -> RowObserver:
         from schemactl.kernel.typed import RowObserver

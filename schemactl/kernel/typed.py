@@ -74,9 +74,10 @@ def model_chunk(piece: Piece, numbers: Sequence[int], source: TypedSource) -> Ch
     scalars, nested = _parted(piece.columns, source)
     documents = piece.documents
     if nested:
-        values = zip(*nested.values(), strict=True)
+        rows = (dict(zip(nested, values, strict=True)) for values in zip(*nested.values(), strict=True))
         documents = [
-            each | dict(zip(nested, found, strict=True)) for each, found in zip(documents, values, strict=True)
+            document | {name: value for name, value in row.items() if value is not None}
+            for document, row in zip(documents, rows, strict=True)
         ]
     whole = frozenset(path for path in source.whole if path[0] in nested)
     return Chunk(piece.positions.file, numbers, documents, scalars, (), whole)

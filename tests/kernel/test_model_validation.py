@@ -381,6 +381,10 @@ def test_rows_out_of_the_sample_are_counted_and_not_validated():
         "null": (2, 0), "date": (1, 3)
     }  # fmt: skip
     assert ("since",) not in evidence.paths
+    # Nulls count in batches without a value, too: how rows are parted makes no difference.
+    parted = [batch.slice(at, 1) for at in range(4)]
+    (again,) = observe_partition(parted, "/data", options=ReadOptions(model=task), source=source)
+    assert pickle.loads(again.column("message")[0].as_py()).found[""].evidence == evidence
 
 
 class Renamed(BaseModel):
