@@ -190,13 +190,15 @@ def show_hints(report: InferenceReport) -> list[Text]:
     return [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
 
 
+def why_untyped(report: InferenceReport) -> str:
+    """Return in words why typing, or a model, stops a command."""
+    is_model = any(each.contract for each in report.typing)
+    return "the model does not take the data" if is_model else "texts could not be typed"
+
+
 def _outcome(report: InferenceReport) -> Text:
     if report.is_refused:
-        reason = "texts could not be typed"
-        if report.is_frozen:
-            reason = "the data violates a frozen contract"
-        elif any(each.contract for each in report.typing):
-            reason = "the model does not take the data"
+        reason = "the data violates a frozen contract" if report.is_frozen else why_untyped(report)
         return Text(f"nothing written: {reason}", style=ERROR)
     if report.is_check:
         pending = "nothing written: the schema would change (--check)"

@@ -19,7 +19,15 @@ from schemactl.normalization.report import (
 )
 from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
-from schemactl.render.infer import first_files, show_bad_records, show_files, show_hashes, show_typing, show_violation
+from schemactl.render.infer import (
+    first_files,
+    show_bad_records,
+    show_files,
+    show_hashes,
+    show_typing,
+    show_violation,
+    why_untyped,
+)
 from schemactl.render.tables import show_tables
 from schemactl.review.wording import counted
 
@@ -28,7 +36,6 @@ _REASONS: Mapping[Stop, str] = {
     Stop.NULLS: "the data holds nulls where the schema allows none",
     Stop.OVERWRITES: "values would overwrite one another",
     Stop.UNFIT: "values fit no column",
-    Stop.TYPING: "texts could not be typed",
 }
 
 
@@ -167,6 +174,12 @@ def _balance(report: NormalizeReport) -> Iterator[Text]:
         yield Text(f"rejected rows and values are kept in {escape(report.rejects)}")
 
 
+def _reason(stop: Stop, report: NormalizeReport) -> str:
+    if stop is Stop.TYPING and report.inference is not None:
+        return why_untyped(report.inference)
+    return _REASONS[stop]
+
+
 def _outcome(report: NormalizeReport) -> Text:
     place = escape(report.destination)
     match report.outcome:
@@ -182,5 +195,5 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.NOTHING_NEW:
             return Text(f"nothing to do: {place} has them all")
         case Outcome.STOPPED:
-            reasons = ", ".join(_REASONS[stop] for stop in report.stops)
+            reasons = ", ".join(_reason(stop, report) for stop in report.stops)
             return Text(f"nothing loaded: {reasons}", style=ERROR)

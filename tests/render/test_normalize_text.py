@@ -253,6 +253,9 @@ def test_texts_that_could_not_be_typed_are_reported_with_what_becomes_of_them(lo
     assert "Unable to convert 'x' to date (rejected)" in reported
     assert "1 text of `id`, first in a.csv, row 10: Non-null value expected (no null allowed)" in reported
     assert "texts could not be typed" in reported
+    by_model = TypingFinding("id", 1, Position("a.csv", 10), "Field required", "fail", True, "data_type=freeze")
+    judged = replace(typed, inference=replace(typed.inference, typing=(by_model,)))
+    assert "nothing loaded: the model does not take the data" in print_load(judged, Look(200))
     document = json.loads(render_document(typed.to_dict()))
     jsonschema.validate(document, read_schema("normalize"))
     assert document["stops"] == ["typing"]
