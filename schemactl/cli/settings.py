@@ -123,7 +123,8 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
         if spec.is_in_file_only:
             values[spec.name] = [table for file in surroundings.files for table in _tables(spec, command, file)]
         elif spec.kind is list:
-            values[spec.name] = [item for each in reversed(found) for item in _convert(spec, each)] or [*spec.default]
+            items = [item for each in reversed(found) for item in _convert(spec, each)]
+            values[spec.name] = items or [*spec.default]
         elif found:
             values[spec.name] = _convert(spec, found[0])
         else:
