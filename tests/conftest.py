@@ -96,6 +96,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let the process end as always: DuckDB complains of what is left."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def conformance() -> Path:
     """The folder of conformance data, which is kept outside the repository."""

@@ -60,6 +60,7 @@ def test_columns_of_texts_get_the_types_of_all_their_texts(shop: Shop, file: str
     assert (reasons["id"], reasons["price"], reasons["note"]) == ("digits", "digits, number", None)
 
 
+@pytest.mark.parity
 def test_numbers_and_bools_are_those_that_dlt_reads_by_pandas(shop: Shop, tmp_path: Path) -> None:
     file = tmp_path / "orders.csv"
     file.write_text("id,price,paid,note\n1,1.50,true,x\n-20,3,False,y\n")

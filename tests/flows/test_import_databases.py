@@ -71,6 +71,7 @@ def test_sqlite_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert "`--from` names the format of a file" in capsys.readouterr().err
 
 
+@pytest.mark.parity
 def test_a_destination_s_ledger_goes_before_its_tables(tmp_path: Path):
     import dlt
 
