@@ -178,7 +178,7 @@ def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTabl
 
 
 def _certain(field: pyarrow.Field | Clash) -> pyarrow.Field:
-    if isinstance(field, Clash):  # as `_check` has seen, unless the table was changed since
+    if isinstance(field, Clash):  # as `check` has seen, unless the table was changed since
         raise DestinationError(
             f"another program has changed the table: {field.describe('a column')}", hint="load again"
         )
