@@ -43,6 +43,10 @@ class Position:
     def __str__(self) -> str:
         return str(self.location)
 
+    def __reduce__(self) -> tuple[type[Position], tuple[str, int]]:
+        """Be pickled by what makes it: by its fields, as dataclasses are, takes four times as long."""
+        return Position, (self.file, self.number)
+
 
 _ROWS: Final = re.compile(r"\.(?:csv|tsv|tab)(?:\.\w+)?$", re.IGNORECASE)
 """How names of files end whose numbers are called rows; those of other names are right, and read as lines."""
@@ -67,6 +71,11 @@ class ClassEvidence:
     longest: int | None = None
     least: float | None = None
     greatest: float | None = None
+
+    def __reduce__(self) -> tuple[type[ClassEvidence], tuple[Any, ...]]:
+        """Be pickled as positions are."""
+        found = (self.count, self.first, self.examples, self.shortest, self.longest, self.least, self.greatest)
+        return ClassEvidence, found
 
 
 @dataclass(frozen=True, slots=True)

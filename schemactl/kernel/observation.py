@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, compress, repeat
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -317,8 +317,7 @@ class _Batch:
         return seen
 
 
-@dataclass(frozen=True, slots=True)
-class _OfClass:
+class _OfClass(NamedTuple):
     """The texts of one class in one column.
 
     Attributes:
