@@ -52,11 +52,6 @@ def class_of_code(code: int) -> str:
     return _CLASSES[code]
 
 
-def codes_of_texts(texts: Sequence[str]) -> _Codes:
-    """Return the code of the class of each text; fast for any number of different ones."""
-    return codes_of_array(text_array(texts))
-
-
 def has_few(texts: Sequence[str]) -> bool:
     """Return whether a column has, by its first texts, a quarter as many different ones: each is classified once."""
     head = texts[:_HEAD]
@@ -81,7 +76,7 @@ def codes_of_columns(columns: Sequence[pa.StringArray]) -> _Codes:
 
 
 def codes_of_array(texts: pa.StringArray) -> _Codes:
-    """Return the code of the class of each text of an array without nulls."""
+    """Return the code of the class of each text of an array without nulls; fast for any number of different ones."""
     if _has_installed_detectors():
         # Third parties' detectors may distinguish texts of one family.
         return np.fromiter(map(_code_of_text, texts.to_pylist()), np.int32, len(texts))
@@ -204,6 +199,7 @@ def _by_hex_digits(texts: pa.StringArray) -> _Codes:
 
 
 _MOST_HEX: Final = 203
+"""Characters that make a number of less than 2**1024."""
 
 
 def _by_negative_digits(texts: pa.StringArray) -> _Codes:

@@ -17,8 +17,8 @@ from schemactl.kernel.value_classes import (
     class_of_code,
     class_of_number,
     classes_of_numbers,
+    codes_of_array,
     codes_of_columns,
-    codes_of_texts,
     text_array,
 )
 from schemactl.schema.coercion import WEI_LIMIT
@@ -102,7 +102,7 @@ def _made_up_texts(rng: random.Random) -> Iterator[str]:
 
 def assert_classified(texts: list[str]) -> None:
     texts = texts * value_classes._FEW  # fewer are not classified by families
-    found = zip(texts, map(class_of_code, codes_of_texts(texts)), strict=True)
+    found = zip(texts, map(class_of_code, codes_of_array(text_array(texts))), strict=True)
     assert [(text, name) for text, name in found if name != classify(text)] == []
 
 
@@ -124,7 +124,7 @@ def test_any_texts_are_classified_as_each_by_itself(texts: list[str]) -> None:
 
 def test_few_texts_are_classified_as_each_by_itself() -> None:
     texts = ["plain words", "12345", "2024-05-06", "", "0x00", "0x0", "0x" + "f" * 201, "0x" + "f" * 202]
-    assert list(map(class_of_code, codes_of_texts(texts))) == list(map(classify, texts))
+    assert list(map(class_of_code, codes_of_array(text_array(texts)))) == list(map(classify, texts))
     assert_classified(texts)
 
 
