@@ -122,7 +122,7 @@ def plan_rows(spark: SparkSession, path: Path) -> tuple[Scan, Plan]:
 def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:
     from schemactl.normalization.normalizers import make_plan
     from schemactl.normalization.request import PlanRequest
-    from schemactl.schema.judgement import judge
+    from schemactl.schema.judgment import judge
 
     return make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema)))
 

@@ -72,14 +72,14 @@ def main() -> None:
                 began = time.monotonic()
                 undo = RollbackRequest("shop", f"{url}?dataset=shop", patience=patience, allows_destructive=True)
                 report = rollback(undo, lambda _: True, lambda: nullcontext(None))
-                assert report.outcome == "done", report.refusals
+                assert report.outcome == "done", report.blockers
                 show("rollback", clients, time.monotonic() - began)
 
 
 def apply(url: str, path: str, options: PlanOptions, patience: Patience) -> None:
     request = ApplyRequest(path, f"{url}?dataset=shop", Path("schemas"), options, patience=patience)
     report = apply_migration(request, lambda _: True, lambda: nullcontext(None))
-    assert report.outcome == "done", report.planned.refusals
+    assert report.outcome == "done", report.planned.blockers
 
 
 def show(what: str, clients: list[Client], seconds: float) -> None:

@@ -117,7 +117,7 @@ def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.kernel.reading import ReadOptions
     from schemactl.normalization.normalizers import make_plan
     from schemactl.normalization.request import PlanRequest
-    from schemactl.schema.judgement import judge
+    from schemactl.schema.judgment import judge
     from schemactl.schema.templates import new_schema
     from schemactl.schema.typing.model import TypingTask
 
@@ -176,7 +176,7 @@ def compare_tables(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.kernel.reading import ReadOptions
     from schemactl.normalization.normalizers import make_plan
     from schemactl.normalization.request import PlanRequest
-    from schemactl.schema.judgement import judge
+    from schemactl.schema.judgment import judge
     from schemactl.schema.templates import new_schema
 
     path = folder / "events.jsonl"

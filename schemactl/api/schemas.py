@@ -149,7 +149,7 @@ def plan(
 ) -> PlanReport:
     """Plan the steps that bring a destination to a schema, as ``schemactl migrate plan`` does; nothing is changed.
 
-    What stands against the plan is in ``refusals`` of what is returned.
+    What stands against the plan is in ``blockers`` of what is returned.
 
     Args:
         schema: a schema, a file or a REF.

@@ -52,7 +52,7 @@ def complete_normalizers(incomplete: str) -> list[str]:
 
 def complete_rules(incomplete: str) -> list[str]:
     """Return the ids of rules that begin so, in capitals or not."""
-    from schemactl.review.judgement import JUDGEMENTS
+    from schemactl.review.judgment import JUDGEMENTS
     from schemactl.review.rules import rule_ids
 
     ids = sorted((*rule_ids(), *(rule.id for rule in JUDGEMENTS)))

@@ -22,7 +22,8 @@ server without transactions around its DDL. Its files, in the order in which the
    ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
    An engine that cannot convert as dlt does lets all distinct values go through
    ``_migration.conversion.coerce_text`` and come back by a table of pairs.
-6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``obstacle``, ``left_behind``).
+6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``find_blocker``,
+   ``left_behind``).
 
 Destinations that are no databases take what of this they can: ``dlt`` hands loads to dlt's loader and migrates
 nothing. Tests run a real engine, and hold loads against a pipeline of dlt's with the same documents. What several
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from schemactl.destinations._catalogue import Catalogue
     from schemactl.destinations._migration.records import (
         NO_PATIENCE,
+        Blocker,
         Example,
-        Hindrance,
         Patience,
         Run,
         RunState,
@@ -75,7 +76,7 @@ _HOMES: Final = {
     "_migration.records": (
         "Example",
         "NO_PATIENCE",
-        "Hindrance",
+        "Blocker",
         "Patience",
         "Run",
         "RunState",
@@ -92,10 +93,10 @@ __all__ = [
     "DESTINATIONS",
     "INPUTS_TABLE",
     "NO_PATIENCE",
+    "Blocker",
     "Catalogue",
     "Destination",
     "Example",
-    "Hindrance",
     "LoadPackage",
     "LoadedInput",
     "Loader",
@@ -382,7 +383,7 @@ class MigrationSession(ABC):
             column: as in ``unfit``.
         """
 
-    def obstacle(self, step: Step) -> Hindrance | None:  # noqa: ARG002 - others look
+    def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - others look
         """Return why a step cannot be done to its table as the table is now; None where it can.
 
         ``run`` fails with the same. What values say is for ``unfit``, what no table takes for ``ABILITIES``.
@@ -392,7 +393,7 @@ class MigrationSession(ABC):
         """
         return None
 
-    def disagreement(self, table: str) -> Hindrance | None:  # noqa: ARG002 - what the catalog says is so
+    def disagreement(self, table: str) -> Blocker | None:  # noqa: ARG002 - what the catalog says is so
         """Return which files say something else of a table's columns than others; None where one place says all."""
         return None
 

@@ -28,7 +28,7 @@ from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import module_of
 from schemactl.schema.contract import Entity, stated_contract, system_prefix
 from schemactl.schema.hints import with_hints
-from schemactl.schema.judgement import Judgement, Violation, judge, leave_out
+from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
@@ -59,7 +59,7 @@ class Evolution:
         hints: what a new import file holds: no column that data brought, as dlt writes it. None for a schema that is
             there: of that dlt writes all.
         resolution: all that the data asks for.
-        judgement: what the contract says of it.
+        judgment: what the contract says of it.
         lineage: which source paths feed its tables and columns.
     """
 
@@ -69,7 +69,7 @@ class Evolution:
     stored: Schema
     hints: Schema | None
     resolution: Resolution
-    judgement: Judgement
+    judgment: Judgment
     lineage: Lineage
 
     def with_typing(self, found: tuple[TypingFinding, ...], rejected: Mapping[str, int]) -> Evolution:
@@ -116,9 +116,9 @@ def evolve_schema(
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     if after is not None:
         _check_apart(resolution)
-    judgement = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
-    judgement = replace(judgement, violations=(*refused, *judgement.violations))
-    evolved = before if judgement.is_refused else judgement.schema
+    judgment = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
+    judgment = replace(judgment, violations=(*refused, *judgment.violations))
+    evolved = before if judgment.is_refused else judgment.schema
     hints = (
         _hints(after.hints if after else before, before, evolved, resolution.root) if opened.schema is None else None
     )
@@ -129,10 +129,10 @@ def evolve_schema(
         table=resolution.root,
         sample=request.sample,
         files=find_files(evidence, resolution.root),
-        tables=find_tables(known, judgement.schema, resolution, evidence),
+        tables=find_tables(known, judgment.schema, resolution, evidence),
         collisions=find_collisions(resolution),
         nulls=find_nulls(resolution, evidence),
-        violations=find_violations(judgement.violations, resolution, evidence, before, request.contract),
+        violations=find_violations(judgment.violations, resolution, evidence, before, request.contract),
         before_hash=stored.version_hash if stored else None,
         before_version=stored.version if stored else None,
         after_hash=saved.version_hash,
@@ -151,11 +151,11 @@ def evolve_schema(
             *_say_fitted(fitted, limit),
             *_say_detection(before, start, root),
             *_say_numbers(request, start, resolution, evidence),
-            *_say_contracts(before, judgement.schema, request.contract),
+            *_say_contracts(before, judgment.schema, request.contract),
         ),
     )
     lineage = lineage_of(evidence, resolution, evolved)
-    return Evolution(report, before, evolved, saved, hints, resolution, judgement, lineage)
+    return Evolution(report, before, evolved, saved, hints, resolution, judgment, lineage)
 
 
 def _check_apart(resolution: Resolution) -> None:

@@ -18,7 +18,7 @@ from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import Hints, with_hints
-from schemactl.schema.judgement import Violation, judge
+from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import new_schema

@@ -17,7 +17,7 @@ from schemactl.installation import install_command
 from schemactl.registry import import_if_there
 from schemactl.schema.contract import Contract, Mode, Stated
 from schemactl.schema.hints import ColumnHint, Hints, with_hints
-from schemactl.schema.judgement import Violation, judge
+from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Properties, Schema, Table
 
@@ -211,8 +211,8 @@ def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -
         return stated.with_table(_with(table, {"x-normalizer": marks})), ()
     if model.is_authoritative:
         return stated.with_table(table), ()
-    judgement = judge(schema.with_table(_with(known, implied)), stated.with_table(table), contract)
-    return judgement.schema, judgement.violations
+    judgment = judge(schema.with_table(_with(known, implied)), stated.with_table(table), contract)
+    return judgment.schema, judgment.violations
 
 
 def _table(schema: Schema, root: str) -> Table:

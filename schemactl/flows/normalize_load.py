@@ -89,7 +89,7 @@ class _Basis:
 
     def plan(self) -> Plan:
         evolution = self.evolution
-        return make_plan(PlanRequest(self.data.evidence, evolution.resolution, evolution.judgement))
+        return make_plan(PlanRequest(self.data.evidence, evolution.resolution, evolution.judgment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +243,10 @@ def _with_unfit_counted(
     # Each refused value is found by itself, also in rows that others are refused in.
     violations = tuple(
         replace(each, mode=Mode.DISCARD_VALUE) if each.column is not None else each
-        for each in evolution.judgement.violations
+        for each in evolution.judgment.violations
     )
-    judgement = replace(evolution.judgement, violations=violations)
-    plan = make_plan(PlanRequest(data.evidence, evolution.resolution, judgement))
+    judgment = replace(evolution.judgment, violations=violations)
+    plan = make_plan(PlanRequest(data.evidence, evolution.resolution, judgment))
     made = data.make({data.tables: plan}, staging)[data.tables]
     if (roomier := _with_room(opened, bases, made)) is not None:
         report = replace(found, inference=roomier.evolution.report)

@@ -45,7 +45,7 @@ def without_unfilled(
     """
     unfilled: Unfilled = frozenset()
     while _may_be_unfilled(evolution):
-        rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgement)))
+        rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgment)))
         further = find_unfilled(evolution, rows) - unfilled
         if not further:
             break
@@ -55,9 +55,9 @@ def without_unfilled(
 
 
 def _may_be_unfilled(evolution: Evolution) -> bool:
-    judgement = evolution.judgement
-    rejects_rows = any(each.mode is Mode.DISCARD_ROW for each in judgement.violations)
-    return rejects_rows and not judgement.is_refused and judgement.schema != evolution.before
+    judgment = evolution.judgment
+    rejects_rows = any(each.mode is Mode.DISCARD_ROW for each in judgment.violations)
+    return rejects_rows and not judgment.is_refused and judgment.schema != evolution.before
 
 
 def find_unfilled(evolution: Evolution, rows: CountedRows) -> Unfilled:
@@ -73,7 +73,7 @@ def find_unfilled(evolution: Evolution, rows: CountedRows) -> Unfilled:
 
 
 def _find(evolution: Evolution, rows: CountedRows) -> Iterator[tuple[str, str | None]]:
-    for name, table in evolution.judgement.schema.tables.items():
+    for name, table in evolution.judgment.schema.tables.items():
         counts, known = rows.tally.tables.get(name), evolution.before.tables.get(name)
         if counts is None or table == known:
             continue

@@ -25,7 +25,7 @@ from schemactl.inference.resolve import Origin, Resolution, type_of_texts
 from schemactl.inference.taking import Seen, Taking, variant_bases
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.contract import Entity, Stated, stated_contract
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Column, DataType, Schema, Table

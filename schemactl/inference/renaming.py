@@ -16,7 +16,7 @@ from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.lineage import Lineage, TableLineage
 from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.schema.contract import system_prefix
-from schemactl.schema.judgement import base_of
+from schemactl.schema.judgment import base_of
 from schemactl.schema.naming import Naming, load_naming, naming_of
 from schemactl.schema.path_patterns import parse_path
 from schemactl.schema.settings import NormalizerConfig

@@ -15,7 +15,7 @@ from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.kernel.stored import stored_type
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, RowCounts, Tally, Unfit
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgment import Violation
 
 REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) for column in REJECTS_COLUMNS])
 

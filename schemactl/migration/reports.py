@@ -28,7 +28,7 @@ class Counted:
     examples: tuple[str, ...] = ()
 
 
-class Obstacle(StrEnum):
+class BlockerKind(StrEnum):
     """Why a plan is not applied."""
 
     IMPOSSIBLE = "impossible"
@@ -48,7 +48,7 @@ class Obstacle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PlanBlocker:
     """Something that stands against a plan.
 
     Attributes:
@@ -57,7 +57,7 @@ class Refusal:
         numbers: of the steps that it is about, from 1; none where it is the whole plan.
     """
 
-    obstacle: Obstacle
+    kind: BlockerKind
     message: str
     hint: str = ""
     numbers: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class PlanReport:
 
     plan: MigrationPlan
     counted: tuple[Counted, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    blockers: tuple[PlanBlocker, ...] = ()
     done: int | None = None
     is_recorded: bool = False
     not_undone: tuple[Counted, ...] = ()
@@ -83,7 +83,7 @@ class PlanReport:
     @property
     def stops(self) -> bool:
         """Whether more stands against it than that nobody has allowed to lose data."""
-        return any(refusal.obstacle is not Obstacle.DESTRUCTIVE for refusal in self.refusals)
+        return any(blocker.kind is not BlockerKind.DESTRUCTIVE for blocker in self.blockers)
 
 
 class Outcome(StrEnum):
@@ -225,7 +225,7 @@ class RollbackReport:
     steps: tuple[UndoneStep, ...]
     outcome: Outcome
     counted: tuple[Counted, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    blockers: tuple[PlanBlocker, ...] = ()
 
     @property
     def is_refused(self) -> bool:
@@ -265,7 +265,7 @@ class BaselineReport:
     tables: int
     drift: tuple[Change, ...]
     outcome: Outcome
-    refusals: tuple[Refusal, ...] = ()
+    blockers: tuple[PlanBlocker, ...] = ()
 
     @property
     def is_refused(self) -> bool:
@@ -294,13 +294,13 @@ class NextReport:
     Attributes:
         folder: where it is.
         migration: None where the schema has not changed.
-        refusals: why it is not written.
+        blockers: why it is not written.
         there: how it would run at the destination that was named; None where none was.
     """
 
     folder: str
     migration: Migration | None
-    refusals: tuple[Refusal, ...]
+    blockers: tuple[PlanBlocker, ...]
     is_written: bool
     there: PlanReport | None = None
 
@@ -335,7 +335,7 @@ class FolderStanding:
     there: SchemaThere | None
     at: str | None
     pending: tuple[str, ...]
-    blocker: Refusal | None = None
+    blocker: PlanBlocker | None = None
     is_unfinished: bool = False
 
     @property

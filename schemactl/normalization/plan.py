@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.paths import Path
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgment import Violation
 from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Column, Table
 

@@ -18,7 +18,7 @@ from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, Targe
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.contract import Mode
-from schemactl.schema.judgement import Judgement, Violation
+from schemactl.schema.judgment import Judgment, Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.settings import UNLIMITED_NESTING, Settings
 from schemactl.schema.types import Column, DataType, Schema, Table
@@ -99,17 +99,17 @@ class Targets:
 
     Args:
         schema: with all that the data asks for.
-        judgement: what the contract says of it.
+        judgment: what the contract says of it.
         naming: the schema's naming convention.
         coerces: whether values may change their type.
     """
 
-    def __init__(self, schema: Schema, judgement: Judgement, naming: Naming, *, coerces: bool) -> None:
+    def __init__(self, schema: Schema, judgment: Judgment, naming: Naming, *, coerces: bool) -> None:
         self._schema = schema
-        self._allowed = judgement.schema
+        self._allowed = judgment.schema
         self._naming = naming
         self._coerces = coerces
-        self._refused = {(each.table, each.column): each for each in judgement.violations}
+        self._refused = {(each.table, each.column): each for each in judgment.violations}
 
     def refusal_of(self, table: str) -> Violation | None:
         """Return the violation that rejects the rows of ``table``, None where there is none."""
@@ -185,7 +185,7 @@ def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
     """
     planner = _Planner(request, coerces=coerces)
     rows = planner.documents(tree_of(request.evidence))
-    tables = _written(rows, request.judgement.schema)
+    tables = _written(rows, request.judgment.schema)
     return Plan(rows=rows, tables=tables, names=planner.names, coerces=coerces)
 
 
@@ -242,7 +242,7 @@ class _Planner:
         self._propagation = resolution.propagation
         self._identifiers = Identifiers(naming, config, resolution.renamed)
         self._filters = Filters.of(resolution.schema, naming)
-        self._targets = Targets(resolution.schema, request.judgement, naming, coerces=coerces)
+        self._targets = Targets(resolution.schema, request.judgment, naming, coerces=coerces)
         self._settings = Settings.of(resolution.schema.settings)
         self.names = self._identifiers.system
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.resolve import Resolution
-from schemactl.schema.judgement import Judgement
+from schemactl.schema.judgment import Judgment
 from schemactl.schema.naming import Naming, load_naming
 from schemactl.schema.settings import NormalizerConfig
 
@@ -18,12 +18,12 @@ class PlanRequest:
     Attributes:
         evidence: what the data holds: all of it, not a sample, as what no one has seen has no cell.
         resolution: what the data asks for of the schema.
-        judgement: what the contract lets through of it.
+        judgment: what the contract lets through of it.
     """
 
     evidence: Evidence
     resolution: Resolution
-    judgement: Judgement
+    judgment: Judgment
 
     @property
     def config(self) -> NormalizerConfig:

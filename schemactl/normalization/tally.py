@@ -8,7 +8,7 @@ from typing import Final
 
 from schemactl.inference.evidence import Position
 from schemactl.inference.paths import Path
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Column, DataType
 
 REJECTS_TABLE: Final = "_rejects"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from schemactl.inference.report import InferenceReport
 from schemactl.render.migration_findings import render_findings
-from schemactl.review.judgement import EVOLVES, UNREAD, VIOLATES, finding_of
+from schemactl.review.judgment import EVOLVES, UNREAD, VIOLATES, finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted

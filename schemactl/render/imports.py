@@ -13,7 +13,7 @@ from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print
 from schemactl.render.harmless import escape, show_name
 from schemactl.render.schema_text import describe_size
 from schemactl.schema.changes import Change
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:

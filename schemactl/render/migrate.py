@@ -17,13 +17,13 @@ from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
+    BlockerKind,
     CleanReport,
     Counted,
-    Obstacle,
     Outcome,
     PastRun,
+    PlanBlocker,
     PlanReport,
-    Refusal,
     RollbackReport,
     SchemaThere,
     StatusReport,
@@ -49,7 +49,7 @@ def print_plan_report(report: PlanReport, look: Look) -> str:
         list(_not_undone(report)),
         list(_ledger(report)),
     ]
-    sections.append([line for refusal in report.refusals for line in show_refusal(refusal)])
+    sections.append([line for blocker in report.blockers for line in show_blocker(blocker)])
     after = print_sections([section for section in sections if section], look)
     return print_plan(report.plan, look) + (f"\n{after}" if after else "")
 
@@ -80,12 +80,12 @@ def print_applied(report: ApplyReport, look: Look) -> str:
             return print_plan_report(report.planned, look) + f"\n{line}"
 
 
-def show_refusal(refusal: Refusal) -> Iterator[RenderableType]:
+def show_blocker(blocker: PlanBlocker) -> Iterator[RenderableType]:
     """Yield what stands against a plan, and the way out."""
-    is_open = refusal.obstacle is Obstacle.DESTRUCTIVE
-    yield warning("destructive" if is_open else "refused", escape(refusal.message), WARNING if is_open else ERROR)
-    if refusal.hint:
-        yield indented(Text(escape(refusal.hint), style=FAINT))
+    is_open = blocker.kind is BlockerKind.DESTRUCTIVE
+    yield warning("destructive" if is_open else "refused", escape(blocker.message), WARNING if is_open else ERROR)
+    if blocker.hint:
+        yield indented(Text(escape(blocker.hint), style=FAINT))
 
 
 def show_counted(name: str, counted: Counted, what: str) -> Iterator[RenderableType]:
@@ -147,7 +147,7 @@ def print_rollback(report: RollbackReport, look: Look) -> str:
     sections: list[Sequence[RenderableType]] = [list(_rollback_head(report))]
     sections += list(_undone_steps(report.steps, look))
     sections.append(list(_rollback_counts(report)))
-    sections.append([line for refusal in report.refusals for line in show_refusal(refusal)])
+    sections.append([line for blocker in report.blockers for line in show_blocker(blocker)])
     return print_sections([section for section in sections if section], look)
 
 
@@ -306,8 +306,8 @@ def print_verified(report: VerifyReport, look: Look) -> str:
 def print_baseline(report: BaselineReport, look: Look) -> str:
     """Return what ``baseline`` is to record, or has recorded."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
-    refusals = [line for refusal in report.refusals for line in show_refusal(refusal)]
-    sections: list[list[RenderableType]] = [head, list(_drift(report.drift)), refusals, [_recorded(report)]]
+    blockers = [line for blocker in report.blockers for line in show_blocker(blocker)]
+    sections: list[list[RenderableType]] = [head, list(_drift(report.drift)), blockers, [_recorded(report)]]
     return print_sections([section for section in sections if section], look)
 
 
@@ -374,8 +374,8 @@ def _pending(report: StatusReport, look: Look) -> Iterator[RenderableType]:
             yield indented(Text(f"      {escape(words.own(own))}", style=FAINT))
         for statement in each.statements if look.is_verbose else ():
             yield indented(Text(f"      {escape(statement)}", style=FAINT, overflow="fold"))
-    for refusal in planned.refusals:
-        yield from show_refusal(refusal)
+    for blocker in planned.blockers:
+        yield from show_blocker(blocker)
 
 
 def _drift(changes: Sequence[Change]) -> Iterator[RenderableType]:

@@ -15,8 +15,8 @@ from schemactl.migration.reports import (
     CleanReport,
     Counted,
     PastRun,
+    PlanBlocker,
     PlanReport,
-    Refusal,
     RollbackReport,
     SchemaThere,
     StatusReport,
@@ -34,7 +34,7 @@ def plan_report_document(report: PlanReport) -> dict[str, Any]:
         "is_recorded": report.is_recorded,
         "counted": _counted(report.counted),
         "not_undone": _counted(report.not_undone),
-        "refusals": refusals_document(report.refusals),
+        "refusals": blockers_document(report.blockers),
     }
 
 
@@ -118,7 +118,7 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
             for each in report.steps
         ],
         "counted": _counted(report.counted),
-        "refusals": refusals_document(report.refusals),
+        "refusals": blockers_document(report.blockers),
     }
 
 
@@ -130,7 +130,7 @@ def baseline_document(report: BaselineReport) -> dict[str, Any]:
         "schema": schema_document(report.schema),
         "tables": report.tables,
         "drift": [change_document(change) for change in report.drift],
-        "refusals": refusals_document(report.refusals),
+        "refusals": blockers_document(report.blockers),
     }
 
 
@@ -167,16 +167,16 @@ def _counted(counts: Iterable[Counted]) -> list[dict[str, Any]]:
     return [{"number": each.number, "count": each.count, "examples": list(each.examples)} for each in counts]
 
 
-def refusals_document(refusals: Iterable[Refusal]) -> list[dict[str, Any]]:
+def blockers_document(blockers: Iterable[PlanBlocker]) -> list[dict[str, Any]]:
     """Return what stands against a plan as JSON data."""
     return [
         {
-            "obstacle": str(each.obstacle),
+            "obstacle": str(each.kind),
             "message": each.message,
             "hint": each.hint,
             "numbers": list(each.numbers),
         }
-        for each in refusals
+        for each in blockers
     ]
 
 

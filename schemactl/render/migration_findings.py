@@ -19,7 +19,7 @@ from schemactl.render.harmless import escape
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.json import location_document
 from schemactl.render.reviews.markdown import LIMIT, code, prose, word
-from schemactl.review.judgement import DRIFT, PENDING, REFUSED, UNFINISHED, VALUES, finding_of
+from schemactl.review.judgment import DRIFT, PENDING, REFUSED, UNFINISHED, VALUES, finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
@@ -170,7 +170,7 @@ def report_of_verification(report: VerifyReport) -> Report:
 
 
 def _of_plan(report: PlanReport, name: str) -> list[Finding]:
-    found = [finding_of(REFUSED, refusal.message, name) for refusal in report.refusals]
+    found = [finding_of(REFUSED, blocker.message, name) for blocker in report.blockers]
     if report.plan.steps:
         message = f"{counted(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
         found.append(finding_of(PENDING, message, name))

@@ -25,12 +25,12 @@ from schemactl.migration.reports import (
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
-from schemactl.render.migrate import print_plan_report, show_refusal
+from schemactl.render.migrate import print_plan_report, show_blocker
 from schemactl.render.migrate_json import (
     apply_document,
+    blockers_document,
     place_document,
     plan_report_document,
-    refusals_document,
     schema_document,
 )
 from schemactl.render.plan import print_plan
@@ -49,9 +49,9 @@ def print_next(report: NextReport, look: Look) -> str:
         if report.there is not None
         else "\n".join(print_plan(each, look) for each in plans_of(report.migration))
     )
-    known = report.there.refusals if report.there is not None else ()
+    known = report.there.blockers if report.there is not None else ()
     lines: list[RenderableType] = [
-        line for refusal in report.refusals if refusal not in known for line in show_refusal(refusal)
+        line for blocker in report.blockers if blocker not in known for line in show_blocker(blocker)
     ]
     if report.is_written:
         lines.append(Text(f"wrote {escape(report.folder)}/{json_name(report.migration.name)}", style=_GOOD))
@@ -104,7 +104,7 @@ def _standing(standing: FolderStanding) -> Iterator[RenderableType]:
         label = "unfinished" if not number and standing.is_unfinished else "pending"
         yield indented(warning(label, name))
     if standing.blocker is not None:
-        yield from (indented(line) if isinstance(line, Text) else line for line in show_refusal(standing.blocker))
+        yield from (indented(line) if isinstance(line, Text) else line for line in show_blocker(standing.blocker))
     elif not standing.pending:
         yield indented(Text("nothing is pending", style=_GOOD))
 
@@ -130,7 +130,7 @@ def print_folder_applied(report: FolderApplyReport, look: Look) -> str:
     lines: list[RenderableType] = []
     for name, each in zip(report.standing.pending, report.applied, strict=False):
         if each.is_refused:
-            lines += [line for refusal in each.planned.refusals for line in show_refusal(refusal)]
+            lines += [line for blocker in each.planned.blockers for line in show_blocker(blocker)]
             lines.append(Text(f"{name}: refused, and nothing of it was done; those before it are kept", style=ERROR))
         else:
             steps = counted(len(each.planned.plan.steps), "step")
@@ -155,7 +155,7 @@ def next_document(report: NextReport) -> dict[str, Any]:
         "is_written": report.is_written,
         "migration": json.loads(write_migration(report.migration)) if report.migration is not None else None,
         "there": plan_report_document(report.there) if report.there is not None else None,
-        "refusals": refusals_document(report.refusals),
+        "refusals": blockers_document(report.blockers),
     }
 
 
@@ -211,7 +211,7 @@ def _standing_document(standing: FolderStanding) -> dict[str, Any]:
         "pending": list(standing.pending),
         "is_unfinished": standing.is_unfinished,
         "is_settled": standing.is_settled,
-        "blocker": refusals_document([standing.blocker])[0] if standing.blocker is not None else None,
+        "blocker": blockers_document([standing.blocker])[0] if standing.blocker is not None else None,
     }
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from schemactl.render.console import Look, print_sections
-from schemactl.review.judgement import Judgement
+from schemactl.review.judgment import Judgment
 from schemactl.review.rule import Rule
 from schemactl.review.severity import Direction, Severity
 
@@ -19,7 +19,7 @@ _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.
 _AXES: Final = ("readers", "writers", "data")
 
 
-def print_rules(rules: Iterable[Rule | Judgement], look: Look) -> str:
+def print_rules(rules: Iterable[Rule | Judgment], look: Look) -> str:
     """Return a line for each rule, with its severities."""
     table = Table(box=None, pad_edge=False)
     for heading in ("rule", *_AXES, "what happened"):
@@ -30,7 +30,7 @@ def print_rules(rules: Iterable[Rule | Judgement], look: Look) -> str:
     return print_sections([[table], [hint]], look)
 
 
-def print_rule(rule: Rule | Judgement, look: Look) -> str:
+def print_rule(rule: Rule | Judgment, look: Look) -> str:
     """Return all about a rule: whom it breaks, why, what to do, how to silence it."""
     impact = Text()
     for axis in _AXES:
@@ -40,7 +40,7 @@ def print_rule(rule: Rule | Judgement, look: Look) -> str:
         [Text(rule.why)],
         [Text("What to do", style="bold"), Text(rule.fix)],
     ]
-    if isinstance(rule, Judgement):
+    if isinstance(rule, Judgment):
         return print_sections([*sections, [Text(f"It is always of the severity `{rule.severity}`.")]], look)
     impact.append(f"({rule.direction})", style="dim")
     if rule.is_contract:
@@ -49,7 +49,7 @@ def print_rule(rule: Rule | Judgement, look: Look) -> str:
     return print_sections([*sections, [Text("To silence it", style="bold"), silence]], look)
 
 
-def rule_document(rule: Rule | Judgement) -> dict[str, Any]:
+def rule_document(rule: Rule | Judgment) -> dict[str, Any]:
     """Return a rule as ``schemactl rules --format json`` prints it."""
     return {
         "id": rule.id,

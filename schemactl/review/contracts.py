@@ -17,7 +17,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
 )
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
-from schemactl.schema.judgement import Violation
+from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import SPARK_TYPE, keeps_structure
 from schemactl.schema.types import Schema, Table, chain_of

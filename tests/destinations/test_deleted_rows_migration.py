@@ -39,7 +39,7 @@ def retype(before, after):
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["after a look", "without a look"])
 @pytest.mark.parametrize(("before", "after"), VALUES)
-def test_a_deleted_value_that_does_not_fit_is_no_hindrance(tmp_path, before, after, is_known):
+def test_a_deleted_value_that_does_not_fit_is_no_blocker(tmp_path, before, after, is_known):
     good, bad, converted = VALUES[before, after]
     step = retype(before, after)
     with migrating(tmp_path, "DOUBLE" if before == "double" else "VARCHAR", good, bad) as session:

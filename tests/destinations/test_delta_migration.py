@@ -34,7 +34,7 @@ from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, RollbackReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -299,10 +299,10 @@ def test_what_a_table_does_not_take_is_refused_before_the_first_step(
     kinds = [type(each.step) for each in report.planned.plan.steps]
     assert kinds == [RenameTable, CreateTable, RenameColumn, AddColumn, ChangeType]
     assert report.outcome is Outcome.REFUSED
-    (refusal,) = report.planned.refusals
-    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, numbers)
-    assert f"`orders` in `{shop}` {message}" in refusal.message
-    assert refusal.hint == hint
+    (blocker,) = report.planned.blockers
+    assert (blocker.kind, blocker.numbers) == (BlockerKind.IMPOSSIBLE, numbers)
+    assert f"`orders` in `{shop}` {message}" in blocker.message
+    assert blocker.hint == hint
     assert [each.name for each in shop.iterdir()] == ["orders"]
     assert DeltaTable(str(folder)).version() == version
 
@@ -314,8 +314,8 @@ def test_a_rollback_that_a_table_does_not_take_is_refused_before_it_begins(shop:
     assert apply(schema_of(*columns, column("paid", "timestamp"), before=schema_of(*columns))).outcome is Outcome.DONE
     _append_only(folder)
     report = undo()
-    assert (report.outcome, [each.obstacle for each in report.refusals]) == (Outcome.REFUSED, [Obstacle.IMPOSSIBLE])
-    assert "it cannot be undone: `orders`" in report.refusals[0].message
+    assert (report.outcome, [each.kind for each in report.blockers]) == (Outcome.REFUSED, [BlockerKind.IMPOSSIBLE])
+    assert "it cannot be undone: `orders`" in report.blockers[0].message
     assert status().unfinished is None
     DeltaTable(str(folder)).alter.set_table_properties({"delta.appendOnly": "false"})
     assert undo().outcome is Outcome.DONE
@@ -455,7 +455,7 @@ def test_values_that_do_not_survive_are_refused_kept_or_put_beside(orders: Path)
 
     refused = apply(retyped)
 
-    assert [each.obstacle for each in refused.planned.refusals] == [Obstacle.UNFIT]
+    assert [each.kind for each in refused.planned.blockers] == [BlockerKind.UNFIT]
     assert [(each.count, each.examples[0][:3]) for each in refused.planned.counted] == [(1, '"x"')]
     assert rows_of(orders) == FIRST_ROWS
     for way, expected in (

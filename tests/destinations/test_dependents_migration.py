@@ -93,10 +93,10 @@ OTHER = "CREATE TABLE shops (id VARCHAR PRIMARY KEY)"
 )
 def test_duckdb_reports_what_stands_in_a_steps_way(tmp_path, made, step, reported):
     with duckdb_with(tmp_path, *made) as session:
-        found = session.obstacle(step)
+        found = session.find_blocker(step)
         assert found is not None
         assert reported in found.message
-        assert session.obstacle(AddColumn("orders", column("new"))) is None
+        assert session.find_blocker(AddColumn("orders", column("new"))) is None
 
 
 def test_duckdb_takes_steps_that_leave_all_as_it_is(tmp_path):
@@ -104,8 +104,8 @@ def test_duckdb_takes_steps_that_leave_all_as_it_is(tmp_path):
         tmp_path, "CREATE TABLE orders (id BIGINT, a VARCHAR CHECK (length(a) < 9), b VARCHAR DEFAULT 'x')"
     ) as session:
         for step in (retype("b"), DROP, RenameColumn("orders", "a", "c"), DropTable(Table("orders"))):
-            assert session.obstacle(step) is None
-            assert session.obstacle(AddUnique("orders", "b")) is not None
+            assert session.find_blocker(step) is None
+            assert session.find_blocker(AddUnique("orders", "b")) is not None
 
 
 def test_duckdb_copies_no_table_that_would_lose_by_it(tmp_path):
@@ -144,15 +144,15 @@ def test_duckdb_keeps_comments_in_a_copy(tmp_path):
 )
 def test_sqlite_reports_before_a_step_what_a_copy_would_lose(tmp_path, body, reported):
     with sqlite_with(tmp_path, f"create table orders ({body})") as session:
-        found = session.obstacle(retype("a"))
+        found = session.find_blocker(retype("a"))
         assert found is not None
         assert found.message == f"a copy of table `orders` would lose its {reported}"
-        assert session.obstacle(RenameColumn("orders", "a", "c")) is None
+        assert session.find_blocker(RenameColumn("orders", "a", "c")) is None
 
 
 def test_sqlite_columns_may_be_called_like_what_is_lost(tmp_path):
     with sqlite_with(tmp_path, 'create table orders (a text, generated text, strict text, "check" text)') as session:
-        assert session.obstacle(retype("a")) is None
+        assert session.find_blocker(retype("a")) is None
 
 
 def test_sqlite_still_numbers_the_rows_of_a_copied_table(tmp_path):
@@ -179,7 +179,7 @@ KEYED_A = DropColumn("orders", column("a", unique=True))
 )
 def test_sqlite_reports_what_stands_in_the_way_of_a_column(tmp_path, made, step, reported):
     with sqlite_with(tmp_path, "create table orders (a text, b text)", *made) as session:
-        found = session.obstacle(step)
+        found = session.find_blocker(step)
         assert found is not None
         assert reported in found.message
         with pytest.raises(DestinationError):  # SQLite says the same
@@ -196,7 +196,7 @@ def test_sqlite_reports_what_stands_in_the_way_of_a_column(tmp_path, made, step,
 )
 def test_sqlite_breaks_no_view_or_trigger_by_a_copy(tmp_path, made, is_taken):
     with sqlite_with(tmp_path, "create table orders (a text unique, b text)", *made) as session:
-        assert (session.obstacle(KEYED_A) is None) is is_taken
+        assert (session.find_blocker(KEYED_A) is None) is is_taken
 
 
 @pytest.mark.parametrize(
@@ -213,13 +213,13 @@ def test_sqlite_takes_the_other_columns(tmp_path, made):
     with sqlite_with(tmp_path, "create table orders (a text, b text)", *made) as session:
         # Neither is the first rename in anybody's way, nor what is not there yet.
         for step in (DROP_A, RenameColumn("orders", "a", "b"), RenameColumn("orders", "new", "a")):
-            assert session.obstacle(step) is None
+            assert session.find_blocker(step) is None
         session.run(DROP_A, sqlite.render(DROP_A, session.catalogue().schema.tables["orders"], "main"))
 
 
 def test_sqlite_drops_the_last_column_where_another_comes_before(tmp_path):
     with sqlite_with(tmp_path, "create table orders (a text)") as session:
-        assert session.obstacle(DROP_A) is None
+        assert session.find_blocker(DROP_A) is None
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_what_hangs_on_a_column_that_makes_room_is_known(request, tmp_path, kind
 @pytest.mark.parametrize("made", ["a text unique, b text", "a text primary key, b text", "A text unique, b text"])
 def test_sqlite_lets_a_column_go_whose_key_an_earlier_step_takes(tmp_path, made):
     with sqlite_with(tmp_path, f"create table Orders ({made})") as session:
-        assert session.obstacle(DROP_A) is None
+        assert session.find_blocker(DROP_A) is None
         assert session.catalogue().schema.tables.keys() == {"Orders"}
 
 
@@ -299,7 +299,7 @@ VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
 )
 def test_postgresql_reports_what_stands_in_a_steps_way(postgres_url, made, step, reported):
     with postgres_with(postgres_url, *made) as session:
-        found = session.obstacle(step)
+        found = session.find_blocker(step)
         assert found is not None
         assert reported in found.message
         statements = postgresql.render(step, session.catalogue().schema.tables["orders"], session.dataset)
@@ -334,21 +334,21 @@ def test_postgresql_reports_what_stands_in_a_steps_way(postgres_url, made, step,
 )
 def test_postgresql_takes_the_other_steps(postgres_url, made, step):
     with postgres_with(postgres_url, *made) as session:
-        assert session.obstacle(step) is None
+        assert session.find_blocker(step) is None
         session.run(step, postgresql.render(step, session.catalogue().schema.tables["orders"], session.dataset))
 
 
 def test_postgresql_names_the_check_that_does_not_take_a_type_and_tries_it_on_no_table(postgres_url):
     made = ["CREATE TABLE orders (a text CONSTRAINT short CHECK (length(a) < 9))", "INSERT INTO orders VALUES ('5')"]
     with postgres_with(postgres_url, *made) as session, session.transaction():
-        found = session.obstacle(retype("a"))
+        found = session.find_blocker(retype("a"))
         assert found is not None
         assert found.hint is not None
         assert "constraint short on table" in found.hint
         session.database.execute(f"INSERT INTO {session.dataset}.orders VALUES ('x')")  # the transaction goes on
         assert session.row_count("orders") == 2
     with postgresql.connect(f"{postgres_url}?dataset={session.dataset}", "shop", is_read_only=True) as reading:
-        assert reading.obstacle(retype("a")) == found
+        assert reading.find_blocker(retype("a")) == found
         assert reading.database.query("SELECT 1 FROM pg_class WHERE relname = '_schemactl_trial'") == []
         with pytest.raises(DestinationError, match="read-only"), reading.database.wrap_errors("write"):
             reading.database.execute(f"INSERT INTO {session.dataset}.orders VALUES ('x')")
@@ -360,12 +360,12 @@ def test_postgresql_makes_no_texts_of_what_has_none_of_its_own(postgres_url, mad
     with postgres_with(
         postgres_url, *made, f"CREATE DOMAIN odd AS {made_of}", "CREATE TABLE orders (a odd)"
     ) as session:
-        found = session.obstacle(other("a", "odd"))
+        found = session.find_blocker(other("a", "odd"))
         assert found is not None
         assert "of which values have no text of their own" in found.message
 
 
 def test_postgresql_tries_no_type_on_a_column_that_an_earlier_step_makes(postgres_url):
     with postgres_with(postgres_url, "CREATE TABLE orders (a boolean CHECK (a))") as session:
-        assert session.obstacle(retype("a")) is None
-        assert session.obstacle(retype("b")) is None
+        assert session.find_blocker(retype("a")) is None
+        assert session.find_blocker(retype("b")) is None

@@ -36,7 +36,7 @@ from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -394,7 +394,7 @@ def test_values_that_do_not_fit_are_refused_with_their_row(url: str) -> None:
     report = apply(url, NUMBERS)
 
     assert report.outcome is Outcome.REFUSED
-    assert [each.obstacle for each in report.planned.refusals] == [Obstacle.UNFIT]
+    assert [each.kind for each in report.planned.blockers] == [BlockerKind.UNFIT]
     assert report.planned.counted[0].count == 1
     assert "orders-1-0" in report.planned.counted[0].examples[0]
     assert rows("note") == [("12",), ("x",)]
@@ -524,10 +524,10 @@ def test_what_a_table_does_not_take_is_refused_before_the_first_step(url: str) -
         spec.add_field("id", BucketTransform(4), "id_bucket")
     refused = apply(url, SECOND)
     assert [type(each.step) for each in refused.planned.plan.steps] == [RenameColumn, AddColumn, ChangeType]
-    (refusal,) = refused.planned.refusals
-    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (3,))
-    assert refusal.message.startswith("step 3 is not possible: `orders` is partitioned by `bucket[4]` of `id`")
-    assert "what only changes the catalog can be done" in refusal.hint
+    (blocker,) = refused.planned.blockers
+    assert (blocker.kind, blocker.numbers) == (BlockerKind.IMPOSSIBLE, (3,))
+    assert blocker.message.startswith("step 3 is not possible: `orders` is partitioned by `bucket[4]` of `id`")
+    assert "what only changes the catalog can be done" in blocker.hint
     assert columns()[:4] == ["id", "amount", "note", "old"]
 
 
@@ -535,8 +535,8 @@ def test_columns_that_the_order_of_rows_needs_are_not_replaced(url: str) -> None
     with opened().update_sort_order() as order:
         order.asc("amount", IdentityTransform())
     refused = apply(url, SECOND)
-    (refusal,) = refused.planned.refusals
-    assert "column `amount` of `orders` stays as it is: the table's order of rows need it" in refusal.message
+    (blocker,) = refused.planned.blockers
+    assert "column `amount` of `orders` stays as it is: the table's order of rows need it" in blocker.message
     with pytest.raises(DestinationError, match="order of rows need it"):
         run(url, DropColumn("orders", AMOUNT))
     run(url, RenameColumn("orders", "amount", "total"))

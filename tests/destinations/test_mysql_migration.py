@@ -161,8 +161,8 @@ def test_values_that_do_not_survive_are_counted_before_anything_is_done(filled: 
 
 def test_a_size_that_values_do_not_fit_into_is_refused(filled: str) -> None:
     run(filled, "alter table sales.orders modify size bigint", "update sales.orders set size = 99999 where id = 1")
-    (refusal,) = apply(filled, FIRST).planned.refusals
-    assert "1 value of `orders.size` would not survive" in refusal.message
+    (blocker,) = apply(filled, FIRST).planned.blockers
+    assert "1 value of `orders.size` would not survive" in blocker.message
     run(filled, "update sales.orders set size = 9 where id = 1")
     assert apply(filled, FIRST).outcome is Outcome.DONE
 
@@ -186,7 +186,7 @@ def test_what_hangs_on_a_column_is_in_the_way_of_its_change(filled: str) -> None
     run(filled, "create view sales.notes as select note from sales.orders")
     report = plan(filled, SECOND)
     assert report.stops
-    assert any("view `notes`" in each.message for each in report.refusals)
+    assert any("view `notes`" in each.message for each in report.blockers)
 
 
 def test_a_comment_of_a_column_stays_when_its_type_gets_wider(filled: str) -> None:

@@ -67,7 +67,7 @@ def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
 def plan(dataset: Dataset, schema: Schema, options: PlanOptions = ONLINE) -> tuple[PlannedStep, ...]:
     request = PlanRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), options)
     report = plan_migration(request)
-    assert not report.refusals
+    assert not report.blockers
     return report.plan.steps
 
 
@@ -100,7 +100,7 @@ def test_no_write_is_lost_while_each_kind_of_step_runs_and_is_taken_back(dataset
     dataset.sql("DELETE FROM @.orders WHERE id >= 1000000000")
     with in_use(dataset.url.partition("?")[0], ROWS):
         report = undo(dataset)
-    assert report.outcome is Outcome.DONE, report.refusals
+    assert report.outcome is Outcome.DONE, report.blockers
     assert dataset.columns() == ["id", "amount", "note", "old"]
     assert dataset.sql("SELECT id, amount, note, old FROM @.orders WHERE id < 3 ORDER BY id") == [
         (1, 7, "n1", "1"),
@@ -180,7 +180,7 @@ def test_a_run_that_is_killed_at_each_step_and_batch_goes_on_and_is_taken_back(r
     ]
     assert left_over(required) == []
     report = undo(required)
-    assert report.outcome is Outcome.DONE, report.refusals
+    assert report.outcome is Outcome.DONE, report.blockers
     assert required.columns() == ["id", "amount", "note", "old"]
 
 
@@ -193,7 +193,7 @@ def test_a_run_that_is_killed_is_taken_back_with_all_that_it_had_prepared(requir
 
     report = undo(required)
 
-    assert report.outcome is Outcome.DONE, report.refusals
+    assert report.outcome is Outcome.DONE, report.blockers
     assert required.sql("SELECT * FROM @.orders ORDER BY id") == before
     assert left_over(required) == []
 
@@ -241,7 +241,7 @@ def test_values_become_what_they_become_without_others(dataset: Dataset, on_unfi
     assert len(columns) == {OnUnfit.REFUSE: 1, OnUnfit.EXPAND: 2, OnUnfit.VARIANT: 3}[on_unfit]
     assert left_over(dataset) == []
     report = undo(dataset)
-    assert report.outcome is Outcome.DONE, report.refusals
+    assert report.outcome is Outcome.DONE, report.blockers
     assert dataset.sql("SELECT id, note FROM @.orders ORDER BY id") == before
 
 
@@ -254,7 +254,7 @@ def test_what_is_written_after_the_swap_goes_back_or_is_refused(dataset: Dataset
     report = undo(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    assert [refusal.message for refusal in report.refusals] == ["1 values of `orders.note` would not survive"]
+    assert [blocker.message for blocker in report.blockers] == ["1 values of `orders.note` would not survive"]
     dataset.sql("UPDATE @.orders SET note = 2.5 WHERE id = 2")
     assert undo(dataset).outcome is Outcome.DONE
     assert dataset.sql("SELECT note FROM @.orders WHERE id < 4 ORDER BY id") == [("1",), ("2.5",), ("3",)]
@@ -302,16 +302,16 @@ def test_values_that_would_not_survive_are_refused_before_the_first_step(dataset
     report = apply(dataset, put(after, "after.yaml"))
 
     assert report.outcome is Outcome.REFUSED
-    assert [each.message for each in report.planned.refusals] == ["1 value of `orders.note` would not survive"]
+    assert [each.message for each in report.planned.blockers] == ["1 value of `orders.note` would not survive"]
     assert dataset.columns() == ["id", "amount", "note", "old"]
 
 
 def test_what_hangs_on_a_column_keeps_it_from_being_replaced(dataset: Dataset) -> None:
     dataset.sql("CREATE INDEX by_amount ON @.orders (amount)")
     request = PlanRequest(put(WANTED, "wanted.yaml"), dataset.url, Path("schemas"), ONLINE)
-    (refusal,) = plan_migration(request).refusals
-    assert "index by_amount" in refusal.message or "by_amount" in refusal.message
-    assert "--online" in refusal.hint
+    (blocker,) = plan_migration(request).blockers
+    assert "index by_amount" in blocker.message or "by_amount" in blocker.message
+    assert "--online" in blocker.hint
 
 
 def test_engines_without_such_steps_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

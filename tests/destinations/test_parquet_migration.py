@@ -146,7 +146,7 @@ def test_files_that_disagree_about_a_type_are_reported_and_refused(folder: Path)
     before = files(folder)
     step = RenameColumn("orders", "note", "memo")
     with opened(folder) as session:
-        found = session.obstacle(step)
+        found = session.find_blocker(step)
         assert found.message == (
             f"files of `{folder / 'orders'}` disagree: `id` is bigint in `1700000000.1.aaaa.parquet`, "
             "`1700000001.1.bbbb.parquet`, and text in `1600000000.1.old.parquet`"
@@ -155,17 +155,17 @@ def test_files_that_disagree_about_a_type_are_reported_and_refused(folder: Path)
             take(session, step)
         assert files(folder) == before
         (folder / "orders" / "1600000000.1.old.parquet").unlink()
-        assert session.obstacle(step) is None
+        assert session.find_blocker(step) is None
         write(folder, "orders/1600000000.1.old.parquet", id=["x"])
         take(session, RenameTable("orders", "sales"))
-        assert session.obstacle(DropTable(Table("sales"))) is None
+        assert session.find_blocker(DropTable(Table("sales"))) is None
 
 
 def test_of_many_files_that_disagree_some_are_named(folder: Path) -> None:
     for number in range(5):
         write(folder, f"orders/160000000{number}.1.old.parquet", id=["x"], note=[1.5])
     with opened(folder, is_read_only=True) as session:
-        found = session.obstacle(AddColumn("orders", column("b"))).message
+        found = session.find_blocker(AddColumn("orders", column("b"))).message
     named = ", ".join(f"`160000000{number}.1.old.parquet`" for number in range(3))
     assert f"and text in {named} and 2 more; `note` is text in" in found
 

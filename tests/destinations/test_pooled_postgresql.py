@@ -41,7 +41,7 @@ WANTED = schema_of(
 def apply(url: str, reference: str, options: PlanOptions, **limits: Any) -> Outcome:
     request = ApplyRequest(reference, url, Path("schemas"), options, patience=Patience(**limits))
     report = apply_migration(request, lambda _: True, lambda: nullcontext(None))
-    assert not report.planned.refusals
+    assert not report.planned.blockers
     return report.outcome
 
 

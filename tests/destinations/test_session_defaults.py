@@ -26,7 +26,7 @@ def session() -> Any:
 
 
 def test_a_session_stands_in_no_steps_way_and_keeps_nothing(session: Any) -> None:
-    assert session.obstacle(DropColumn("t", A)) is None
+    assert session.find_blocker(DropColumn("t", A)) is None
     assert session.disagreement("t") is None
     assert session.left_behind("t", "a") == session.outdated_copies([DropColumn("t", A)]) == session.kept() == ()
     assert session.back_up("label") is None

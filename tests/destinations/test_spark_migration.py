@@ -31,7 +31,7 @@ from schemactl.formats import dlt
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -223,10 +223,10 @@ def test_what_a_copy_would_lose_is_refused(url: str, spark: Any, tmp_path: Path,
         spark.sql(f"CREATE {made.format(session.dataset, folder=tmp_path / 't')}")
         with pytest.raises(DestinationError, match=f"`t` {said}, and a copy of it would not be"):
             session.run(RenameColumn("t", "a", "b"), ())
-        obstacle = session.obstacle(RenameColumn("t", "a", "b"))
-        assert obstacle is not None
-        assert (said in obstacle.message, "change it by hand" in obstacle.hint) == (True, True)
-        assert session.obstacle(AddColumn("t", column("b"))) is None
+        blocker = session.find_blocker(RenameColumn("t", "a", "b"))
+        assert blocker is not None
+        assert (said in blocker.message, "change it by hand" in blocker.hint) == (True, True)
+        assert session.find_blocker(AddColumn("t", column("b"))) is None
     assert names_there(spark, url) == {"t"}
 
 
@@ -519,7 +519,7 @@ def test_a_loaded_schema_is_migrated_looked_at_and_rolled_back(moved: Moved, row
         ("ChangeType", Way.COPY),
         ("DropColumn", Way.COPY),
     }
-    assert report.refusals == ()
+    assert report.blockers == ()
     kept = after(WIDE, old={"data_type": "text"})
 
     assert moved.apply(kept).outcome is Outcome.DONE
@@ -575,9 +575,9 @@ def test_a_table_that_is_not_copied_is_refused_before_the_first_step(moved: Move
     assert report.outcome is Outcome.REFUSED
     kinds = [type(each.step).__name__ for each in report.planned.plan.steps]
     assert kinds == ["RenameColumn", "AddColumn", "ChangeType", "DropColumn"]
-    (refusal,) = report.planned.refusals
-    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (1, 3, 4))
-    assert refusal.message.startswith("steps 1, 3, 4 are not possible: `orders` is an external table")
+    (blocker,) = report.planned.blockers
+    assert (blocker.kind, blocker.numbers) == (BlockerKind.IMPOSSIBLE, (1, 3, 4))
+    assert blocker.message.startswith("steps 1, 3, 4 are not possible: `orders` is an external table")
     assert spark.table(full).columns == columns
     assert moved.status().runs == ()
 

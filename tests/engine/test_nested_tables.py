@@ -22,7 +22,7 @@ from schemactl.kernel.outcome import LoadTime
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.judgement import Judgement, Violation, judge
+from schemactl.schema.judgment import Judgment, Violation, judge
 from schemactl.schema.nested_types import SPARK_TYPE, Json, ListOf, MapOf, Struct, stated_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
@@ -39,9 +39,9 @@ class Made:
     def __init__(self, spark, folder, sources, before=EMPTY, judged=None, table="t"):
         scan = scan_inputs(spark, find_inputs([str(source) for source in sources]), Sample())
         resolution = resolve_data(scan.evidence, before, table, False)
-        judgement = (judged or (lambda after: judge(before, after)))(resolution.schema)
-        self.plan = make_plan(PlanRequest(scan.evidence, resolution, judgement))
-        self.schema = judgement.schema
+        judgment = (judged or (lambda after: judge(before, after)))(resolution.schema)
+        self.plan = make_plan(PlanRequest(scan.evidence, resolution, judgment))
+        self.schema = judgment.schema
         now = datetime(2026, 1, 2, tzinfo=UTC)
         (written,) = write_rows(spark, scan, {("",): self.plan}, LoadTime("load1", now), folder / "rows").values()
         self.tally = written.tally
@@ -409,6 +409,6 @@ def refusing(before, mode):
     def judged(after):
         violation = Violation("t", "p", Entity.DATA_TYPE, mode, "old", "new")
         columns = {**after.tables["t"].columns, "p": before.tables["t"].columns["p"]}
-        return Judgement(after.with_table(replace(after.tables["t"], columns=columns)), (violation,))
+        return Judgment(after.with_table(replace(after.tables["t"], columns=columns)), (violation,))
 
     return judged

@@ -19,7 +19,7 @@ from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
@@ -95,8 +95,8 @@ def test_values_loaded_since_are_not_dropped_unasked(dataset: Dataset) -> None:
     report = undo(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    assert [each.obstacle for each in report.refusals] == [Obstacle.DESTRUCTIVE]
-    assert "1 values of `orders.paid` would be dropped" in report.refusals[0].message
+    assert [each.kind for each in report.blockers] == [BlockerKind.DESTRUCTIVE]
+    assert "1 values of `orders.paid` would be dropped" in report.blockers[0].message
     assert "paid" in dataset.columns()
     assert undo(dataset, allows_destructive=True).outcome is Outcome.DONE
     assert "paid" not in dataset.columns()
@@ -108,7 +108,7 @@ def test_an_undo_that_would_lose_values_is_refused(dataset: Dataset) -> None:
 
     report = undo(dataset)
 
-    assert [each.obstacle for each in report.refusals] == [Obstacle.UNFIT]
+    assert [each.kind for each in report.blockers] == [BlockerKind.UNFIT]
     assert report.counted[0].count == 1
     assert "1.5" in report.counted[0].examples[0]
 
@@ -141,8 +141,8 @@ def test_what_loses_data_is_left_out_until_it_is_allowed_and_cannot_be_undone(da
     assert apply(dataset, without, allows_destructive=True).outcome is Outcome.DONE
     assert "old" not in dataset.columns()
     again = undo(dataset)
-    assert [each.obstacle for each in again.refusals] == [Obstacle.IMPOSSIBLE]
-    assert "cannot be undone: its values are gone" in again.refusals[0].message
+    assert [each.kind for each in again.blockers] == [BlockerKind.IMPOSSIBLE]
+    assert "cannot be undone: its values are gone" in again.blockers[0].message
 
 
 def test_values_that_do_not_survive_refuse_the_step_under_its_old_name(dataset: Dataset) -> None:
@@ -213,12 +213,12 @@ def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -
 
     report = apply(dataset, "a.plan.json")
 
-    assert [each.obstacle for each in report.planned.refusals] == [Obstacle.MOVED]
+    assert [each.kind for each in report.planned.blockers] == [BlockerKind.MOVED]
     assert "memo" not in dataset.columns()
     dataset.sql("ALTER TABLE @.orders DROP COLUMN by_hand")
     assert apply(dataset, "a.plan.json").outcome is Outcome.DONE
     again = apply(dataset, "a.plan.json")
-    assert again.planned.refusals[0].message == "this plan was applied before"
+    assert again.planned.blockers[0].message == "this plan was applied before"
 
 
 def test_a_plan_for_another_place_or_with_other_statements_is_refused(dataset: Dataset, tmp_path: Path) -> None:

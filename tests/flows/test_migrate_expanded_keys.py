@@ -15,7 +15,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
 from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
@@ -131,8 +131,8 @@ def test_values_that_become_equal_stand_in_the_way_of_a_unique_column(empty: Dat
     report = apply(empty, unique("bigint", unique("text")), on_unfit=OnUnfit.EXPAND)
 
     assert report.outcome is Outcome.REFUSED
-    (refusal,) = report.planned.refusals
-    assert refusal.message == "2 rows of `orders.code` share their value with another row"
+    (blocker,) = report.planned.blockers
+    assert blocker.message == "2 rows of `orders.code` share their value with another row"
     assert empty.columns() == ["id", "code"]
 
 
@@ -184,15 +184,15 @@ def test_values_that_a_primary_key_would_lose_are_counted_before_anything_is_don
 
     report = plan(empty, after, on_unfit=on_unfit)
 
-    (refusal,) = report.refusals
-    assert refusal.obstacle is Obstacle.UNFIT
+    (blocker,) = report.blockers
+    assert blocker.kind is BlockerKind.UNFIT
     lost = "2 values of `orders.code` would not survive"
-    assert refusal.message == f"{lost}, and a primary key takes no nulls in their place"
-    assert "`--primary-keys`" in refusal.hint
+    assert blocker.message == f"{lost}, and a primary key takes no nulls in their place"
+    assert "`--primary-keys`" in blocker.hint
     assert sorted(report.counted[0].examples)[0].startswith('"x"')
-    assert apply(empty, after, on_unfit=on_unfit).planned.refusals == (refusal,)
+    assert apply(empty, after, on_unfit=on_unfit).planned.blockers == (blocker,)
     assert keys(empty)["primary_key"] == ["code", "place"]
-    refused = plan(empty, after).refusals[0]
+    refused = plan(empty, after).blockers[0]
     assert (refused.message, "drop the key first" in refused.hint) == (lost, True)
 
     free = keyed("bigint", "text", nullable=True, key=False, before=before)
@@ -208,9 +208,9 @@ def test_values_that_a_required_column_would_lose_are_counted_before_anything_is
 
     report = plan(empty, schema_of(ID, column("code", "bigint", nullable=False), before=before), on_unfit="expand")
 
-    (refusal,) = report.refusals
-    assert refusal.message == "1 value of `orders.code` would not survive, and it takes no nulls in their place"
-    assert refusal.hint == "fix them, or allow nulls in the schema"
+    (blocker,) = report.blockers
+    assert blocker.message == "1 value of `orders.code` would not survive, and it takes no nulls in their place"
+    assert blocker.hint == "fix them, or allow nulls in the schema"
     free = schema_of(ID, column("code", "bigint"), before=before)
     assert apply(empty, free, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
     assert empty.sql("SELECT code, code__before_1 FROM @.orders ORDER BY id") == [(5, "5"), (None, "x")]

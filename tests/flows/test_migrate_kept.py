@@ -92,13 +92,13 @@ def test_a_fresh_run_is_undone_without_permission_and_loaded_values_need_it(
 
     report = undo(dataset)
 
-    assert report.outcome is Outcome.DONE, report.refusals
+    assert report.outcome is Outcome.DONE, report.blockers
     assert dataset.sql("SELECT * FROM @.orders ORDER BY id") == before
 
     assert apply(dataset, reference, options).outcome is Outcome.DONE
     dataset.sql("UPDATE @.orders SET state = 'loaded' WHERE id = 3")
     dataset.sql("UPDATE @.orders SET old = 4.5 WHERE id = 3")
-    messages = [refusal.message for refusal in undo(dataset).refusals]
+    messages = [blocker.message for blocker in undo(dataset).blockers]
     lost = ["1 values of `orders.state` would be dropped"]
     if on_unfit is not OnUnfit.REFUSE:
         lost.append("1 values of `orders.old` would be dropped")  # by the name that it has now

@@ -22,7 +22,7 @@ from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, RollbackReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.migration.saved import write_plan
 from schemactl.migration.statements import COPY_PREFIX
 from schemactl.schema.types import Schema
@@ -275,7 +275,7 @@ def test_a_copy_whose_columns_got_another_order_since_it_was_shown_is_refused(da
     report = apply(dataset, AFTER, agree=turn)
 
     assert report.outcome is Outcome.REFUSED
-    assert [each.obstacle for each in report.planned.refusals] == [Obstacle.MOVED]
+    assert [each.kind for each in report.planned.blockers] == [BlockerKind.MOVED]
     assert reported(dataset) == before
     assert apply(dataset, AFTER).outcome is Outcome.DONE
 

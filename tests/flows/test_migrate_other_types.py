@@ -107,6 +107,6 @@ def test_a_text_that_is_no_such_value_stays(dataset: Dataset, value: str) -> Non
 def test_texts_that_are_longer_than_the_column_are_counted(dataset: Dataset) -> None:
     request = PlanRequest(put(wanted(dataset, precision=30), "w.yaml"), dataset.url, Path("schemas"), PlanOptions())
     report = plan_migration(request)
-    assert report.refusals
+    assert report.blockers
     first = next(number for number, each in enumerate(report.plan.steps, 1) if isinstance(each.step, ChangeType))
     assert {each.number: each.count for each in report.counted}[first] == 1

@@ -14,7 +14,7 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.reports import Obstacle, Outcome
+from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.migration.steps import ChangeType, SetNotNull
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
@@ -75,14 +75,14 @@ def test_all_of_them_are_counted_with_examples_and_nothing_is_changed(
     report = apply(dataset, AFTER, lambda: dataset.sql(rows), is_step_by_step=is_step_by_step)
 
     assert report.outcome is Outcome.REFUSED
-    assert {each.obstacle for each in report.planned.refusals} == {Obstacle.UNFIT}
+    assert {each.kind for each in report.planned.blockers} == {BlockerKind.UNFIT}
     steps = [each.step for each in report.planned.plan.steps]
     counted = {(type(steps[each.number - 1]), each.count): each.examples for each in report.planned.counted}
     assert {key for key, _ in counted.items() if key[0] is ChangeType} == {(ChangeType, 1), (ChangeType, 2)}
     assert (SetNotNull, 2) in counted
     assert counted[ChangeType, 1] == ('"five"',)
     assert set(counted[ChangeType, 2]) == {'"noon"', '"night"'}
-    messages = [each.message for each in report.planned.refusals]
+    messages = [each.message for each in report.planned.blockers]
     assert "1 value of `orders.amount` would not survive" in messages
     assert kinds(dataset) == before
     assert dataset.sql("SELECT count(*) FROM @.orders") == [(4,)]

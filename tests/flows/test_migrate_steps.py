@@ -159,6 +159,6 @@ def test_values_that_become_the_same_are_counted_before_they_become_a_key(datase
     request = ApplyRequest(reference, dataset.url, Path("schemas"), options)
     report = apply_migration(request, lambda _: True, lambda: nullcontext(None))
     assert report.is_refused
-    (refusal,) = report.planned.refusals
-    assert refusal.message == "2 rows of `orders` have in `note` a null, or what another row has"
+    (blocker,) = report.planned.blockers
+    assert blocker.message == "2 rows of `orders` have in `note` a null, or what another row has"
     assert dataset.sql("SELECT note FROM orders ORDER BY id") == [("1",), ("01",)]

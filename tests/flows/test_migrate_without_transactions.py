@@ -23,7 +23,7 @@ from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.formats import dlt as dlt_format
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import Obstacle, Outcome
+from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema
 
@@ -237,7 +237,7 @@ def test_what_cannot_be_undone_is_reported_before_anything_is_undone(lake: Lake,
     assert apply(lake, changed(before)).outcome is Outcome.DONE
     report = undo(lake)
     assert report.outcome is Outcome.REFUSED
-    assert "cannot be undone: its values are gone" in report.refusals[0].message
+    assert "cannot be undone: its values are gone" in report.blockers[0].message
     assert lake.rows("id, amount, memo, currency, paid") == AFTER
 
 
@@ -246,7 +246,7 @@ def test_values_that_do_not_survive_are_refused_or_kept_as_the_user_says(lake: L
     schema = kept(before)
     refused = apply(lake, schema)
     assert refused.outcome is Outcome.REFUSED
-    assert [each.obstacle for each in refused.planned.refusals] == [Obstacle.UNFIT]
+    assert [each.kind for each in refused.planned.blockers] == [BlockerKind.UNFIT]
     assert refused.planned.counted[0].examples[0].startswith('"many" (_dlt_id ')
     assert status(lake).runs == ()
 
@@ -287,10 +287,10 @@ def test_a_partitioned_table_is_refused_before_the_first_step(lake: Lake, before
     for file in list(folder.glob("*.parquet")):
         file.rename(inner / file.name)
     refused = apply(lake, kept(before))
-    (refusal,) = refused.planned.refusals
-    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (1, 2, 3, 4))
-    assert "is partitioned (`day=1/" in refusal.message
-    assert refusal.hint == "write the table anew with the tool that partitions it"
+    (blocker,) = refused.planned.blockers
+    assert (blocker.kind, blocker.numbers) == (BlockerKind.IMPOSSIBLE, (1, 2, 3, 4))
+    assert "is partitioned (`day=1/" in blocker.message
+    assert blocker.hint == "write the table anew with the tool that partitions it"
     assert status(lake).runs == ()
 
 
@@ -307,12 +307,12 @@ def test_files_that_disagree_about_a_type_are_reported_by_plan_status_verify_and
 
     planned = plan_migration(PlanRequest(reference, lake.url, Path("schemas"), PlanOptions()))
 
-    (refusal,) = planned.refusals
-    assert (refusal.obstacle, refusal.numbers) == (Obstacle.IMPOSSIBLE, (1, 2, 3, 4))
-    assert "disagree: `amount` is text in" in refusal.message
-    assert f"and double in `{old.name}`" in refusal.message
+    (blocker,) = planned.blockers
+    assert (blocker.kind, blocker.numbers) == (BlockerKind.IMPOSSIBLE, (1, 2, 3, 4))
+    assert "disagree: `amount` is text in" in blocker.message
+    assert f"and double in `{old.name}`" in blocker.message
     assert apply(lake, schema).outcome is Outcome.REFUSED
-    assert status(lake, reference).planned.refusals == (refusal,)
+    assert status(lake, reference).planned.blockers == (blocker,)
     old.unlink()
     assert apply(lake, schema).outcome is Outcome.DONE
     assert verify(VerifyRequest(None, lake.url, Path("schemas"))).is_clean
@@ -324,7 +324,7 @@ def test_files_that_disagree_about_a_type_are_reported_by_plan_status_verify_and
     assert f"and text in `{old.name}`" in found.message
     report = undo(lake)
     assert report.outcome is Outcome.REFUSED
-    assert "cannot be undone: files of" in report.refusals[0].message
+    assert "cannot be undone: files of" in report.blockers[0].message
 
 
 def kill_everywhere(call: list[str], base: Path, work: Path, every: int) -> list[Lake]:
@@ -405,12 +405,12 @@ def test_an_odd_value_in_a_run_that_stands_half_done_is_to_be_mended_or_the_run_
     refused = apply(lake, schema, on_unfit=OnUnfit.EXPAND)
 
     assert refused.outcome is Outcome.REFUSED
-    (refusal,) = refused.planned.refusals
-    assert (refusal.obstacle, refusal.numbers) == (Obstacle.UNFIT, (4,))
-    assert refusal.hint == "fix them, or take back the run that stands half done: `schemactl migrate rollback`"
-    assert status(lake).planned.refusals == (refusal,)
+    (blocker,) = refused.planned.blockers
+    assert (blocker.kind, blocker.numbers) == (BlockerKind.UNFIT, (4,))
+    assert blocker.hint == "fix them, or take back the run that stands half done: `schemactl migrate rollback`"
+    assert status(lake).planned.blockers == (blocker,)
     assert undo(lake).outcome is Outcome.DONE
-    (again,) = apply(lake, schema).planned.refusals
+    (again,) = apply(lake, schema).planned.blockers
     assert again.hint.endswith("`--on-unfit expand` (or `variant`)")
 
 

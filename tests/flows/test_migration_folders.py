@@ -21,7 +21,7 @@ from schemactl.flows.migrate.directory import NextRequest, check_folder, next_mi
 from schemactl.flows.migrate.pending import apply_folder, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.reports import FolderApplyReport, NextReport, Obstacle, Outcome
+from schemactl.migration.reports import BlockerKind, FolderApplyReport, NextReport, Outcome
 from schemactl.render.json import read_schema
 from schemactl.schema.types import Schema
 
@@ -100,7 +100,7 @@ def test_a_destination_with_another_schema_is_refused(dataset: Dataset) -> None:
 
     assert report.outcome is Outcome.REFUSED
     assert report.standing.blocker is not None
-    assert report.standing.blocker.obstacle is Obstacle.ELSEWHERE
+    assert report.standing.blocker.kind is BlockerKind.ELSEWHERE
     assert f"the ledger names the schema {SIZED.version_hash}" in report.standing.blocker.message
     assert "paid" not in dataset.columns()
 

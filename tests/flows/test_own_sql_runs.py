@@ -22,7 +22,7 @@ from schemactl.flows.migrate.pending import apply_folder, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import When
-from schemactl.migration.reports import FolderApplyReport, Obstacle, Outcome, RollbackReport
+from schemactl.migration.reports import BlockerKind, FolderApplyReport, Outcome, RollbackReport
 from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
@@ -184,9 +184,9 @@ def test_a_precondition_that_gives_no_rows_stops_everything_and_is_named(dataset
     report = apply(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    (refusal,) = report.applied[0].planned.refusals
-    assert refusal.obstacle is Obstacle.PRECONDITION
-    assert f"the precondition of `{file.name}` gives no rows: SELECT 1 FROM" in refusal.message
+    (blocker,) = report.applied[0].planned.blockers
+    assert blocker.kind is BlockerKind.PRECONDITION
+    assert f"the precondition of `{file.name}` gives no rows: SELECT 1 FROM" in blocker.message
     assert rows(dataset) == [(1, "7", "o"), (2, "9", "o")]
     assert dataset.columns() == ["id", "amount", "note", "old"]
 
@@ -209,8 +209,8 @@ def test_values_that_own_sql_does_not_mend_still_stop_the_step(dataset: Dataset)
     report = apply(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    (refusal,) = report.applied[0].planned.refusals
-    assert "1 value of `orders.note` would not survive" in refusal.message
+    (blocker,) = report.applied[0].planned.blockers
+    assert "1 value of `orders.note` would not survive" in blocker.message
     assert rows(dataset) == BEFORE
 
 
@@ -223,7 +223,7 @@ def test_own_sql_without_an_undo_makes_its_step_final(dataset: Dataset) -> None:
     refused = undo(dataset)
 
     assert refused.outcome is Outcome.REFUSED
-    assert f"`{file.name}` does not say how it is undone" in refused.refusals[0].message
+    assert f"`{file.name}` does not say how it is undone" in refused.blockers[0].message
     assert rows(dataset) == MENDED
 
 

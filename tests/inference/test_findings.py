@@ -16,7 +16,7 @@ from schemactl.inference.findings import (
     separate,
 )
 from schemactl.inference.resolve import resolve
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.naming import load_naming
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -122,8 +122,8 @@ def test_violations_are_reported_with_the_values_that_cause_them(mode):
     before = resolve(evidence_of([{"a": 1}]), EMPTY, "data").schema
     evidence = evidence_of([{"a": 1}, {"b": "x"}, {"b": "x"}])
     resolution = resolve(evidence, before, "data")
-    judgement = judge(before, resolution.schema, f"columns={mode}")
-    (found,) = find_violations(judgement.violations, resolution, evidence, before, f"columns={mode}")
+    judgment = judge(before, resolution.schema, f"columns={mode}")
+    (found,) = find_violations(judgment.violations, resolution, evidence, before, f"columns={mode}")
     assert (found.column, found.values, found.first, found.example) == ("b", 2, Position("data.jsonl", 2), "x")
     assert (found.schema_name, found.table_schema) == (before.name, before.tables["data"].to_dict())
     assert found.schema_contract == {

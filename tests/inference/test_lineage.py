@@ -8,7 +8,7 @@ from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.lineage import Lineage, TableLineage, from_json, lineage_of, merge, to_json
 from schemactl.inference.resolve import resolve
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.templates import new_schema
 
 EMPTY = new_schema("demo")

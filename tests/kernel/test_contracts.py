@@ -19,7 +19,7 @@ from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.templates import new_schema
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("normalization", "parity")]

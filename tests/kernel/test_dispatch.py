@@ -21,7 +21,7 @@ from schemactl.kernel.reading import ReadOptions
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 
 EVENTS = [
     {"type": "click", "x": 1},

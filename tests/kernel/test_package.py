@@ -21,7 +21,7 @@ from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import RowCounts
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 
 FILE = "data.jsonl"
 BEFORE = {(FILE, 0): 0, (FILE, 100): 3, ("other.jsonl", 0): 0}

@@ -24,7 +24,7 @@ from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import REJECTS_COLUMNS, RowCounts
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 

@@ -22,7 +22,7 @@ from schemactl.kernel.package import RowsJob, write_documents
 from schemactl.kernel.partitions import Part, binary_array, observe_partition
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 
 NAMES = ("id", "Name", "n", "when", "flag", "odd key")
 MIXED = ("", "1", "2.5", "x", "2024-05-06", "true", "é" * 3)

@@ -15,7 +15,7 @@ from schemactl.normalization.nested_schema import structures_in
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.judgement import Judgement, Violation, judge
+from schemactl.schema.judgment import Judgment, Violation, judge
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type, write_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -322,8 +322,8 @@ def test_two_keys_of_one_column_are_kept_in_one_type():
 
 def plan_of(evidence, before, judged=None):
     resolution = resolve_data(evidence, before, "t", False)
-    judgement = judged(resolution.schema) if judged else judge(before, resolution.schema)
-    return make_plan(PlanRequest(evidence, resolution, judgement))
+    judgment = judged(resolution.schema) if judged else judge(before, resolution.schema)
+    return make_plan(PlanRequest(evidence, resolution, judgment))
 
 
 def test_a_plan_has_one_table_whose_cells_keep_structure():
@@ -344,7 +344,7 @@ def test_a_refused_type_leaves_the_old_one_to_values_that_fit_it():
 
     plan = plan_of(
         evidence_of({"p": {"a": 1, "b": 2}}), before,
-        lambda after: Judgement(replace(after, tables={**after.tables, "t": before.tables["t"]}), (violation,)),
+        lambda after: Judgment(replace(after, tables={**after.tables, "t": before.tables["t"]}), (violation,)),
     )  # fmt: skip
 
     (cell,) = plan.rows.cells

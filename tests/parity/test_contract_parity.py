@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemactl.schema.contract import Entity, contract_for
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.types import schema_from_dict
 
 MANY = settings(max_examples=75, deadline=None, suppress_health_check=list(HealthCheck))
@@ -121,7 +121,7 @@ def all_of_it(stored, asks):
 def test_any_change(stored, asks):
     before = DltSchema.from_dict(deepcopy(stored))
     allowed, filtered = by_dlt(stored, asks)
-    judgement = judge(schema_from_dict(before.to_dict()), schema_from_dict(deepcopy(all_of_it(stored, asks).to_dict())))
+    judgment = judge(schema_from_dict(before.to_dict()), schema_from_dict(deepcopy(all_of_it(stored, asks).to_dict())))
     ours = sorted(
         # dlt calls its filters of variants and changed types "columns" as well
         (
@@ -130,13 +130,13 @@ def test_any_change(stored, asks):
             each.column or each.table,
             str(each.mode),
         )
-        for each in judgement.violations
+        for each in judgment.violations
     )
     assert ours == sorted(filtered)
     theirs = schema_from_dict(allowed.to_dict())
-    assert judgement.schema.tables == theirs.tables
+    assert judgment.schema.tables == theirs.tables
     for name, table in theirs.tables.items():
-        assert list(judgement.schema.tables[name].columns) == list(table.columns)
+        assert list(judgment.schema.tables[name].columns) == list(table.columns)
 
 
 @MANY
@@ -241,13 +241,13 @@ def test_pipelines(extracted, seed, case, contract):
     data, evolved = case
     theirs, refusal = extracted(data, contract)
     before, after = (schema_from_dict(schema.to_dict()) for schema in (seed, evolved))
-    judgement = judge(before, after, contract)
-    assert judgement.is_refused == (refusal is not None)
+    judgment = judge(before, after, contract)
+    assert judgment.is_refused == (refusal is not None)
     if refusal is not None:
-        found = {(each.table, each.column, str(each.entity)) for each in judgement.violations}
+        found = {(each.table, each.column, str(each.entity)) for each in judgment.violations}
         assert (refusal.table_name, refusal.column_name, refusal.schema_entity) in found
         return
-    stored = judgement.schema.to_dict()["tables"]
+    stored = judgment.schema.to_dict()["tables"]
     assert stored.keys() == theirs.tables.keys()
     for name, table in theirs.tables.items():
         assert list(stored[name]["columns"].items()) == list(table["columns"].items()), name
@@ -259,11 +259,11 @@ def test_pipelines_with_a_new_root_table(extracted, seed, contract):
     evolved = seed
     assert evolved.tables["t"]
     empty = {**seed.to_dict(), "tables": {n: t for n, t in seed.tables.items() if n.startswith("_dlt")}}
-    judgement = judge(schema_from_dict(empty), schema_from_dict(evolved.to_dict()), contract)
+    judgment = judge(schema_from_dict(empty), schema_from_dict(evolved.to_dict()), contract)
     theirs, refusal = extracted(SEED, contract, is_first=True)
-    assert judgement.is_refused == (refusal is not None)
+    assert judgment.is_refused == (refusal is not None)
     if refusal is None:
-        assert set(judgement.schema.tables) == set(theirs.tables)
+        assert set(judgment.schema.tables) == set(theirs.tables)
     else:
-        assert judgement.violations[0].table == refusal.table_name
-        assert judgement.violations[0].entity == refusal.schema_entity
+        assert judgment.violations[0].table == refusal.table_name
+        assert judgment.violations[0].entity == refusal.schema_entity

@@ -48,7 +48,7 @@ from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.hash import bump
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.types import schema_from_dict
 
 # the interpreter of plans is kept with the tests of plans

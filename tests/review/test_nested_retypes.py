@@ -16,7 +16,7 @@ from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.review.report import Finding
 from schemactl.review.review import ReviewSettings, compare, review
 from schemactl.review.severity import Impact, Severity
-from schemactl.schema.judgement import judge
+from schemactl.schema.judgment import judge
 from schemactl.schema.nested_types import Leaf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table

@@ -52,8 +52,8 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
             f"table `{table.name}` of `{lake.origin}` was not made by dlt or schemactl: it has no column `{row_key}`",
             hint="load into another dataset: `?dataset=NAME`",
         )
-    if there.obstacle:
-        raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.obstacle}")
+    if there.blocker:
+        raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.blocker}")
     columns = [column for column in table.columns.values() if column.is_complete and column.name in there.kinds]
     found = tuple(Problem(described) for each in columns if (described := _misfit(lake, each, there)))
     if found:

@@ -16,7 +16,7 @@ from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.ledger import Ledger
-from schemactl.destinations._migration.records import Hindrance, Unfit
+from schemactl.destinations._migration.records import Blocker, Unfit
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
@@ -60,7 +60,7 @@ class LakeMigration(LakeStore, Ledger):
 
     def run(self, step: Step, _statements: Sequence[str]) -> None:
         self.prepare_writing()
-        if found := self.obstacle(step):
+        if found := self.find_blocker(step):
             raise DestinationError(found.message, hint=found.hint)
         match step:
             case CreateTable():
@@ -79,7 +79,7 @@ class LakeMigration(LakeStore, Ledger):
     def run_rewrite(self, rewrite: RewriteTable) -> None:
         self.prepare_writing()
         for step in rewrite.changes:
-            if found := self.obstacle(step):
+            if found := self.find_blocker(step):
                 raise DestinationError(found.message, hint=found.hint)
         self._rewrite(rewrite.changes)
 
@@ -145,8 +145,8 @@ class LakeMigration(LakeStore, Ledger):
         self._check_column(place, source)
         return count_not_undone(self, place, source, step)
 
-    def obstacle(self, step: Step) -> Hindrance | None:
-        return self.refusal(step, way_of(step, self.abilities))
+    def find_blocker(self, step: Step) -> Blocker | None:
+        return self.find_way_blocker(step, way_of(step, self.abilities))
 
     def _check_column(self, table: str, column: str) -> None:
         if column not in self.fields(table).names:

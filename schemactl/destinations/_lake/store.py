@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import Blocker
 from schemactl.migration.abilities import Way
 from schemactl.migration.steps import DescribeTable, Step
 from schemactl.schema.types import Column, Table
@@ -70,10 +70,10 @@ class LakeStore(ABC):
         """
 
     @abstractmethod
-    def refusal(self, step: Step, way: Way) -> Hindrance | None:
+    def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
         """Return why a table does not take a step; the step's column may not be there yet.
 
-        Whatever else does a step asks this first, by ``LakeMigration.obstacle``.
+        Whatever else does a step asks this first, by ``LakeMigration.kind``.
 
         Args:
             step: what is to be done to a table that is there, or to be made.

@@ -112,7 +112,7 @@ class LakeTable(FilesTable, Protocol):
         ...
 
     @property
-    def obstacle(self) -> str | None:
+    def blocker(self) -> str | None:
         """Why rows cannot be loaded into it, None where they can."""
         ...
 

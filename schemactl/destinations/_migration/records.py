@@ -65,7 +65,7 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
-class Hindrance:
+class Blocker:
     """Why a step cannot be done, whatever the values are: what its table is, or asks for.
 
     Attributes:

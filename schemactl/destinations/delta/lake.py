@@ -74,7 +74,7 @@ class DeltaLakeTable:
         return int(self.table.version())
 
     @property
-    def obstacle(self) -> str | None:
+    def blocker(self) -> str | None:
         odd = next((name for name in self.partitions if not can_partition(self.kinds[name])), None)
         return self.demand if odd is None else f"is partitioned by `{odd}`, of a type that loads do not partition by"
 

@@ -22,7 +22,7 @@ from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
 from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
@@ -166,11 +166,11 @@ class DeltaMigration(LakeMigration, FolderLedger):
             local = pyarrow.fs.SubTreeFileSystem(str(place.absolute()), pyarrow.fs.LocalFileSystem())
             return opened.to_pyarrow_dataset(filesystem=local)
 
-    def refusal(self, step: Step, way: Way) -> Hindrance | None:
+    def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
         table = self._open(table_of(step))
-        return hindrance(table, step, self.field) if way is Way.REWRITE else demand_of(table)
+        return find_blocker(table, step, self.field) if way is Way.REWRITE else demand_of(table)
 
     def create(self, table: Table) -> None:
         lake = self._writing()
@@ -314,12 +314,12 @@ def commented(field: pyarrow.Field, before: pyarrow.Field) -> pyarrow.Field:
     return field if comment is None else field.with_metadata({COMMENT: comment})
 
 
-def demand_of(table: DeltaLakeTable) -> Hindrance | None:
+def demand_of(table: DeltaLakeTable) -> Blocker | None:
     """Return what keeps all who cannot do what a table asks for from writing to it."""
-    return Hindrance(f"{_place(table)} {table.demand}") if table.demand is not None else None
+    return Blocker(f"{_place(table)} {table.demand}") if table.demand is not None else None
 
 
-def hindrance(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> Hindrance | None:
+def find_blocker(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> Blocker | None:
     """Return why the rows of a table cannot be written anew for a step.
 
     Args:
@@ -332,11 +332,11 @@ def hindrance(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow
     stated = table.table.metadata()
     if stated.configuration.get("delta.appendOnly") == "true":
         hint = "set its property `delta.appendOnly` to false, then migrate again"
-        return Hindrance(f"{_place(table)} only takes new rows, and this step rewrites it", hint)
+        return Blocker(f"{_place(table)} only takes new rows, and this step rewrites it", hint)
     changed = _changed(table, step, new)
     if changed in stated.partition_columns:
         message = f"{_place(table)} is partitioned by `{changed}`, which must keep its name and type"
-        return Hindrance(message, "make a new table with other partitions, and load it anew")
+        return Blocker(message, "make a new table with other partitions, and load it anew")
     return None
 
 

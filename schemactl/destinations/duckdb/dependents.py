@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal
 from schemactl.migration.steps import (
     AddColumn,
@@ -118,7 +118,7 @@ def _of_columns(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
         yield table, "comments", ("", comment)
 
 
-def hindrance_of(step: Step, dependents: Dependents, is_copied: bool) -> Hindrance | None:
+def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker | None:
     """Return why DuckDB does not take a step, whatever the values are; None where it does.
 
     Args:
@@ -131,33 +131,33 @@ def hindrance_of(step: Step, dependents: Dependents, is_copied: bool) -> Hindran
         return None  # what refers to a table that is dropped may be dropped before
     if dependents.referring:
         listed = _listed(dependents.referring)
-        return Hindrance(
+        return Blocker(
             f"foreign keys of {listed} refer to `{table}`, and DuckDB changes no such table",
             "make the tables without foreign keys first",
         )
     if dependents.indexes:
-        return Hindrance(
+        return Blocker(
             f"`{table}` has the index {_listed(dependents.indexes)}, and DuckDB changes no table that has one",
             "drop it before, and make it again afterwards",
         )
     if is_copied:
         dropped = (step.column.name,) if isinstance(step, DropColumn) else ()
-        return copy_hindrance(table, dependents, dropped)
+        return copy_blocker(table, dependents, dropped)
     return _of_column(step, dependents)
 
 
-def copy_hindrance(table: str, dependents: Dependents, dropped: Collection[str] = ()) -> Hindrance | None:
+def copy_blocker(table: str, dependents: Dependents, dropped: Collection[str] = ()) -> Blocker | None:
     """Return why a table cannot be copied: what the copy would not have; None where it has all."""
     lost = [*dependents.lost_by_copy(dropped), *(f"index `{name}`" for name in dependents.indexes)]
     if not lost:
         return None
-    return Hindrance(
+    return Blocker(
         f"a copy of `{table}` would lose its {', '.join(lost)}",
         "take it away first, or change the table by hand and run `schemactl migrate baseline`",
     )
 
 
-def _of_column(step: Step, dependents: Dependents) -> Hindrance | None:
+def _of_column(step: Step, dependents: Dependents) -> Blocker | None:
     """Return why DuckDB does not change a column in its place."""
     kinds: tuple[str, ...]
     match step:
@@ -172,7 +172,7 @@ def _of_column(step: Step, dependents: Dependents) -> Hindrance | None:
     kind = next((each for each in kinds if dependents.of_column(each, name)), None)
     if kind is None:
         return None
-    return Hindrance(
+    return Blocker(
         f"`{step.table}.{name}` has a constraint {kind}, with which DuckDB does not change it so",
         "make the table without it first",
     )

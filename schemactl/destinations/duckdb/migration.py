@@ -14,16 +14,16 @@ from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
 from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
 from schemactl.destinations._migration.known import Unguarded
 from schemactl.destinations._migration.opening import choose, waiting
-from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations.duckdb.catalogue import read_connection
 from schemactl.destinations.duckdb.conversion import convert, has_texts, register, type_of
 from schemactl.destinations.duckdb.dependents import (
     Dependents,
+    blocker_of,
     comments_again,
-    copy_hindrance,
-    hindrance_of,
+    copy_blocker,
     read_dependents,
 )
 from schemactl.destinations.duckdb.nested import gains, structure_in
@@ -177,10 +177,10 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
 
     dependents: dict[str, Dependents] = field(default_factory=dict)
 
-    def obstacle(self, step: Step) -> Hindrance | None:
+    def find_blocker(self, step: Step) -> Blocker | None:
         """Return why DuckDB does not take a step, before any has run; see ``destinations.MigrationSession``."""
         found = self._dependents_of(table_of(step))
-        return hindrance_of(step, found, _is_copied_there(step, found))
+        return blocker_of(step, found, _is_copied_there(step, found))
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; views go by names."""
@@ -224,7 +224,7 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
         """
         with self.database.wrap_errors("copy a table"):
             dependents = read_dependents(self.database, self.dataset).get(table.lower(), Dependents())
-        lost = copy_hindrance(table, dependents, dropped)
+        lost = copy_blocker(table, dependents, dropped)
         if lost is not None:
             raise DestinationError(f"{lost.message}, in `{self.origin}`", hint=lost.hint)
         yield

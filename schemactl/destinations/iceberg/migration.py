@@ -21,7 +21,7 @@ from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
 from schemactl.destinations._lake.table import DataFile
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import (
@@ -148,10 +148,10 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         with wrap_errors(f"cannot read `{table}`"):
             yield from sample((_sampled(opened, file, wanted) for file in opened.files()), share)
 
-    def refusal(self, step: Step, way: Way) -> Hindrance | None:
+    def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
-        return _hindrance(self._open(table_of(step)), step, way)
+        return _blocker_of(self._open(table_of(step)), step, way)
 
     def create(self, table: Table) -> None:
         columns = [_field_of(column) for column in table.columns.values() if column.is_complete]
@@ -284,12 +284,12 @@ def _edit_of(step: Step, table: IcebergLakeTable) -> Edit:
             raise DestinationError(f"`{table.name}`: {type(step).__name__} is nothing that Iceberg does in place")
 
 
-def _hindrance(table: IcebergLakeTable, step: Step, way: Way) -> Hindrance | None:
+def _blocker_of(table: IcebergLakeTable, step: Step, way: Way) -> Blocker | None:
     """Return why a table does not take a step about a column, by the way that Iceberg takes it."""
-    if way is Way.REWRITE and table.obstacle:
-        message = f"`{table.name}` {table.obstacle}"
+    if way is Way.REWRITE and table.blocker:
+        message = f"`{table.name}` {table.blocker}"
         hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
-        return Hindrance(message, hint)
+        return Blocker(message, hint)
     match step:
         case DropColumn():
             return _use_of(table, step.column.name)
@@ -299,7 +299,7 @@ def _hindrance(table: IcebergLakeTable, step: Step, way: Way) -> Hindrance | Non
             return None
 
 
-def _use_of(table: IcebergLakeTable, name: str) -> Hindrance | None:
+def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
     """Return what keeps a column where it is: partitions, the order of rows or the key of the table."""
     held = table.table
     field = next((each for each in held.schema().fields if each.name == name), None)
@@ -310,7 +310,7 @@ def _use_of(table: IcebergLakeTable, name: str) -> Hindrance | None:
     used = {"partitions": parts, "order of rows": order, "identifier fields": set(held.schema().identifier_field_ids)}
     what = next((each for each, ids in used.items() if field.field_id in ids), None)
     message = f"column `{name}` of `{table.name}` stays as it is: the table's {what} need it"
-    return None if what is None else Hindrance(message)
+    return None if what is None else Blocker(message)
 
 
 def _field_of(column: Column) -> pyarrow.Field:

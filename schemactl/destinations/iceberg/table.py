@@ -59,8 +59,8 @@ class IcebergLakeTable:
         return snapshot.snapshot_id if snapshot else 0
 
     @property
-    def obstacle(self) -> str | None:
-        return partition_obstacle(self.table)
+    def blocker(self) -> str | None:
+        return partition_blocker(self.table)
 
     @property
     def partitions(self) -> Sequence[str]:
@@ -185,7 +185,7 @@ def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
     return tuple(fields.find_field(each.source_id).name for each in metadata.spec().fields)
 
 
-def partition_obstacle(table: Table) -> str | None:
+def partition_blocker(table: Table) -> str | None:
     """Return why no files for a table's partitions are written, None where they are."""
     from pyiceberg.transforms import IdentityTransform
 

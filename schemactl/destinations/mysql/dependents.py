@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations.mysql.session import MySqlSession, text_of
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -44,7 +44,7 @@ _WORDS: Final = """
 """
 
 
-def find_hindrance(session: MySqlSession, dataset: str, step: Step) -> Hindrance | None:
+def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | None:
     """Return why a step must not be done to its table as the table is now; None where it can."""
     table = table_of(step)
     match step:
@@ -73,7 +73,7 @@ def find_hindrance(session: MySqlSession, dataset: str, step: Step) -> Hindrance
     if not found:
         return None
     hint = "drop before what it names, and make it again afterwards where still wanted"
-    return Hindrance(f"of table `{table}` {', '.join(found)} {verb}", hint)
+    return Blocker(f"of table `{table}` {', '.join(found)} {verb}", hint)
 
 
 def dependents_of(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
@@ -127,7 +127,7 @@ def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list
     return []
 
 
-def _too_long(session: MySqlSession, dataset: str, step: AddUnique | AddPrimaryKey) -> Hindrance | None:
+def _too_long(session: MySqlSession, dataset: str, step: AddUnique | AddPrimaryKey) -> Blocker | None:
     """Return which column is of a type that no index takes whole."""
     relation = session.relation(dataset, step.table)
     columns = (step.column,) if isinstance(step, AddUnique) else step.columns
@@ -135,5 +135,5 @@ def _too_long(session: MySqlSession, dataset: str, step: AddUnique | AddPrimaryK
         kind = relation.columns.get(column, "")  # type: ignore[union-attr]
         if kind in ("longtext", "longblob", "json"):
             hint = "state a length: `precision: 128`, and migrate that first"
-            return Hindrance(f"`{step.table}.{column}` is `{kind}`, of which no index takes the whole", hint)
+            return Blocker(f"`{step.table}.{column}` is `{kind}`, of which no index takes the whole", hint)
     return None

@@ -14,7 +14,7 @@ from typing import Final
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
+from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Blocker, Example, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
@@ -28,7 +28,7 @@ from schemactl.destinations.mysql.conversion import (
     written_retype,
 )
 from schemactl.destinations.mysql.definitions import with_comment
-from schemactl.destinations.mysql.dependents import dependents_of, find_hindrance
+from schemactl.destinations.mysql.dependents import dependents_of, find_blocker
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
 from schemactl.migration import statements as of_engines
@@ -161,10 +161,10 @@ _KEPT: Final = """
 class MySqlMigration(SqlMigration[MySqlSession]):
     """See ``destinations.MigrationSession``."""
 
-    def obstacle(self, step: Step) -> Hindrance | None:
+    def find_blocker(self, step: Step) -> Blocker | None:
         """Return why a step would break or lose something; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
-            return find_hindrance(self.database, self.dataset, step)
+            return find_blocker(self.database, self.dataset, step)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""

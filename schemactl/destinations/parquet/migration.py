@@ -21,7 +21,7 @@ from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._package import rows_in
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import Address, read_address
@@ -182,7 +182,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         fields = self.fields(table)
         return sampled_rows(self._files(table), pyarrow.schema([fields.field(name) for name in columns]), share)
 
-    def refusal(self, step: Step, _way: Way) -> Hindrance | None:
+    def find_way_blocker(self, step: Step, _way: Way) -> Blocker | None:
         """Return that files lie in folders of their own, or disagree; what is not about columns leaves them alone."""
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
@@ -191,16 +191,16 @@ class ParquetMigration(LakeMigration, FolderLedger):
         inner = next((name for name in files if "/" in name), None)
         if inner is not None:
             message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
-            return Hindrance(message, "write the table anew with the tool that partitions it")
+            return Blocker(message, "write the table anew with the tool that partitions it")
         return self.disagreement(table)
 
-    def disagreement(self, table: str) -> Hindrance | None:
+    def disagreement(self, table: str) -> Blocker | None:
         files = self._files(table)
         names, found = self.looked_at.get(table, ((), None))
         if names != tuple(files):
             found = disagreement(files)
             self.looked_at[table] = tuple(files), found
-        return None if found is None else Hindrance(f"files of `{self.folder / table}` disagree: {found}", ANEW)
+        return None if found is None else Blocker(f"files of `{self.folder / table}` disagree: {found}", ANEW)
 
     def create(self, table: Table) -> None:
         import pyarrow

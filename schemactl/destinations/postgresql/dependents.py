@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.session import PostgresSession
 from schemactl.destinations.postgresql.types import WITH_TEXTS, has_texts
@@ -106,7 +106,7 @@ Trial = Callable[[ChangeType], str | None]
 """Returns what PostgreSQL says to a change of type; None where it takes it."""
 
 
-def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> Hindrance | None:
+def find_blocker(database: _Asked, dataset: str, step: Step, trial: Trial) -> Blocker | None:
     """Return why PostgreSQL does not take a step; None where it does.
 
     Of tables that refer to a dropped one PostgreSQL itself says when the step runs.
@@ -121,7 +121,7 @@ def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> 
         case CreateTable() if step.kept:
             there = database.query(f"SELECT {_oid(dataset, step.kept)} IS NOT NULL")
             gone = f"`{step.table.name}` was kept as `{step.kept}`, and is gone"
-            return None if there[0][0] else Hindrance(gone, "`apply` with the older schema makes it again, empty")
+            return None if there[0][0] else Blocker(gone, "`apply` with the older schema makes it again, empty")
         case DropTable():
             place = _oid(dataset, step.table.name)
             found = _dependents(database, place, None)
@@ -142,12 +142,12 @@ def find_hindrance(database: _Asked, dataset: str, step: Step, trial: Trial) -> 
             return None
 
 
-def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Hindrance | None:
+def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Blocker | None:
     """Return why a step cannot be done while others write."""
     hint = "plan without `--online`"
     place, found = _oid(dataset, step.step.table), step.step
     if database.query(f"SELECT FROM pg_class WHERE oid = {place} AND relkind = 'p'"):
-        return Hindrance(f"`{found.table}` is partitioned, and is not changed while others write", hint)
+        return Blocker(f"`{found.table}` is partitioned, and is not changed while others write", hint)
     if step.phase is Phase.START_SYNC and isinstance(found, Backfill):
         dependents = dependents_of(database, dataset, found.table, found.source.name)
         if "description" in found.target.properties:
@@ -155,7 +155,7 @@ def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Hindrance | N
         if dependents:
             name = f"`{found.table}.{found.source.name}`"
             message = f"on {name} hang {', '.join(dependents)}, which a column that takes its place would not have"
-            return Hindrance(message, f"{hint}, or drop them before, and make them anew afterwards")
+            return Blocker(message, f"{hint}, or drop them before, and make them anew afterwards")
     return None
 
 
@@ -193,19 +193,19 @@ def _dependents(database: _Asked, table: str, column: str | None) -> list[str]:
     return sorted({what for kind, name, what in rows if kind == "object" and column in (None, name)})
 
 
-def _needed(what: str, found: Sequence[str]) -> Hindrance | None:
+def _needed(what: str, found: Sequence[str]) -> Blocker | None:
     if not found:
         return None
     verb, them = ("needs", "it") if len(found) == 1 else ("need", "them")
     hint = f"drop {them} before, and make {them} again afterwards where still wanted"
-    return Hindrance(f"{', '.join(found)} {verb} {what}", hint)
+    return Blocker(f"{', '.join(found)} {verb} {what}", hint)
 
 
-def _inherited(table: str, column: str) -> Hindrance:
-    return Hindrance(f"`{table}.{column}` is inherited from another table", "change that table: this one follows")
+def _inherited(table: str, column: str) -> Blocker:
+    return Blocker(f"`{table}.{column}` is inherited from another table", "change that table: this one follows")
 
 
-def _of_dropped(database: _Asked, dataset: str, table: str, column: str) -> Hindrance | None:
+def _of_dropped(database: _Asked, dataset: str, table: str, column: str) -> Blocker | None:
     place = _oid(dataset, table)
     kinds = {kind for kind, _ in _of_column(database, _COLUMNS, place, column)}
     if "inherited" in kinds:
@@ -215,17 +215,17 @@ def _of_dropped(database: _Asked, dataset: str, table: str, column: str) -> Hind
     return _needed(f"`{table}.{column}`", _dependents(database, place, column))
 
 
-def _partitioned(table: str, column: str) -> Hindrance:
-    return Hindrance(f"`{table}` is partitioned by `{column}`", "make the table anew")
+def _partitioned(table: str, column: str) -> Blocker:
+    return Blocker(f"`{table}` is partitioned by `{column}`", "make the table anew")
 
 
-def _of_changed(database: _Asked, dataset: str, step: ChangeType, trial: Trial) -> Hindrance | None:
+def _of_changed(database: _Asked, dataset: str, step: ChangeType, trial: Trial) -> Blocker | None:
     table, column, place = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
     kind = step.before.properties.get(DATABASE_TYPE, "")
     if step.before.data_type is None and has_texts(kind) and (found := _without_texts(database, place, column)):
         hint = "make the column anew, or state the type that is there"
-        return Hindrance(f"{name} is made of {found}, of which values have no text of their own", hint)
+        return Blocker(f"{name} is made of {found}, of which values have no text of their own", hint)
     dependents = sorted({what for _, what in _of_column(database, _DEPENDENTS, place, column)})
     if dependents:
         return _needed(name, dependents)
@@ -234,15 +234,15 @@ def _of_changed(database: _Asked, dataset: str, step: ChangeType, trial: Trial) 
             case "inherited":
                 return _inherited(table, column)
             case "is generated":
-                return Hindrance(f"{name} is generated", "state the type that is there, or make the column anew")
+                return Blocker(f"{name} is generated", "state the type that is there, or make the column anew")
             case "identity" if step.after.data_type is not DataType.BIGINT:
                 hint = f'ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY'
-                return Hindrance(f"{name} is an identity column, which is of integers", f"take that from it: `{hint}`")
+                return Blocker(f"{name} is an identity column, which is of integers", f"take that from it: `{hint}`")
     for kind, what in _of_column(database, _KEYS, place, column):
         if kind == "partition key":
             return _partitioned(table, column)
         if step.before.data_type is not step.after.data_type:
-            return Hindrance(f"{name} is in the foreign key `{what}`", "drop that before, and change both sides")
+            return Blocker(f"{name} is in the foreign key `{what}`", "drop that before, and change both sides")
     said = trial(step)
     return None if said is None else _refused(database, place, step, said)
 
@@ -254,7 +254,7 @@ def _without_texts(database: _Asked, table: str, column: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
-def _refused(database: _Asked, table: str, step: ChangeType, said: str) -> Hindrance:
+def _refused(database: _Asked, table: str, step: ChangeType, said: str) -> Blocker:
     """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
     rows = database.query(_ASKING.format(table=table, column=literal(step.before.name)))
     asking = [what for (what,) in rows]
@@ -263,7 +263,7 @@ def _refused(database: _Asked, table: str, step: ChangeType, said: str) -> Hindr
     ]
     hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
     what = f"`{step.table}.{step.before.name}` does not become {database.column_type(step.after)}"
-    return Hindrance(f"{what}: {said}", hint)
+    return Blocker(f"{what}: {said}", hint)
 
 
 # Tries on an empty copy of a PostgreSQL table what is to be done to the table, and takes all of it back.

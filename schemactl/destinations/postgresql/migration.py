@@ -11,7 +11,7 @@ from typing import Final
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, coerce_text, has_spellings
 from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
+from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Blocker, Example, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
@@ -29,7 +29,7 @@ from schemactl.destinations.postgresql.conversion import (
     type_of,
     written_retype,
 )
-from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_hindrance, refusal_of
+from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, refusal_of
 from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
@@ -268,10 +268,10 @@ class PostgresMigration(SqlMigration[PostgresSession]):
                 self.holder.query("SELECT 1")
         self.database.begin()
 
-    def obstacle(self, step: Step) -> Hindrance | None:
+    def find_blocker(self, step: Step) -> Blocker | None:
         """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
-            return find_hindrance(self.database, self.dataset, step, self._try)
+            return find_blocker(self.database, self.dataset, step, self._try)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""

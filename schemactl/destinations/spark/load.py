@@ -37,7 +37,7 @@ from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.destinations.spark.ledger import kept_rows
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
-from schemactl.destinations.spark.tables import Tables, copy_obstacle, held_tables, mend_tables
+from schemactl.destinations.spark.tables import Tables, copy_blocker, held_tables, mend_tables
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.running import active_session, running_session
 from schemactl.errors import DestinationError
@@ -214,10 +214,10 @@ def _check_growth(table: str, field: str, target: Target) -> None:
     """Refuse a new field inside a column of a table whose place no copy can take."""
     if not target.namespace.has_files:
         return
-    obstacle = copy_obstacle(Tables(target.spark, target.namespace), table)
-    if obstacle is not None:
+    blocker = copy_blocker(Tables(target.spark, target.namespace), table)
+    if blocker is not None:
         hint = "load into another schema, or drop the table first"
-        raise DestinationError(f"`{table}.{field}` is a new field, for which Spark needs a copy. {obstacle}", hint=hint)
+        raise DestinationError(f"`{table}.{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
 
 
 def _check_spelling(names: Iterator[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Example, Hindrance, Patience, Unfit
+from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Blocker, Example, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
@@ -152,12 +152,12 @@ class SparkMigration(SparkLedger):
         name = table or table_of(step)
         return self._unfit(name, step, column, 1.0)
 
-    def obstacle(self, step: Step) -> Hindrance | None:
+    def find_blocker(self, step: Step) -> Blocker | None:
         if way_of(step, ABILITIES) is not Way.COPY:
             return None
         with wrap_errors("read what a table is"):
-            found = catalog.copy_obstacle(self.tables, table_of(step))
-        return None if found is None else Hindrance(found, catalog.BY_HAND)
+            found = catalog.copy_blocker(self.tables, table_of(step))
+        return None if found is None else Blocker(found, catalog.BY_HAND)
 
     def unfit_in(self, share: float, step: Step) -> Unfit:
         return self._unfit(table_of(step), step, None, share)

@@ -220,7 +220,7 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
         rows: with these columns, in their order.
 
     Raises:
-        DestinationError: the table is one of those that ``copy_obstacle`` names.
+        DestinationError: the table is one of those that ``copy_blocker`` names.
     """
     spark, made = tables.spark, tables.namespace.table(copy)
     layout = _layout(tables, name)
@@ -262,7 +262,7 @@ def _layout(tables: Tables, name: str) -> _Layout:
     return _Layout(description.provider, description.said.get("Comment"), ", ".join(properties))
 
 
-def copy_obstacle(tables: Tables, name: str) -> str | None:
+def copy_blocker(tables: Tables, name: str) -> str | None:
     """Return why a copy cannot take a table's place, None where it can; ``BY_HAND`` is the way out."""
     flaw = _flaw(_describe(tables, name))
     return None if flaw is None else _uncopied(name, flaw)

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Final
 
-from schemactl.destinations._migration.records import Hindrance
+from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import quote
 from schemactl.destinations.sqlite.conversion import register
 from schemactl.destinations.sqlite.session import SqliteDatabase
@@ -38,7 +38,7 @@ where made.origin = 'c' and ? collate nocase in (select part.name from pragma_in
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def lost_by_copy(database: SqliteDatabase, table: str) -> Hindrance | None:
+def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
     """Return why a table cannot be copied: what the copy would not have; None where it has all."""
     found = database.connection.execute(_MADE_FOR, [table]).fetchall()
     made = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in found if kind == "table")
@@ -47,7 +47,7 @@ def lost_by_copy(database: SqliteDatabase, table: str) -> Hindrance | None:
     lost += [f"UNIQUE ({row[0]})" for row in database.connection.execute(_SEVERAL_UNIQUE, [table])]
     if not lost:
         return None
-    return Hindrance(
+    return Blocker(
         f"a copy of table `{table}` would lose its {', '.join(dict.fromkeys(lost))}",
         "take it away first, or change the table by hand and run `schemactl migrate baseline`",
     )

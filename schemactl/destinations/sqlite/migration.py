@@ -18,7 +18,7 @@ from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
-from schemactl.destinations._migration.records import NO_PATIENCE, Hindrance, Patience
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import reader
@@ -167,14 +167,14 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         with self._copying(rewrite.table.name):
             SqlMigration.run_rewrite(self, rewrite)
 
-    def obstacle(self, step: Step) -> Hindrance | None:
+    def find_blocker(self, step: Step) -> Blocker | None:
         """Return why SQLite does not take a step; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             if _is_copied(step, None) and (lost := lost_by_copy(self.database, table_of(step))):
                 return lost
             return self._refused(step) if isinstance(step, DropColumn | RenameColumn) else None
 
-    def _refused(self, step: DropColumn | RenameColumn) -> Hindrance | None:
+    def _refused(self, step: DropColumn | RenameColumn) -> Blocker | None:
         """Return which view, trigger or index does not let a column go, or get another name."""
         column = step.before if isinstance(step, RenameColumn) else step.column.name
         with trial_of(self.database, step.table) as trial:
@@ -187,7 +187,7 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         if said is None:
             return None
         hint = "drop before what it names, and make it again afterwards where still wanted"
-        return Hindrance(f"`{step.table}.{column}` {verb}: {said}", hint)
+        return Blocker(f"`{step.table}.{column}` {verb}: {said}", hint)
 
     def _refusal_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
         session = replace(self, database=trial, is_read_only=False)

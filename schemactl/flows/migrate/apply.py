@@ -26,7 +26,7 @@ from schemactl.flows.progress import Progress
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.reports import ApplyReport, Obstacle, Outcome, PlanReport, Refusal
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.hash import bump
@@ -94,7 +94,7 @@ def apply_wanted(wanted: Wanted, request: ApplyRequest, agree: Agree, open_progr
     """Apply what was found for a request; see ``apply_migration``."""
     target, name = wanted.target, wanted.schema.name
     report = read_report(wanted, request)
-    if report.refusals:
+    if report.blockers:
         return ApplyReport(report, Outcome.REFUSED)
     if not report.plan.steps and report.is_recorded and wanted.migration is None:
         return ApplyReport(report, Outcome.NOTHING)
@@ -150,7 +150,7 @@ def _report(session: MigrationSession, wanted: Wanted, request: ApplyRequest) ->
     _check_place(session, wanted.target, wanted.plan)
     if not wanted.plan.is_current(found.catalogue.schema):
         is_last = bool(found.runs) and found.runs[-1].plan_hash == plan_hash(wanted.plan)
-        return PlanReport(wanted.plan, refusals=(_applied_before() if is_last else _moved(),))
+        return PlanReport(wanted.plan, blockers=(_applied_before() if is_last else _moved(),))
     check_file(session, wanted.target, found, wanted.plan)
     return check_plan(session, wanted.plan, found, allowed, lambda *_: None)
 
@@ -173,14 +173,14 @@ def _check_place(session: MigrationSession, target: Target, plan: MigrationPlan)
         )
 
 
-def _applied_before() -> Refusal:
+def _applied_before() -> PlanBlocker:
     hint = "`schemactl migrate status` shows the state of the destination"
-    return Refusal(Obstacle.MOVED, "this plan was applied before", hint)
+    return PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
 
 
-def _moved() -> Refusal:
+def _moved() -> PlanBlocker:
     hint = "make the plan anew: `schemactl migrate plan REF --to DEST --out FILE`"
-    return Refusal(Obstacle.MOVED, "the destination is another than it was when the plan was made", hint)
+    return PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when the plan was made", hint)
 
 
 def _apply(
@@ -195,7 +195,7 @@ def _apply(
         is_current = report.done is None and plan.is_current(found.catalogue.schema)
         is_same = is_current and _rewrites_as_shown(session, wanted.target.module, plan)
     if not is_same:
-        return ApplyReport(replace(report, refusals=(_moved(),)), Outcome.REFUSED)
+        return ApplyReport(replace(report, blockers=(_moved(),)), Outcome.REFUSED)
     run = found.unfinished or Run(
         run_id=uuid.uuid4().hex,
         plan_hash=plan_hash(plan),
@@ -220,7 +220,7 @@ def _apply(
         else:
             runner.run_one_by_one()
     except UnfitValues as stopped:
-        refused = replace(report, counted=stopped.counts, refusals=stopped.refusals)
+        refused = replace(report, counted=stopped.counts, blockers=stopped.blockers)
         return ApplyReport(refused, Outcome.REFUSED)
     return ApplyReport(report, Outcome.DONE, time.monotonic() - started, copy)
 

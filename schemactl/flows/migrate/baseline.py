@@ -14,7 +14,7 @@ from schemactl.flows.migrate.misplaced import misplaced_values
 from schemactl.flows.migrate.running import who
 from schemactl.flows.migrate.status import stated
 from schemactl.flows.migrate.target import Target, find_target, find_wanted, read_state
-from schemactl.migration.reports import BaselineReport, Obstacle, Outcome, Refusal
+from schemactl.migration.reports import BaselineReport, BlockerKind, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
 
@@ -67,19 +67,19 @@ def _report(session: MigrationSession, target: Target, schema: Schema, is_forced
     found = read_state(session, schema.name)
     differing = find_drift(session, target, found, schema)
     drift = tuple(change for change in (*differing.changes, *differing.variants) if not isinstance(change, TableAdded))
-    refusals: tuple[Refusal, ...] = ()
+    blockers: tuple[PlanBlocker, ...] = ()
     outcome = Outcome.DONE
     if found.unfinished is not None:
         hint = "`schemactl migrate rollback` undoes it, `apply` ends it"
-        refusals = (Refusal(Obstacle.UNFINISHED, "a run stands half done", hint),)
+        blockers = (PlanBlocker(BlockerKind.UNFINISHED, "a run stands half done", hint),)
     elif drift and not is_forced:
         hint = "fix the schema, or record it with `--force` and let `migrate apply` fix the tables"
-        refusals = (Refusal(Obstacle.MOVED, "the tables are not as the schema says", hint),)
-    if refusals:
+        blockers = (PlanBlocker(BlockerKind.MOVED, "the tables are not as the schema says", hint),)
+    if blockers:
         outcome = Outcome.REFUSED
     elif found.known_hash == schema.version_hash and found.runs and not misplaced_values(session, target.module, found):
         outcome = Outcome.NOTHING
-    return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, refusals)
+    return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, blockers)
 
 
 def _write(session: MigrationSession, schema: Schema) -> None:

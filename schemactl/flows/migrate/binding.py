@@ -22,7 +22,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, planned_as
-from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.steps import CreateTable, Step, table_of
 from schemactl.schema.changes import (
     Change,
@@ -53,12 +53,12 @@ def report_bound(
 ) -> PlanReport:
     """Return a migration as it runs at a destination, with all that stands against it there."""
     if found.unfinished is None and (blocker := elsewhere(session, target, found, migration)) is not None:
-        return PlanReport(unbound_plan(migration, target, target.place(session)), refusals=(blocker,))
+        return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
     try:
         plan = bind(session, target, found, migration)
     except KeyError as error:
         blocker = _refuse(migration, f"its steps do not fit the tables: {error.args[0]}")
-        return PlanReport(unbound_plan(migration, target, target.place(session)), refusals=(blocker,))
+        return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
     return check_plan(session, plan, found, allows_destructive, lambda *_: None)
 
 
@@ -69,7 +69,7 @@ def unbound_plan(migration: Migration, target: Target, place: Place) -> Migratio
     return with_own(unbound, plan.own)
 
 
-def elsewhere(session: MigrationSession, target: Target, found: Found, migration: Migration) -> Refusal | None:
+def elsewhere(session: MigrationSession, target: Target, found: Found, migration: Migration) -> PlanBlocker | None:
     """Return why a destination is not where a migration begins; None where it is."""
     if found.known_hash != migration.base:
         has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
@@ -98,9 +98,9 @@ def _place_of(change: Change) -> tuple[str | None, str | None]:
             return None, None
 
 
-def _refuse(migration: Migration, message: str) -> Refusal:
+def _refuse(migration: Migration, message: str) -> PlanBlocker:
     hint = "`schemactl migrate status --dir DIR` shows where the destination stands, `status` what was changed by hand"
-    return Refusal(Obstacle.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
+    return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
 
 
 def bind(session: MigrationSession, target: Target, found: Found, migration: Migration) -> MigrationPlan:

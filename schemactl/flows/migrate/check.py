@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from schemactl.destinations import Hindrance, MigrationSession, Migrator
+from schemactl.destinations import Blocker, MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
@@ -119,11 +119,11 @@ def fold(name: str, names: NameLimits) -> str:
     return name if names.is_case_sensitive else name.casefold()
 
 
-def find_obstacles(session: MigrationSession, steps: Sequence[Step]) -> dict[Hindrance, tuple[int, ...]]:
+def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
     """Return why steps cannot be done, before the first of them has run, each reason with the places of its steps."""
-    found: dict[Hindrance, tuple[int, ...]] = {}
+    found: dict[Blocker, tuple[int, ...]] = {}
     for place, seen in enumerate(in_first_names(steps)):
-        obstacle = session.obstacle(seen) if seen is not None else None
-        if obstacle is not None:
-            found[obstacle] = (*found.get(obstacle, ()), place)
+        blocker = session.find_blocker(seen) if seen is not None else None
+        if blocker is not None:
+            found[blocker] = (*found.get(blocker, ()), place)
     return found

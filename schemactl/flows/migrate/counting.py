@@ -10,7 +10,7 @@ from schemactl.destinations import Example, MigrationSession, Unfit
 from schemactl.examples import Examples, examples_of, shown
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import Counted, Obstacle, Refusal
+from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -127,7 +127,7 @@ def example_text(example: Example) -> str:
 
 def refuse_unfit(
     steps: Sequence[PlannedStep], counts: Sequence[Counted], *, is_begun: bool = False
-) -> Iterator[Refusal]:
+) -> Iterator[PlanBlocker]:
     """Yield what speaks against steps by what was counted.
 
     Args:
@@ -149,7 +149,7 @@ def refuse_unfit(
         else:
             continue
         hint = f"{mend}, or {_TAKE_BACK if is_begun else instead}"
-        yield Refusal(Obstacle.UNFIT, message, hint, (each.number,))
+        yield PlanBlocker(BlockerKind.UNFIT, message, hint, (each.number,))
 
 
 def _words(step: Step, count: int) -> tuple[str, str, str]:

@@ -31,7 +31,7 @@ from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place, Render, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
-from schemactl.migration.reports import CheckReport, NextReport, Obstacle, RebaseReport, Refusal
+from schemactl.migration.reports import BlockerKind, CheckReport, NextReport, PlanBlocker, RebaseReport
 from schemactl.migration.steps import Step
 from schemactl.schema.apply import apply
 from schemactl.schema.changes import ColumnsReordered, HeaderChanged
@@ -261,25 +261,25 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
         plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
         start=plain_schema(start) if last is None and start is not None else None,
     )
-    return NextReport(str(folder.path), migration, tuple(_refusals(made)), is_written=False)
+    return NextReport(str(folder.path), migration, tuple(_find_blockers(made)), is_written=False)
 
 
 def write_next(folder: Folder, report: NextReport) -> NextReport:
     """Write the next migration of a folder, unless something stands against it."""
-    if report.migration is None or report.refusals:
+    if report.migration is None or report.blockers:
         return report
     folder.path.mkdir(parents=True, exist_ok=True)
     _write(folder.path, folder.files, (report.migration,))
     return replace(report, is_written=True)
 
 
-def _refusals(made: Mapping[str, MigrationPlan]) -> Iterator[Refusal]:
+def _find_blockers(made: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
     for dialect, plan in made.items():
         impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
         if impossible:
             what = f"step {impossible[0]} is" if len(impossible) == 1 else f"{len(impossible)} steps are"
             message, hint = f"{what} not possible with {dialect}", "change the schema, or go another way"
-            yield Refusal(Obstacle.IMPOSSIBLE, message, hint, impossible)
+            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, impossible)
 
 
 def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from schemactl.migration.planner import PlannedStep, planned_as
 from schemactl.migration.risk import Risk
 from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.steps import column_of, table_of
-from schemactl.review.judgement import (
+from schemactl.review.judgment import (
     BLOCKS_READERS,
     BLOCKS_WRITERS,
     CHANGED,
@@ -40,7 +40,7 @@ from schemactl.review.judgement import (
     LOSES,
     OWN,
     UNSOUND,
-    Judgement,
+    Judgment,
     finding_of,
 )
 from schemactl.review.report import Compatibility, Finding, Report, Review, Version
@@ -189,7 +189,7 @@ def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: 
         yield finding_of(rule, sentence, name, at=at, table=table, column=column)
 
 
-def _rules_of(planned: PlannedStep) -> Iterator[tuple[Judgement, str]]:
+def _rules_of(planned: PlannedStep) -> Iterator[tuple[Judgment, str]]:
     if not planned.is_possible:
         yield IMPOSSIBLE, "the destination cannot take it"
         return

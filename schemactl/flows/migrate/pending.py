@@ -16,12 +16,12 @@ from schemactl.flows.migrate.target import Found, Target, find_target, read_stat
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark
 from schemactl.migration.reports import (
+    BlockerKind,
     FolderApplyReport,
     FolderStanding,
     NextReport,
-    Obstacle,
     Outcome,
-    Refusal,
+    PlanBlocker,
 )
 from schemactl.migration.saved import mark_in
 
@@ -62,8 +62,8 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
     if report.migration is None:
         return report
     there = read_report(_wanted(target, report.migration), ApplyRequest("", to, request.schemas, request.options))
-    stopping = tuple(each for each in there.refusals if each.obstacle is not Obstacle.DESTRUCTIVE)
-    return write_next(folder, replace(report, there=there, refusals=(*report.refusals, *stopping)))
+    stopping = tuple(each for each in there.blockers if each.kind is not BlockerKind.DESTRUCTIVE)
+    return write_next(folder, replace(report, there=there, blockers=(*report.blockers, *stopping)))
 
 
 def apply_folder(
@@ -92,9 +92,9 @@ def apply_folder(
     losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
-        blocker = Refusal(Obstacle.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
+        blocker = PlanBlocker(BlockerKind.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
         return replace(shown, standing=replace(ahead.standing, blocker=blocker))
-    if shown.next is not None and shown.next.refusals:
+    if shown.next is not None and shown.next.blockers:
         return shown
     if not agree(shown):
         return replace(shown, outcome=Outcome.DECLINED)
@@ -138,14 +138,14 @@ def _ahead(session: MigrationSession, target: Target, found: Found, folder: Fold
             "somebody else changed it: plan a migration to that schema, or `schemactl migrate rollback`, or "
             "`schemactl migrate baseline`"
         )
-        none = Refusal(Obstacle.ELSEWHERE, message, hint)
+        none = PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
         return _Ahead(FolderStanding(place, there, migrations[last - 1].name if last else None, (), none), ())
     left = migrations[count:]
-    blocker: Refusal | None = None
+    blocker: PlanBlocker | None = None
     if found.unfinished is not None and not is_unfinished:
         hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
         message = f"a run to the schema {found.unfinished.to_hash} stands half done"
-        blocker = Refusal(Obstacle.UNFINISHED, message, hint)
+        blocker = PlanBlocker(BlockerKind.UNFINISHED, message, hint)
     elif left and not is_unfinished:
         blocker = elsewhere(session, target, found, left[0])
     names = tuple(each.name for each in left)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import Hindrance, MigrationSession
+from schemactl.destinations import Blocker, MigrationSession
 from schemactl.errors import InputError
-from schemactl.flows.migrate.check import find_obstacles
+from schemactl.flows.migrate.check import find_blockers
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
 from schemactl.flows.migrate.lost_versions import find_wanted_there
 from schemactl.flows.migrate.target import (
@@ -28,7 +28,7 @@ from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal
-from schemactl.migration.reports import Counted, Obstacle, PlanReport, Refusal
+from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker, PlanReport
 from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import RenameColumn
@@ -161,17 +161,17 @@ def check_plan(
     steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
     # What own SQL will have changed by then is looked at when the step's turn comes.
     changed = range(plan.changed_from(done or 0) - (done or 0), len(steps))
-    obstacles = find_obstacles(session, steps[: changed.start])
-    forbidden = tuple(_refuse_forbidden(obstacles, done or 0))
-    barred = {*changed, *(place for places in obstacles.values() for place in places)}
+    step_blockers = find_blockers(session, steps[: changed.start])
+    forbidden = tuple(_refuse_forbidden(step_blockers, done or 0))
+    barred = {*changed, *(place for places in step_blockers.values() for place in places)}
     counts = tuple(_moved_on(count_unfit(session, steps, plan.target, barred), done))
     not_undone = tuple(_moved_on(count_not_undone(session, steps, plan.target, barred), done))
     unfit = refuse_unfit(plan.steps, counts, is_begun=done is not None)
-    refusals = [*_refuse_steps(plan, allows_destructive), *forbidden, *unfit]
+    blockers = [*_refuse_steps(plan, allows_destructive), *forbidden, *unfit]
     if done is None and found.unfinished is not None:
-        refusals.append(_refuse_unfinished(found.unfinished.to_hash))
+        blockers.append(_refuse_unfinished(found.unfinished.to_hash))
     is_recorded = found.known_hash == plan.target_hash
-    return PlanReport(plan, counts, tuple(refusals), done, is_recorded, not_undone)
+    return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone)
 
 
 def _moved_on(counts: Sequence[Counted], done: int | None) -> Iterator[Counted]:
@@ -179,23 +179,23 @@ def _moved_on(counts: Sequence[Counted], done: int | None) -> Iterator[Counted]:
     yield from (replace(each, number=each.number + (done or 0)) for each in counts)
 
 
-def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[Refusal]:
+def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[PlanBlocker]:
     impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
     if impossible:
         message = f"{_listed(impossible)} not possible at this destination"
-        yield Refusal(Obstacle.IMPOSSIBLE, message, "change the schema, or go another way", impossible)
+        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema, or go another way", impossible)
     losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
     if losing and not allows_destructive:
         verb = "loses" if len(losing) == 1 else "lose"
         message = f"{_listed(losing, '')} {verb} data"
-        yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
+        yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
 
 
-def _refuse_forbidden(obstacles: Mapping[Hindrance, Sequence[int]], done: int) -> Iterator[Refusal]:
-    for obstacle, places in obstacles.items():
+def _refuse_forbidden(step_blockers: Mapping[Blocker, Sequence[int]], done: int) -> Iterator[PlanBlocker]:
+    for blocker, places in step_blockers.items():
         numbers = tuple(place + done + 1 for place in places)
-        message = f"{_listed(numbers)} not possible: {obstacle.message}"
-        yield Refusal(Obstacle.IMPOSSIBLE, message, obstacle.hint or "", numbers)
+        message = f"{_listed(numbers)} not possible: {blocker.message}"
+        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, blocker.hint or "", numbers)
 
 
 def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
@@ -204,6 +204,6 @@ def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
     return f"{text} {'is' if one else 'are'}" if verb is None else text
 
 
-def _refuse_unfinished(to_hash: str) -> Refusal:
+def _refuse_unfinished(to_hash: str) -> PlanBlocker:
     hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
-    return Refusal(Obstacle.UNFINISHED, f"a run to the schema {to_hash} stands half done", hint)
+    return PlanBlocker(BlockerKind.UNFINISHED, f"a run to the schema {to_hash} stands half done", hint)

@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import Hindrance, MigrationSession, Patience, Run, RunState, StepState
+from schemactl.destinations import Blocker, MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.check import find_obstacles, tables_now
+from schemactl.flows.migrate.check import find_blockers, tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.genuine import derived_plan
@@ -32,7 +32,7 @@ from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.reports import Counted, Obstacle, Outcome, Refusal, RollbackReport, UndoneStep
+from schemactl.migration.reports import BlockerKind, Counted, Outcome, PlanBlocker, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -114,8 +114,8 @@ def _undo(
         again, parts = _report(session, target, name, request)
         if again.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
-            moved = Refusal(Obstacle.MOVED, "the destination is another than it was when this was shown", hint)
-            return replace(report, outcome=Outcome.REFUSED, refusals=(moved,))
+            moved = PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when this was shown", hint)
+            return replace(report, outcome=Outcome.REFUSED, blockers=(moved,))
         if again.outcome is Outcome.DONE:
             undo = undo_at_once if is_whole else undo_one_by_one
             undo(session, target, again, parts, progress)
@@ -134,14 +134,14 @@ def _report(
     undone = with_rewrites_back(session, target.module, parts, undone, tables)
     steps = [step for each in undone for step in each.planned.undo.steps]
     first = own_undos(undone).first  # what own SQL will have changed by then is looked at when its turn comes
-    obstacles = find_obstacles(session, steps[:first])
-    barred = {place for places in obstacles.values() for place in places}
+    step_blockers = find_blockers(session, steps[:first])
+    barred = {place for places in step_blockers.values() for place in places}
     is_possible = all(each.planned.undo.is_possible for each in undone)
     written = tuple(_written(parts, undone))
     counts = tuple(_count(session, steps, written, schema, barred, first)) if is_possible else ()
-    refusals = (
+    blockers = (
         *_refuse(undone, steps, counts, request.allows_destructive),
-        *map(_forbidden, obstacles),
+        *map(_forbidden, step_blockers),
     )
     report = RollbackReport(
         place=target.place(session),
@@ -149,9 +149,9 @@ def _report(
         before=found.known_hash,
         after=parts[-1].run.from_hash,
         steps=undone,
-        outcome=Outcome.REFUSED if refusals else Outcome.DONE,
+        outcome=Outcome.REFUSED if blockers else Outcome.DONE,
         counted=counts,
-        refusals=refusals,
+        blockers=blockers,
     )
     return report, parts
 
@@ -310,18 +310,18 @@ def _count(
             yield counted(place + 1, unfit, schema, step)
 
 
-def _forbidden(obstacle: Hindrance) -> Refusal:
-    return Refusal(Obstacle.IMPOSSIBLE, f"it cannot be undone: {obstacle.message}", obstacle.hint or "")
+def _forbidden(blocker: Blocker) -> PlanBlocker:
+    return PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {blocker.message}", blocker.hint or "")
 
 
 def _refuse(
     undone: Sequence[UndoneStep], steps: Sequence[Step], counts: Sequence[Counted], allows_destructive: bool
-) -> Iterator[Refusal]:
+) -> Iterator[PlanBlocker]:
     for each in undone:
         if not each.planned.undo.is_possible:
             hint = "go forward instead: `apply` with the older schema makes again what is gone, without its data"
             message = f"step {each.number} cannot be undone: {each.planned.undo.note}"
-            yield Refusal(Obstacle.IMPOSSIBLE, message, hint, (each.number,))
+            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, (each.number,))
     for each_count in counts:
         place = each_count.number - 1
         step = steps[place]
@@ -334,7 +334,7 @@ def _refuse(
             if not allows_destructive:
                 what = "rows" if isinstance(step, DropTable) else "values"
                 message = f"{each_count.count:,} {what} of `{name}` would be dropped"
-                yield Refusal(Obstacle.DESTRUCTIVE, message, "`--allow-destructive` allows it")
+                yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it")
         else:
             message = f"{each_count.count:,} values of `{name}` would not survive"
-            yield Refusal(Obstacle.UNFIT, message, "they were loaded since: fix them first")
+            yield PlanBlocker(BlockerKind.UNFIT, message, "they were loaded since: fix them first")

@@ -29,7 +29,7 @@ from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.reports import Counted, Obstacle, Refusal
+from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
 from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
 from schemactl.schema.types import Table
@@ -41,9 +41,9 @@ Notify = Callable[[int, Step], None]
 class UnfitValues(Exception):
     """Something stands in the way of a step, that did not when the plan was shown: values, or a precondition."""
 
-    def __init__(self, refusals: Sequence[Refusal], counts: Sequence[Counted]) -> None:
-        super().__init__("; ".join(refusal.message for refusal in refusals))
-        self.refusals = tuple(refusals)
+    def __init__(self, blockers: Sequence[PlanBlocker], counts: Sequence[Counted]) -> None:
+        super().__init__("; ".join(blocker.message for blocker in blockers))
+        self.blockers = tuple(blockers)
         self.counts = tuple(counts)
 
 
@@ -229,7 +229,7 @@ class Runner:
             if own.precondition is not None and not self.session.gives_rows(own.precondition, own.file):
                 message = f"the precondition of `{own.file}` gives no rows: {' '.join(own.precondition.split())}"
                 hint = "see to what it asks for; nothing of the step was done"
-                raise UnfitValues([Refusal(Obstacle.PRECONDITION, message, hint, (place + 1,))], ())
+                raise UnfitValues([PlanBlocker(BlockerKind.PRECONDITION, message, hint, (place + 1,))], ())
             step = self.plan.steps[place].step if when is When.INSTEAD else None
             self.session.run_own(own.statements, own.file, step)
 
@@ -267,8 +267,8 @@ class Runner:
         if not counts:
             return
         is_begun = bool(self.session.steps(self.run.run_id))
-        if refusals := list(refuse_unfit(self.plan.steps, counts, is_begun=is_begun)):
-            raise UnfitValues(refusals, counts)
+        if blockers := list(refuse_unfit(self.plan.steps, counts, is_begun=is_begun)):
+            raise UnfitValues(blockers, counts)
 
     def _tables(self) -> dict[str, Table]:
         return tables_now(self.session, self.module, self.plan.target)

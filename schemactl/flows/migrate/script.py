@@ -12,7 +12,7 @@ from schemactl.flows.references import find_schemas
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.reports import Obstacle, PlanReport, Refusal
+from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.schema.ddl import check_dialect
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of, with_descriptions
@@ -59,12 +59,12 @@ def write_script(request: ScriptRequest) -> PlanReport:
     render = render_for(request.dialect)
     plan = make_plan(proposal, catalogue, schema, Place(request.dialect, "", ""), render)
     impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
-    refusals = (
-        (Refusal(Obstacle.IMPOSSIBLE, f"{request.dialect} cannot take each step", "", impossible),)
+    blockers = (
+        (PlanBlocker(BlockerKind.IMPOSSIBLE, f"{request.dialect} cannot take each step", "", impossible),)
         if impossible
         else ()
     )
-    return PlanReport(plan, refusals=refusals)
+    return PlanReport(plan, blockers=blockers)
 
 
 def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Schema:

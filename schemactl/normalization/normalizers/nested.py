@@ -28,7 +28,7 @@ def plan(request: PlanRequest) -> Plan:
         InputError: rows are to be found by a primary key and the table has none, or a column states a type that is
             none.
     """
-    asked, allowed = request.resolution.schema, request.judgement.schema
+    asked, allowed = request.resolution.schema, request.judgment.schema
     resolution = replace(request.resolution, schema=flat(asked))
     found = plan_relational(replace(request, resolution=resolution), coerces=True)
     if found.rows.lists:

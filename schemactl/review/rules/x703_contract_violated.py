@@ -10,7 +10,7 @@ from schemactl.review.nested_fields import FieldChange, FieldEvent, type_label
 from schemactl.review.rule import Match, Rule
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.contract import Entity
-from schemactl.schema.judgement import Violation, judge
+from schemactl.schema.judgment import Violation, judge
 
 
 def find(comparison: Comparison) -> Iterator[Match]:

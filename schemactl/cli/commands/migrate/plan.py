@@ -200,4 +200,4 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
     write_report(terminal, options, lambda: next_document(report), lambda look: print_next(report, look))
     is_pending = options.check and report.migration is not None
-    return ExitCode.FINDINGS if report.refusals or is_pending else ExitCode.DONE
+    return ExitCode.FINDINGS if report.blockers or is_pending else ExitCode.DONE

@@ -9,7 +9,7 @@ from contract_samples import VARIANT, L, T, column, schema, table
 
 from schemactl.errors import InputError
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.judgement import Violation, judge
+from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.types import Column, Table
 
 
@@ -17,18 +17,18 @@ from schemactl.schema.types import Column, Table
 def test_a_new_column_is_refused(mode):
     before = schema(T)
     after = schema(table("t", column("a", "bigint"), column("b", "double")))
-    judgement = judge(before, after, {"columns": mode})
-    assert judgement.violations == (Violation("t", "b", Entity.COLUMNS, Mode(mode), "no new column", "double"),)
-    assert judgement.schema == before
-    assert judgement.is_refused is (mode == "freeze")
+    judgment = judge(before, after, {"columns": mode})
+    assert judgment.violations == (Violation("t", "b", Entity.COLUMNS, Mode(mode), "no new column", "double"),)
+    assert judgment.schema == before
+    assert judgment.is_refused is (mode == "freeze")
 
 
 def test_without_a_contract_everything_passes():
     after = schema(table("t", column("a", "bigint"), column("b"), VARIANT), L)
-    judgement = judge(schema(T), after)
-    assert judgement.schema == after
-    assert judgement.violations == ()
-    assert not judgement.is_refused
+    judgment = judge(schema(T), after)
+    assert judgment.schema == after
+    assert judgment.violations == ()
+    assert not judgment.is_refused
 
 
 def test_columns_say_nothing_of_variants():
@@ -40,20 +40,20 @@ def test_columns_say_nothing_of_variants():
 def test_a_variant_beside_a_column_that_is_refused_is_refused_with_it(before):
     """The column that it would stand beside never comes: to dlt all its values ask for that one."""
     after = schema(table("t", column("b"), column("a", "bigint"), VARIANT))
-    judgement = judge(schema(before), after, {"columns": "discard_row"})
-    assert [(each.column, each.entity, each.found) for each in judgement.violations] == [
+    judgment = judge(schema(before), after, {"columns": "discard_row"})
+    assert [(each.column, each.entity, each.found) for each in judgment.violations] == [
         ("a", Entity.COLUMNS, "bigint"),
         ("a__v_text", Entity.COLUMNS, "text"),
     ]
-    assert judgement.schema == schema(before)
+    assert judgment.schema == schema(before)
 
 
 def test_a_variant_is_refused_with_the_type_of_its_column():
     after = schema(table("t", column("a", "bigint"), VARIANT))
-    judgement = judge(schema(T), after, {"data_type": "discard_value"})
+    judgment = judge(schema(T), after, {"data_type": "discard_value"})
     violation = Violation("t", "a__v_text", Entity.DATA_TYPE, Mode.DISCARD_VALUE, "bigint", "text", variant_of="a")
-    assert judgement.violations == (violation,)
-    assert judgement.schema == schema(T)
+    assert judgment.violations == (violation,)
+    assert judgment.schema == schema(T)
 
 
 def test_the_column_of_a_variant_is_found_where_names_are_shortened_or_the_detected_type_differs():
@@ -79,9 +79,9 @@ def test_the_column_of_a_variant_is_found_where_names_are_shortened_or_the_detec
     ],
 )
 def test_a_changed_type_is_refused(old, new, expected, found):
-    judgement = judge(schema(table("t", old)), schema(table("t", new)), {"data_type": "freeze"})
-    assert judgement.violations == (Violation("t", "a", Entity.DATA_TYPE, Mode.FREEZE, expected, found),)
-    assert judgement.schema == schema(table("t", old))
+    judgment = judge(schema(table("t", old)), schema(table("t", new)), {"data_type": "freeze"})
+    assert judgment.violations == (Violation("t", "a", Entity.DATA_TYPE, Mode.FREEZE, expected, found),)
+    assert judgment.schema == schema(table("t", old))
 
 
 def test_a_size_that_is_left_out_changes_nothing_where_it_is_the_usual_one():
@@ -99,49 +99,49 @@ def test_an_incomplete_column_that_gets_data_is_new():
     complete = Column("k", {**hinted.properties, "data_type": "bigint"})
     before = schema(table("t", hinted, column("a")))
     after = schema(table("t", column("a"), complete, column("b")))
-    judgement = judge(before, after, {"columns": "discard_value"})
-    assert [each.column for each in judgement.violations] == ["k", "b"]
-    assert judgement.schema == before
-    assert list(judgement.schema.tables["t"].columns) == ["k", "a", "_dlt_id"]
+    judgment = judge(before, after, {"columns": "discard_value"})
+    assert [each.column for each in judgment.violations] == ["k", "b"]
+    assert judgment.schema == before
+    assert list(judgment.schema.tables["t"].columns) == ["k", "a", "_dlt_id"]
 
 
 def test_a_column_that_completes_beside_a_refused_one_moves_to_the_end():
     hinted, complete = Column("k", {"nullable": False}), column("k", nullable=False)
     before = schema(table("t", hinted, column("a", "bigint")))
     after = schema(table("t", column("a", "bigint"), VARIANT, complete))
-    judgement = judge(before, after, {"data_type": "discard_value"})
-    assert list(judgement.schema.tables["t"].columns) == ["a", "_dlt_id", "k"]
+    judgment = judge(before, after, {"data_type": "discard_value"})
+    assert list(judgment.schema.tables["t"].columns) == ["a", "_dlt_id", "k"]
 
 
 @pytest.mark.parametrize("mode", ["freeze", "discard_row", "discard_value"])
 def test_a_new_table_is_refused_with_all_that_is_nested_in_it(mode):
     deep = table("t__l__m", parent="t__l")
     # not in the order of nesting: a file may be edited
-    judgement = judge(schema(), schema(deep, L, T), {"tables": mode})
-    assert judgement.violations == (Violation("t", None, Entity.TABLES, Mode(mode), "no new table", "new table"),)
-    assert judgement.schema == schema()
+    judgment = judge(schema(), schema(deep, L, T), {"tables": mode})
+    assert judgment.violations == (Violation("t", None, Entity.TABLES, Mode(mode), "no new table", "new table"),)
+    assert judgment.schema == schema()
 
 
 def test_a_new_nested_table_of_a_known_table_is_refused_alone():
-    judgement = judge(schema(T), schema(table("t", column("a", "bigint"), column("b")), L), {"tables": "freeze"})
-    assert [(each.table, each.column) for each in judgement.violations] == [("t__l", None)]
-    assert "b" in judgement.schema.tables["t"].columns
-    assert "t__l" not in judgement.schema.tables
+    judgment = judge(schema(T), schema(table("t", column("a", "bigint"), column("b")), L), {"tables": "freeze"})
+    assert [(each.table, each.column) for each in judgment.violations] == [("t__l", None)]
+    assert "b" in judgment.schema.tables["t"].columns
+    assert "t__l" not in judgment.schema.tables
 
 
 def test_a_table_that_has_only_hints_is_new():
     hinted = Table("t", {"k": Column("k", {"primary_key": True})})
-    judgement = judge(schema(hinted), schema(T), {"tables": "freeze"})
-    assert [each.entity for each in judgement.violations] == [Entity.TABLES]
-    assert judgement.schema == schema(hinted)
+    judgment = judge(schema(hinted), schema(T), {"tables": "freeze"})
+    assert [each.entity for each in judgment.violations] == [Entity.TABLES]
+    assert judgment.schema == schema(hinted)
     assert judge(schema(hinted), schema(T), {"columns": "freeze"}).violations == ()
 
 
 def test_columns_of_a_new_table_pass_its_variants_do_not():
     after = schema(table("t", column("a", "bigint"), VARIANT))
-    judgement = judge(schema(), after, {"columns": "freeze", "data_type": "discard_row"})
-    assert [each.column for each in judgement.violations] == ["a__v_text"]
-    assert judgement.schema == schema(T)
+    judgment = judge(schema(), after, {"columns": "freeze", "data_type": "discard_row"})
+    assert [each.column for each in judgment.violations] == ["a__v_text"]
+    assert judgment.schema == schema(T)
 
 
 def test_columns_may_evolve_once():
@@ -154,8 +154,8 @@ def test_the_contract_of_the_old_schema_holds_and_a_new_table_brings_its_own():
     before = schema(table("t", column("a"), schema_contract={"columns": "freeze"}))
     loose = table("t", column("a"), column("b"), schema_contract="evolve")
     own = table("u", schema_contract={"tables": "discard_row"})
-    judgement = judge(before, schema(loose, own))
-    assert [(each.table, each.column) for each in judgement.violations] == [("t", "b"), ("u", None)]
+    judgment = judge(before, schema(loose, own))
+    assert [(each.table, each.column) for each in judgment.violations] == [("t", "b"), ("u", None)]
 
 
 def test_the_root_key_of_a_refused_table_goes_with_it():
@@ -165,14 +165,14 @@ def test_the_root_key_of_a_refused_table_goes_with_it():
 
     key = {"_dlt_id": "_dlt_root_id"}
     before = keyed(schema(T), t=key)
-    judgement = judge(before, keyed(schema(T, table("u"), table("w")), t=key, u=key, w=key), {"tables": "freeze"})
-    assert judgement.schema == before
+    judgment = judge(before, keyed(schema(T, table("u"), table("w")), t=key, u=key, w=key), {"tables": "freeze"})
+    assert judgment.schema == before
     allowed = table("w", schema_contract="evolve")
-    judgement = judge(before, keyed(schema(T, table("u"), allowed), t=key, u=key, w=key), None)
-    assert judgement.violations == ()
+    judgment = judge(before, keyed(schema(T, table("u"), allowed), t=key, u=key, w=key), None)
+    assert judgment.violations == ()
     frozen = replace(before, settings={**before.settings, "schema_contract": {"tables": "freeze"}})
-    judgement = judge(frozen, keyed(schema(T, table("u"), allowed), t=key, u=key, w=key))
-    assert judgement.schema.normalizers == keyed(schema(), t=key, w=key).normalizers
+    judgment = judge(frozen, keyed(schema(T, table("u"), allowed), t=key, u=key, w=key))
+    assert judgment.schema.normalizers == keyed(schema(), t=key, w=key).normalizers
 
 
 def test_a_mistake_in_a_contract_is_reported():

@@ -33,7 +33,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """The schema that the contract lets through, and every change that it does not, in the schema's order."""
 
     schema: Schema
@@ -45,7 +45,7 @@ class Judgement:
         return any(violation.mode is Mode.FREEZE for violation in self.violations)
 
 
-def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
+def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
     """Judge a change of a schema by the contracts of the schema as it was (docs/dlt.md §7.2).
 
     All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it
@@ -75,27 +75,27 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgement:
         if banned.isdisjoint(chain_of(after, table.parent)):
             violations += found[name]
     normalizers = _without_propagation(before.normalizers, after.normalizers, refused)
-    return Judgement(replace(after, tables=tables, normalizers=normalizers), tuple(violations))
+    return Judgment(replace(after, tables=tables, normalizers=normalizers), tuple(violations))
 
 
-def leave_out(judgement: Judgement, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgement:
+def leave_out(judgment: Judgment, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgment:
     """Return a judgment without columns, or whole tables (column None), as they were before.
 
     Args:
-        judgement: of a change of ``before``.
+        judgment: of a change of ``before``.
         before: the schema as it was.
         unfilled: tables with their columns.
     """
     whole = {name for name, column in unfilled if column is None}
     tables: dict[str, Table] = {}
-    for name, table in judgement.schema.tables.items():
+    for name, table in judgment.schema.tables.items():
         if name not in whole:
             columns = {column for of, column in unfilled if of == name}
             tables[name] = _without_columns(before.tables.get(name), table, columns)
         elif name in before.tables:
             tables[name] = before.tables[name]
-    normalizers = _without_propagation(before.normalizers, judgement.schema.normalizers, whole)
-    return replace(judgement, schema=replace(judgement.schema, tables=tables, normalizers=normalizers))
+    normalizers = _without_propagation(before.normalizers, judgment.schema.normalizers, whole)
+    return replace(judgment, schema=replace(judgment.schema, tables=tables, normalizers=normalizers))
 
 
 class _Judge:

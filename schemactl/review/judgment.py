@@ -12,7 +12,7 @@ from schemactl.review.severity import Direction, Impact, Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """A rule about migrations.
 
     Attributes:
@@ -30,7 +30,7 @@ class Judgement:
     fix: str
 
 
-UNSOUND: Final = Judgement(
+UNSOUND: Final = Judgment(
     "M001",
     "folder of migrations is not sound",
     Severity.ERROR,
@@ -38,7 +38,7 @@ UNSOUND: Final = Judgement(
     "What was reviewed is not what would run, or two branches have added one number.",
     "Take changed files from git as they were; `schemactl migrate rebase` renumbers.",
 )
-CHANGED: Final = Judgement(
+CHANGED: Final = Judgment(
     "M002",
     "earlier migration changed",
     Severity.ERROR,
@@ -46,7 +46,7 @@ CHANGED: Final = Judgement(
     "Destinations that have the migration refuse the folder; others would get something else.",
     "Leave it as it was, and write the change as a migration of its own.",
 )
-IMPOSSIBLE: Final = Judgement(
+IMPOSSIBLE: Final = Judgment(
     "M101",
     "step is not possible",
     Severity.ERROR,
@@ -54,7 +54,7 @@ IMPOSSIBLE: Final = Judgement(
     "The destination cannot take the step, so the migration does not run.",
     "Change the schema, or go another way.",
 )
-LOSES: Final = Judgement(
+LOSES: Final = Judgment(
     "M102",
     "step loses data",
     Severity.ERROR,
@@ -62,7 +62,7 @@ LOSES: Final = Judgement(
     "Values are gone afterwards. It runs only with `--allow-destructive`.",
     "Keep what is dropped until nobody reads it, and keep a copy.",
 )
-FINAL: Final = Judgement(
+FINAL: Final = Judgment(
     "M103",
     "step cannot be undone",
     Severity.WARN,
@@ -70,7 +70,7 @@ FINAL: Final = Judgement(
     "`schemactl migrate rollback` cannot bring the tables back to what they were.",
     "Have a backup, or split the migration so that the rest of it can be undone.",
 )
-BLOCKS_READERS: Final = Judgement(
+BLOCKS_READERS: Final = Judgment(
     "M104",
     "step blocks readers",
     Severity.WARN,
@@ -78,7 +78,7 @@ BLOCKS_READERS: Final = Judgement(
     "Queries of the table wait as long as all its rows are read or written.",
     "Run it when nobody works, or change a new column in place of the old one.",
 )
-BLOCKS_WRITERS: Final = Judgement(
+BLOCKS_WRITERS: Final = Judgment(
     "M105",
     "step blocks writers",
     Severity.WARN,
@@ -86,7 +86,7 @@ BLOCKS_WRITERS: Final = Judgement(
     "Loads into the table wait as long as all its rows are read or written.",
     "Run it when nothing is loaded.",
 )
-COUNTS: Final = Judgement(
+COUNTS: Final = Judgment(
     "M106",
     "step depends on stored values",
     Severity.INFO,
@@ -94,7 +94,7 @@ COUNTS: Final = Judgement(
     "Each destination is looked at before the step runs; one with a value that does not survive refuses it.",
     "`schemactl migrate plan REF --dir DIR --to DEST` counts such values before the migration is written.",
 )
-OWN: Final = Judgement(
+OWN: Final = Judgment(
     "M107",
     "step has SQL of its own",
     Severity.WARN,
@@ -104,7 +104,7 @@ OWN: Final = Judgement(
 )
 
 
-REFUSED: Final = Judgement(
+REFUSED: Final = Judgment(
     "M201",
     "plan is refused",
     Severity.ERROR,
@@ -112,7 +112,7 @@ REFUSED: Final = Judgement(
     "Something stands against the plan: it is not applied.",
     "The message says what; change the schema, the data or the call.",
 )
-PENDING: Final = Judgement(
+PENDING: Final = Judgment(
     "M202",
     "changes are pending",
     Severity.WARN,
@@ -120,7 +120,7 @@ PENDING: Final = Judgement(
     "The destination does not have what the schema says.",
     "`schemactl migrate apply` brings it there.",
 )
-DRIFT: Final = Judgement(
+DRIFT: Final = Judgment(
     "M203",
     "destination drifted",
     Severity.ERROR,
@@ -128,7 +128,7 @@ DRIFT: Final = Judgement(
     "Somebody has changed the tables by hand, or with another tool: loads and migrations may fail on it.",
     "Take the change over into the schema, or take it back.",
 )
-UNFINISHED: Final = Judgement(
+UNFINISHED: Final = Judgment(
     "M204",
     "run stands half done",
     Severity.ERROR,
@@ -136,7 +136,7 @@ UNFINISHED: Final = Judgement(
     "A migration was killed: the tables are between two schemas.",
     "`schemactl migrate apply` ends it, `schemactl migrate rollback` undoes it.",
 )
-VALUES: Final = Judgement(
+VALUES: Final = Judgment(
     "M205",
     "values are not what the schema says",
     Severity.ERROR,
@@ -144,7 +144,7 @@ VALUES: Final = Judgement(
     "The tables hold values that the schema forbids, or hold them under other names.",
     "Mend the values, or let the schema allow them.",
 )
-EVOLVES: Final = Judgement(
+EVOLVES: Final = Judgment(
     "M301",
     "data changes the schema",
     Severity.WARN,
@@ -152,7 +152,7 @@ EVOLVES: Final = Judgement(
     "The data has tables, columns or types that the schema does not have.",
     "`schemactl infer` takes them over; a contract (`--contract freeze`) refuses them.",
 )
-VIOLATES: Final = Judgement(
+VIOLATES: Final = Judgment(
     "M302",
     "data violates the contract",
     Severity.ERROR,
@@ -160,7 +160,7 @@ VIOLATES: Final = Judgement(
     "The schema's contract does not allow what the data has: nothing is written, or rows or values are left out.",
     "Mend the data, or let the contract allow it.",
 )
-UNREAD: Final = Judgement(
+UNREAD: Final = Judgment(
     "M303",
     "records cannot be loaded",
     Severity.WARN,
@@ -191,7 +191,7 @@ JUDGEMENTS: Final = (
 
 
 def finding_of(
-    rule: Judgement,
+    rule: Judgment,
     message: str,
     name: str,
     *,
