@@ -27,7 +27,8 @@ _LEVELS_IN_PARTS: Final = 8
 
 _BLANK: Final = re.compile(rb"[ \t\r\n]*")
 _KEY: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:')
-_BEFORE_NUMBERS: Final = (b":", b",", b"[", b" ", b"\t", b"\r", b"\n")
+_BEFORE_NUMBERS: Final = b":,[ \t\r\n"
+_LONG: Final = b"0" * 19
 _TO_ZEROS: Final = bytes(ord("0") if 48 <= octet < 58 else octet for octet in range(256))
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
@@ -151,13 +152,17 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
 def _may_hold_long_integer(text: bytes) -> bool:
     """Return whether an integer may be past 64 bits, of which orjson makes a double."""
     digits = text.translate(_TO_ZEROS)
-    if b"0" * 19 not in digits:
-        return False
-    # Hashes and names have as many digits in a row: a number begins the text, or stands behind one of a few marks.
-    return any(
-        long in digits and (digits.startswith(long) or any(mark + long in digits for mark in _BEFORE_NUMBERS))
-        for long in (b"0" * 20, b"-" + b"0" * 19)
-    )
+    at = digits.find(_LONG)
+    while at >= 0:
+        # Hashes and names have as many digits in a row: a number begins the text, or stands behind one of a few marks.
+        is_negative = digits.startswith(b"-", at - 1) if at else False
+        start = at - is_negative
+        if (not start or digits[start - 1] in _BEFORE_NUMBERS) and (
+            is_negative or digits.startswith(b"0", at + len(_LONG))
+        ):
+            return True
+        at = digits.find(_LONG, at + len(_LONG))
+    return False
 
 
 def _refuse_constant(name: str) -> Any:
