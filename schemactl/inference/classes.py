@@ -94,7 +94,6 @@ def has_row_key(value: dict[str, Any]) -> bool:
     return any(map(value.get, filter(is_row_key, value)))
 
 
-@lru_cache(1 << 16)
 @lru_cache(maxsize=1 << 16)
 def is_row_key(key: str) -> bool:
     """Return whether a naming convention may turn ``key`` into ``_dlt_id``."""
