@@ -66,7 +66,8 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     text = _dump(value, _QuickDumper, width=_ENDLESS)
     # An empty line is that of a text of several lines, `!!` the tag of bytes, `''` may be an empty key.
     is_same = text.isascii() and not any(each in text for each in ("\\", "\n\n", "!!", "''"))
-    if is_same and not any(" " in line[_WIDTH:] for line in text.split("\n")):
+    # A line is broken at a space, and of a key as long as some lines PyYAML makes one behind `?`.
+    if is_same and not any(" " in line[_WIDTH:] or line[_WIDTH:].endswith(":") for line in text.split("\n")):
         return text
     return _dump(value, _Dumper)
 

@@ -31,6 +31,8 @@ class NoAliases(yaml.SafeDumper):
 @example({"a": "x" * 78 + " b"})
 @example({"a": "x" * 77 + " b"})
 @example({"": 1})
+@example({"x" * 123: ["a"]})
+@example({"a": [{"x" * 128: {"b": 1}}]})
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_a_document_is_written_as_pyyaml_writes_it(value: dict[str, Any]) -> None:
     written = yaml_text(value)
