@@ -258,8 +258,11 @@ class _Batch:
             self._see_numbers(_Column(column.node, values, owners), name)
 
     def _see_numbers(self, column: _Column, name: str) -> None:
-        seen = self._see(column.node, name, column.owners[0], len(column.values), column.values[0])
-        seen.add_range(as_float(min(column.values)), as_float(max(column.values)))
+        values: Sequence[Any] = column.values
+        seen = self._see(column.node, name, column.owners[0], len(values), values[0])
+        if as_float(values[0]) is None:  # NaN, which is neither less nor greater than what follows
+            values = [value for value in values if as_float(value) is not None] or values
+        seen.add_range(as_float(min(values)), as_float(max(values)))
 
     def _observe_lists(self, column: _Column) -> Iterator[_Column]:
         lengths = list(map(len, column.values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -163,6 +164,18 @@ def test_the_example_is_the_first_value_of_the_first_document() -> None:
     lines = [b'{"l": [{"b": 1, "a": "second"}, {"a": "third"}, {"b": 2, "a": "x"}]}', b'{"l": [{"a": "later"}]}']
     (seen,) = observed(placed(lines), 10).paths["l", None, "a"].values()
     assert seen.examples == ("second",)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_numbers_have_a_range_beside_nan(size: int) -> None:
+    """A model may make NaN and infinities of what documents state."""
+    values = [math.nan, math.inf, math.nan, math.nan, -math.inf, 1.5]
+    places = [(Position("a", at), {"x": value}) for at, value in enumerate(values, 1)]
+    observer = Observer()
+    for start in range(0, len(values), size):
+        positions, documents = zip(*places[start : start + size], strict=True)
+        observer.add(documents, positions)
+    assert_same(observer.evidence(), observe(places))
 
 
 def test_thousands_of_keys_are_all_seen() -> None:
