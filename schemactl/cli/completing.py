@@ -52,10 +52,10 @@ def complete_normalizers(incomplete: str) -> list[str]:
 
 def complete_rules(incomplete: str) -> list[str]:
     """Return the ids of rules that begin so, in capitals or not."""
-    from schemactl.review.judgment import JUDGEMENTS
+    from schemactl.review.judgment import JUDGMENTS
     from schemactl.review.rules import rule_ids
 
-    ids = sorted((*rule_ids(), *(rule.id for rule in JUDGEMENTS)))
+    ids = sorted((*rule_ids(), *(rule.id for rule in JUDGMENTS)))
     return beginning(incomplete, ids) or beginning(incomplete, map(str.lower, ids))
 
 

@@ -168,7 +168,7 @@ UNREAD: Final = Judgment(
     "Records that cannot be read or typed, or that have a null where none is allowed, are not loaded.",
     "Mend the data; the message says where the first of them stands.",
 )
-JUDGEMENTS: Final = (
+JUDGMENTS: Final = (
     UNSOUND,
     CHANGED,
     IMPOSSIBLE,

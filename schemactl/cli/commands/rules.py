@@ -42,11 +42,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     Raises:
         InputError: there is no such rule.
     """
-    from schemactl.review.judgment import JUDGEMENTS, Judgment
+    from schemactl.review.judgment import JUDGMENTS, Judgment
     from schemactl.review.rule import Rule
     from schemactl.review.rules import all_rules
 
-    found: list[Rule | Judgment] = [*all_rules(), *JUDGEMENTS]
+    found: list[Rule | Judgment] = [*all_rules(), *JUDGMENTS]
     rules = {rule.id: rule for rule in sorted(found, key=lambda rule: rule.id)}
     if options.rule is not None and options.rule.upper() not in rules:
         hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
