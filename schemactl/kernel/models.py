@@ -29,6 +29,7 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 from schemactl.inference.paths import format_path
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
+from schemactl.kernel.stored import encodable
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.models import as_model, extra_of, keys_of, variants_of
@@ -358,8 +359,8 @@ def _documents(made: list[Any]) -> list[Any]:
     """Return values of Python as documents of JSON."""
     try:
         dumped = orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS)
-    except TypeError:  # an integer past 64 bits, a time with a zone
-        return cast(list[Any], json.loads(json.dumps(made, default=_plain)))
+    except TypeError:  # an integer past 64 bits, a time with a zone, half of a surrogate pair
+        return cast(list[Any], json.loads(encodable(json.dumps(made, default=_plain, ensure_ascii=False))))
     documents: list[Any] = orjson.loads(dumped)
     return _restore_floats(documents, made) if b"null" in dumped else documents
 

@@ -272,6 +272,19 @@ def test_infinities_and_nan_come_through_beside_nulls():
     assert plain == {"value": 1.5, "peaks": {}, "before": None}
 
 
+class Decoded(BaseModel):
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def _as_ascii(cls, value: str) -> str:
+        return value.encode().decode("ascii", "surrogateescape")
+
+
+def test_halves_of_surrogate_pairs_that_a_model_makes_are_replaced_as_in_rows():
+    assert run(Decoded, [{"text": "a"}, {"text": "\u00e9"}]) == ({"": [{"text": "a"}, {"text": "??"}]}, {})
+
+
 ROWS = pa.table(
     {
         "id": pa.array([1, 2, None, 13]),
