@@ -24,7 +24,7 @@ from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
 from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, Seen, describe_rejects
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
-from schemactl.kernel.structures import build
+from schemactl.kernel.structures import build, either
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
@@ -385,12 +385,6 @@ def _mask(found: pa.Array) -> np.ndarray[Any, Any]:
     return array.astype(bool, copy=False)
 
 
-def _or(one: Mask, other: Mask) -> Mask:
-    if one is None or other is None:
-        return other if one is None else one
-    return one | other
-
-
 # --- the plan, compiled ---
 
 
@@ -612,7 +606,7 @@ class _Level:
         found = self._take_cells(frame)
         self._add_other_problems(frame, found)
         itself = found.refusing if found.refusing is None or frame.refused is None else found.refusing & ~frame.refused
-        refused = _or(frame.refused, itself)
+        refused = either(frame.refused, itself)
         counts.rejected += 0 if itself is None else int(itself.sum())
         counts.values_rejected += self._report(frame, made, found.problems, itself)
         self._measure(found, refused)
@@ -671,10 +665,10 @@ class _Level:
                 mask = _mask(pc.is_valid(array))
                 found.problems.append((take.problem, mask, values))
                 if take.refuses_row:
-                    found.refusing = _or(found.refusing, mask)
+                    found.refusing = either(found.refusing, mask)
             left_count -= count
             if left_count:
-                is_taken = _or(is_taken, _mask(pc.is_valid(array)))
+                is_taken = either(is_taken, _mask(pc.is_valid(array)))
                 assert is_taken is not None
                 left = _without(values, is_taken)
         if left_count:

@@ -61,13 +61,13 @@ def _structs(values: Sequence[Any], fields: Sequence[tuple[str, NestedType]]) ->
     for name, inner in fields:
         child, child_lost = build([None if each is None else each.get(name) for each in objects], inner)
         children.append(child)
-        lost = _either(lost, child_lost)
+        lost = either(lost, child_lost)
     known = {name for name, _ in fields}
     present = [each for each in objects if each is not None]
     unknown = set(chain.from_iterable(present)) - known
     if unknown:
         has_more = [each is not None and any(each.get(key) is not None for key in unknown) for each in objects]
-        lost = _either(lost, np.array(has_more, bool))
+        lost = either(lost, np.array(has_more, bool))
     types = [pa.field(name, child.type) for (name, _), child in zip(fields, children, strict=True)]
     mask = None if len(present) == len(objects) else pa.array([each is None for each in objects], pa.bool_())
     return pa.StructArray.from_arrays(children, fields=types, mask=mask), lost
@@ -78,7 +78,7 @@ def _lists(values: Sequence[Any], element: NestedType) -> tuple[pa.Array, Lost]:
     offsets, mask, rows = _offsets(lists)
     child, child_lost = build(list(chain.from_iterable(each for each in lists if each is not None)), element)
     found = pa.ListArray.from_arrays(offsets, child, mask=mask)
-    return found, _either(lost, _by_row(child_lost, rows, len(lists)))
+    return found, either(lost, _by_row(child_lost, rows, len(lists)))
 
 
 def _maps(values: Sequence[Any], value: NestedType) -> tuple[pa.Array, Lost]:
@@ -88,7 +88,7 @@ def _maps(values: Sequence[Any], value: NestedType) -> tuple[pa.Array, Lost]:
     items, item_lost = build(list(chain.from_iterable(each.values() for each in present)), value)
     keys = text_array(list(chain.from_iterable(present)))
     found = pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
-    return found, _either(lost, _by_row(item_lost, rows, len(objects)))
+    return found, either(lost, _by_row(item_lost, rows, len(objects)))
 
 
 def _of_type(values: Sequence[Any], wanted: type) -> tuple[list[Any], Lost]:
@@ -116,7 +116,8 @@ def _by_row(lost: Lost, rows: np.ndarray[Any, Any], size: int) -> Lost:
     return found
 
 
-def _either(one: Lost, other: Lost) -> Lost:
+def either(one: Lost, other: Lost) -> Lost:
+    """Return the rows of one mask and of another."""
     if one is None or other is None:
         return other if one is None else one
     return one | other
