@@ -62,7 +62,7 @@ Data: TypeAlias = str | Path | Iterable[str | Path] | Iterable[Document] | Arrow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkSettings:
-    """Which Spark reads data, as the options of the commands name it; a DataFrame of PySpark is read where it is.
+    """The choice of the Spark that reads data, as the commands' options; a DataFrame is read where it is.
 
     Attributes:
         session: a SparkSession that is open; it is left open, with its own settings.

@@ -88,7 +88,7 @@ class ReadRows:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scan brings back.
+    """The result of a scan.
 
     Attributes:
         tables: evidence by the table that a dispatch names, in the order of the data; one, ``ONE_TABLE``, without.
@@ -419,7 +419,7 @@ def is_sampled(share: float, *columns: str) -> Column:
 
 
 class _Located:
-    """What the partitions of a batch hold; records are counted from the beginning of their file, from 1.
+    """The shares of a batch's partitions; records are counted from the beginning of their file, from 1.
 
     With ``gaps`` a record has the number of its row (``row_number``).
     """

@@ -62,14 +62,14 @@ class KindValues:
 
     @cached_property
     def is_there(self) -> pa.Array:
-        """Whether each row has such a value."""
+        """Return whether each row has such a value."""
         if self.array is not None:
             return pc.is_valid(self.array)
         return pa.array([value is not None for value in self.listed], pa.bool_())
 
     @cached_property
     def count(self) -> int:
-        """How many rows have one."""
+        """Return how many rows have one."""
         if self.array is not None:
             return int(len(self.array) - self.array.null_count)
         return len(self.listed) - sum(value is None for value in self.listed)

@@ -78,7 +78,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How often a problem was met, where it was met first (file and number), and the value there."""
+    """Counts a problem, with the place where it was met first (file and number) and the value there."""
 
     count: int
     file: str

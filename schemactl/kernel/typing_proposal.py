@@ -1,4 +1,4 @@
-"""What a column of texts looks like: the type and the patterns by which all of them can be typed (docs/arc.md)."""
+"""Propose the type and the patterns by which all texts of a column can be typed (docs/arc.md)."""
 
 from __future__ import annotations
 

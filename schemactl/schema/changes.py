@@ -146,7 +146,7 @@ class NullabilityChanged:
 
     @property
     def is_restated(self) -> bool:
-        """Whether only the wording changed."""
+        """Return whether only the wording changed."""
         return _is_nullable(self.before) == _is_nullable(self.after)
 
 

@@ -22,7 +22,7 @@ ColumnType = Callable[[Column], str]
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """How an engine describes tables and columns; ``{text}`` and the like stand for what differs.
+    """The words by which an engine describes tables and columns; ``{text}`` and the like stand for what differs.
 
     Attributes:
         of_table, of_column: the statements that describe what is there; empty where there is none.
@@ -150,22 +150,22 @@ class Dialect:
 
     @property
     def descriptions(self) -> Descriptions | None:
-        """How tables and columns are described; None where they are not."""
+        """Return how tables and columns are described; None where they are not."""
         return _DESCRIPTIONS.get(self.name)
 
     @property
     def can_describe(self) -> bool:
-        """Whether there are statements that describe what is there."""
+        """Return whether there are statements that describe what is there."""
         return self.descriptions is not None and bool(self.descriptions.of_table)
 
     @property
     def restates_columns(self) -> bool:
-        """Whether a change of a column states its type and its nulls again."""
+        """Return whether a change of a column states its type and its nulls again."""
         return self.name in _RESTATES
 
     @property
     def states_types(self) -> bool:
-        """Whether what describes a column states its type again."""
+        """Return whether what describes a column states its type again."""
         return self.descriptions is not None and "{definition}" in self.descriptions.of_column
 
     def quote(self, name: str) -> str:

@@ -41,7 +41,7 @@ class Judgment:
 
     @property
     def is_refused(self) -> bool:
-        """Whether a violation forbids the whole change."""
+        """Return whether a violation forbids the whole change."""
         return any(violation.mode is Mode.FREEZE for violation in self.violations)
 
 

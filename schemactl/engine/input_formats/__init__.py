@@ -94,7 +94,7 @@ class Documents:
 
 
 class Numbering(StrEnum):
-    """How well Spark knows the place of a row that it reads; it logs an error where it is asked for more."""
+    """Names the place of a row as well as Spark knows it; it logs an error where it is asked for more."""
 
     BLOCK = "_metadata.file_block_start"
     """Where in the file the task that reads it began."""
