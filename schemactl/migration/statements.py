@@ -372,8 +372,7 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
         raise InputError(f"{value!r} is no value for column `{column.name}` of type `{kind}`") from error
     if isinstance(stored, bytes):
         return engine.sql.binary(stored)
-    is_zoned = column.properties.get("timezone") is not False and engine.cast_type is not None
-    text = _text(stored, kind, is_zoned=is_zoned)
+    text = _text(stored, column, is_cast=engine.cast_type is not None)
     if "\0" in text:
         raise InputError(f"the value for column `{column.name}` holds a NUL character")
     if engine.cast_type is None and kind is DataType.BOOL:
@@ -383,16 +382,21 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
     return f"CAST({engine.sql.text(text)} AS {engine.cast_type(column)})"
 
 
-def _text(stored: Any, kind: DataType, *, is_zoned: bool) -> str:
-    if kind is DataType.JSON:
-        return json.dumps(stored, separators=(",", ":"))
+def _text(stored: Any, column: Column, *, is_cast: bool) -> str:
+    """Return the text of a value: to be cast, or else as dlt's loader stores it, since engines may keep it so."""
+    if column.data_type is DataType.JSON:
+        return json.dumps(stored, separators=(",", ":") if is_cast else None)
+    digits = "auto" if is_cast else "microseconds"
     match stored:
         case bool():
             return "true" if stored else "false"
         case datetime():
             moment = stored.replace(tzinfo=UTC) if stored.tzinfo is None else stored.astimezone(UTC)
-            return (moment if is_zoned else moment.replace(tzinfo=None)).isoformat(" ")
-        case date() | time():
+            is_zoned = is_cast and column.properties.get("timezone") is not False
+            return (moment if is_zoned else moment.replace(tzinfo=None)).isoformat(" ", digits)
+        case time():
+            return stored.isoformat(digits)
+        case date():
             return stored.isoformat()
         case _:
             return str(stored)

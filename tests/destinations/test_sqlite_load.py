@@ -19,6 +19,7 @@ from staged_loads import an_input, line, lines, order, orders, package, quiet, s
 from schemactl.destinations import sqlite as destination
 from schemactl.destinations._package import LoadPackage
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.steps import FillColumn
 from schemactl.schema.types import table_from_dict
 from tests.destinations.conftest import TYPED
 
@@ -95,6 +96,37 @@ def test_values_are_stored_as_dlt_stores_them(name: str, path: Path, tmp_path: P
     rows = [order(number, **{name: value}) for number, (value, _) in enumerate(values)]
     load(path, package(tmp_path, shop(orders({name: TYPED[name]})), "1", {"orders": rows}))
     assert [row[0] for row in ask(path, f"select {name} from orders order by id")] == [kept for _, kept in values]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("a_text", "5", "5"),
+        ("a_double", 2, 2.0),
+        ("a_bool", True, 1),
+        ("a_bool", False, 0),
+        ("a_timestamp", "2026-01-02T05:04:05+02:00", "2026-01-02 03:04:05.000000"),
+        ("naive", "2026-01-02T03:04:05.5", "2026-01-02 03:04:05.500000"),
+        ("a_bigint", 2**63 - 1, 2**63 - 1),
+        ("a_binary", "YWI=", b"ab"),
+        ("a_json", {"b": [1]}, '{"b": [1]}'),
+        ("a_decimal", "1.5", 1.5),
+        ("a_wei", 10**30, 1e30),
+        ("a_date", "2026-01-02", "2026-01-02"),
+        ("a_time", "03:04:05", "03:04:05.000000"),
+    ],
+)
+def test_migrations_fill_columns_with_what_loads_would_store(
+    name: str, value: Any, kept: Any, path: Path, tmp_path: Path
+) -> None:
+    made = package(tmp_path, shop(orders({name: TYPED[name]})), "1", {"orders": [order(1, **{name: None})]})
+    load(path, made)
+    table = made.schema.tables["orders"]
+    (statement,) = destination.render(FillColumn("orders", table.columns[name], value), table, "main")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    ((found, kind),) = ask(path, f"select {name}, typeof({name}) from orders")
+    assert (found, kind) == (kept, {str: "text", bytes: "blob", float: "real", int: "integer"}[type(kept)])
 
 
 def test_the_same_load_again_does_nothing(path: Path, tmp_path: Path) -> None:

@@ -198,7 +198,9 @@ def test_values_are_cast_to_what_the_engine_s_cast_takes(dialect, kind, cast):
     [
         ("mysql", "text", "it's \\", r"'it''s \\'"),
         ("mysql", "bool", True, "1"),
-        ("mysql", "timestamp", "2026-01-01T10:00:00Z", "'2026-01-01 10:00:00'"),
+        ("mysql", "timestamp", "2026-01-01T10:00:00Z", "'2026-01-01 10:00:00.000000'"),
+        ("sqlite", "bool", True, "1"),
+        ("sqlite", "date", "2026-01-01", "'2026-01-01'"),
         ("snowflake", "bool", True, "CAST('true' AS BOOLEAN)"),
         ("postgres", "json", {"a": [1]}, """CAST('{"a":[1]}' AS jsonb)"""),
         ("postgres", "binary", "YWI=", "decode('6162', 'hex')"),

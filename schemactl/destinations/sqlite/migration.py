@@ -93,7 +93,7 @@ def _type_of(column: Column) -> str:
     return checked_type(column, column_type)
 
 
-ENGINE: Final = Engine(Dialect("sqlite"), _type_of, convert, NAMES, cast_type=_type_of, text="TEXT")
+ENGINE: Final = Engine(Dialect("sqlite"), _type_of, convert, NAMES, text="TEXT")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001

@@ -40,8 +40,11 @@ _WIDER: Final[Mapping[DataType, Column]] = {
 }
 """Columns that take the texts of a type whole that a cast to it would round or cut."""
 _MOST_BITS: Final = 64
-_CONVERTS_WHERE_ASSIGNED: Final = frozenset(("mysql",))
-"""Who makes what a column is of a text that is assigned to it, and casts to other types than columns have."""
+_CONVERTS_WHERE_ASSIGNED: Final = frozenset(("mysql", "sqlite"))
+"""Who makes what a column is of a text that is assigned to it, and casts to other types than columns have.
+
+SQLite's cast makes numbers of dates and booleans: 2024 of ``2024-01-02``.
+"""
 _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
 _CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
 """Who takes an expression with a change of type (``USING``)."""
