@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schemactl.formats._fields import Field, properties_of
-from schemactl.schema.full_types import DEFAULT_DECIMAL
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import SPARK_TYPE, read_type, structure_in, write_type
 from schemactl.schema.types import DataType
 
@@ -53,8 +53,7 @@ def write_sql_type(field: Field) -> str:
         case DataType.BIGINT:
             return _INTEGERS.get(field.precision or 64, "bigint")
         case DataType.DECIMAL:
-            precision, scale = (field.precision, field.scale or 0) if field.precision else DEFAULT_DECIMAL
-            return f"decimal({precision},{scale})"
+            return "decimal({},{})".format(*decimal_sizes(field.properties))
         case DataType.WEI:
             return "decimal({},{})".format(*_WEI)
         case DataType.TIMESTAMP:

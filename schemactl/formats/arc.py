@@ -18,6 +18,7 @@ from schemactl.formats._fields import file_table_name
 from schemactl.formats._losses import Loss
 from schemactl.schema.arrow_types import nested_type_of
 from schemactl.schema.contract import system_prefix
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType
@@ -206,7 +207,8 @@ def _usual_type(column: Column) -> FieldType:  # noqa: C901, PLR0911 - a case fo
         case DataType.BINARY:
             return Binary("base64")
         case DataType.DECIMAL:
-            return Decimal(min(properties.get("precision") or 38, 38), properties.get("scale") or 9)
+            digits, places = decimal_sizes(properties)
+            return Decimal(min(digits, 38), places)
         case DataType.WEI:
             return Decimal(38, 0)
         case DataType.JSON:

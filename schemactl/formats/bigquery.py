@@ -26,6 +26,7 @@ from schemactl.formats._fields import (
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tree import Source, value_of
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import DataType, Schema
 
 ENDINGS: Final = (".bigquery.json", ".json")
@@ -76,20 +77,21 @@ def _write(field: Field) -> dict[str, Any]:
 
 
 def _type(field: Field) -> str:
-    if field.data_type is DataType.DECIMAL and field.precision:
-        scale = field.scale or 0
-        return "BIGNUMERIC" if scale > 9 or field.precision - scale > _WHOLE_DIGITS else "NUMERIC"
+    if field.data_type is DataType.DECIMAL:
+        precision, scale = decimal_sizes(field.properties)
+        return "BIGNUMERIC" if scale > 9 or precision - scale > _WHOLE_DIGITS else "NUMERIC"
     return _TYPES[field.data_type]
 
 
 def _sizes(field: Field) -> dict[str, str]:
-    if field.precision is None or field.fields:
+    if (field.precision is None and field.scale is None) or field.fields:
         return {}
     match field.data_type:
         case DataType.TEXT | DataType.BINARY:
             return {"maxLength": str(field.precision)}
         case DataType.DECIMAL:
-            return {"precision": str(field.precision), **({"scale": str(field.scale)} if field.scale else {})}
+            precision, scale = decimal_sizes(field.properties)
+            return {"precision": str(precision), **({"scale": str(scale)} if scale else {})}
     return {}
 
 

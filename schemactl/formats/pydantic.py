@@ -22,6 +22,7 @@ from schemactl.formats._fields import (
 )
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import DataType, Schema
 
@@ -197,7 +198,7 @@ def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case f
             yield "max_length", size
         case "decimal" if size is not None:
             yield "max_digits", size
-            yield "decimal_places", field.scale or 0
+            yield "decimal_places", decimal_sizes(properties)[1]
     if properties.get("data_type") == "text":
         pattern, least = properties.get("x-pattern"), properties.get("x-min-length")
         if isinstance(pattern, str) and _is_pattern(pattern):

@@ -119,6 +119,15 @@ def test_columns_without_a_typing_get_the_usual_one():
     arc.read(arc.write(schema_of(*columns)), "again")
 
 
+@pytest.mark.parametrize(
+    ("stated", "sizes"),
+    [({}, (38, 9)), ({"precision": 10}, (10, 9)), ({"precision": 10, "scale": 0}, (10, 0)), ({"scale": 4}, (38, 4))],
+)
+def test_decimals_keep_the_digits_that_are_stated(stated, sizes):
+    (written,) = json.loads(arc.write(schema_of(Column("d", {"data_type": "decimal", **stated}))))
+    assert (written["precision"], written["scale"]) == sizes
+
+
 def test_nested_tables_are_written_as_lists():
     lines = Table("orders__lines", {"price": Column("price", {"data_type": "double"})}, {"parent": "orders"})
     tags = Table("orders__tags", {"value": Column("value", {"data_type": "text"})}, {"parent": "orders"})

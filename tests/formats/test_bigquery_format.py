@@ -79,6 +79,13 @@ def test_large_numbers_are_bignumeric():
     assert field(data_type="decimal", precision=38, scale=0)["type"] == "BIGNUMERIC"
 
 
+def test_decimals_have_the_sizes_that_dlt_gives_them():
+    narrow, wide = field(data_type="decimal", precision=10), field(data_type="decimal", scale=12)
+    assert (narrow["type"], narrow["precision"], narrow["scale"]) == ("NUMERIC", "10", "9")
+    assert (wide["type"], wide["precision"], wide["scale"]) == ("BIGNUMERIC", "38", "12")
+    assert "precision" not in field(data_type="decimal")
+
+
 def test_a_schema_of_others():
     columns, losses = read(
         {"name": "Id", "type": "INT64", "mode": "REQUIRED", "policyTags": {"names": ["p"]}},

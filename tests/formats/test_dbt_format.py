@@ -8,7 +8,7 @@ import yaml
 from schemactl.errors import InputError
 from schemactl.formats import dbt
 from schemactl.formats._fields import Field
-from schemactl.formats._sql_types import read_sql_type
+from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -107,6 +107,19 @@ def test_files_of_dlt_are_reported_from_dbt_s():
 )
 def test_types_of_engines_are_understood(stated: str, properties: dict[str, object] | None):
     assert read_sql_type(stated) == properties
+
+
+@pytest.mark.parametrize(
+    ("sizes", "written"),
+    [
+        ({}, "decimal(38,9)"),
+        ({"precision": 10}, "decimal(10,9)"),
+        ({"precision": 10, "scale": 0}, "decimal(10,0)"),
+        ({"scale": 4}, "decimal(38,4)"),
+    ],
+)
+def test_decimals_have_the_sizes_that_dlt_gives_them_in_databases(sizes: dict[str, int], written: str):
+    assert write_sql_type(Field("d", {"data_type": "decimal", **sizes})) == written
 
 
 def test_a_column_of_no_known_type_is_a_text():

@@ -111,6 +111,13 @@ NASTY = [
 
 
 @pytest.mark.filterwarnings("error")
+def test_decimals_take_the_digits_that_dlt_stores():
+    model = models(shop(price={"data_type": "decimal", "precision": 10}))["orders"]
+    assert model.model_validate({"price": "1.123456789"})
+    with pytest.raises(ValidationError, match="9 decimal places"):
+        model.model_validate({"price": "0.1234567891"})
+
+
 def test_names_that_python_or_pydantic_has_taken_are_aliases():
     types = ["text", "bigint", "timestamp", "date", "decimal", "json", "bool"]
     stated = {name: {"data_type": types[at % len(types)]} for at, name in enumerate((*NASTY, "a_b", "last", "Any"))}
