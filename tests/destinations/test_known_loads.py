@@ -61,3 +61,16 @@ def test_a_schema_is_written_once_for_its_hash(kind: str, naming: str, tmp_path:
         assert [each.version_hash for each in known] == [second.schema.version_hash, first.schema.version_hash]
         assert [each.inserted_at for each in known] == [second.inserted_at, first.inserted_at]
         assert session.schema_of(first.schema.version_hash) == first.schema
+
+
+@pytest.mark.parametrize("naming", ["snake_case", "s3_tables"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schema_is_forgotten_under_each_naming_convention(kind: str, naming: str, tmp_path: Path) -> None:
+    destination = DESTINATIONS[kind]
+    assert is_migrator(destination)
+    first, second = made(tmp_path, "1", naming), made(tmp_path, "2", naming, columns={"more": {"data_type": "text"}})
+    load(kind, tmp_path, first)
+    with destination.connect(address(kind, tmp_path), "shop") as session, session.transaction():
+        session.write_version(second.schema)
+        session.forget_version(first.schema.version_hash)
+        assert [each.version_hash for each in session.versions()] == [second.schema.version_hash]

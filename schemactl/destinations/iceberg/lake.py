@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table as IcebergTable
 
 WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
 """Types that Iceberg widens in place (its specification, "schema evolution"); decimals by digits before the point."""
@@ -170,16 +171,27 @@ class IcebergLake:
         """Return rows of a table; see ``ReadRows``."""
         rows: list[dict[str, Any]] = []
         with wrap_errors(f"cannot read `{table.name}` of `{self.origin}`"):
-            is_there = self.catalog.namespace_exists(self.namespace)
-            for name in find_names(tables_in(self.catalog, self.dataset) if is_there else [], table.name):
-                held = self.catalog.load_table((*self.namespace, name))
-                columns = find_columns(table, [each.name for each in held.schema().fields], self.origin)
-                if columns is None:
-                    continue
+            for held, columns in self._held(table):
                 chosen = {columns[column]: value for column, value in equal.items()}
                 found = held.scan(row_filter=equals(chosen), selected_fields=tuple(columns.values())).to_arrow()
                 rows += rows_of(table, zip(*(found[each].to_pylist() for each in columns.values()), strict=True))
         return rows
+
+    def remove_rows(self, table: Table, /, **equal: str) -> None:
+        """Remove the rows of a table that ``read_rows`` returns."""
+        for held, columns in self._held(table):
+            chosen = equals({columns[column]: value for column, value in equal.items()})
+            if held.scan(row_filter=chosen).count():
+                held.delete(chosen)
+
+    def _held(self, table: Table) -> Iterator[tuple[IcebergTable, Mapping[str, str]]]:
+        """Yield the tables that a table is in the dataset, with the names of its columns there."""
+        is_there = self.catalog.namespace_exists(self.namespace)
+        for name in find_names(tables_in(self.catalog, self.dataset) if is_there else [], table.name):
+            held = self.catalog.load_table((*self.namespace, name))
+            columns = find_columns(table, [each.name for each in held.schema().fields], self.origin)
+            if columns is not None:
+                yield held, columns
 
     def discard_files(self, table: str, journal: Journal) -> None:
         there = self.open(table)

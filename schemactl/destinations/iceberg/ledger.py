@@ -58,7 +58,5 @@ class IcebergLedger(Ledger):
                     opened.table.append(new)
 
     def remove_version(self, version_hash: str) -> None:
-        versions = self.lake.open(VERSION_TABLE)
-        if versions is not None and self.read_rows(version_table(), version_hash=version_hash):
-            with wrap_errors(f"cannot write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
-                versions.table.delete(equals({"version_hash": version_hash}))
+        with wrap_errors(f"cannot write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
+            self.lake.remove_rows(version_table(), version_hash=version_hash)

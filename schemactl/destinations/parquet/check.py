@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._load import chains_to_check
-from schemactl.destinations._structure import as_stored, cut, shown
+from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
@@ -49,7 +49,6 @@ def check_tables(url: str, schema: Schema) -> None:
     dataset = find_dataset(address, is_made=True)
     check_writable(dataset)
     listing = list_files(dataset)
-    schema = as_stored(schema)
     for chain in chains_to_check(schema):
         new = {each.name: None for each in chain.tables} if chain.is_replaced else None
         check_files(listing, schema, chain.tables, new)

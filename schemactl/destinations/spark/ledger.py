@@ -7,7 +7,7 @@ anew by a copy where a line has to go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from schemactl.destinations.spark.types import column_type
 from schemactl.engine.session.running import wrap_errors
 from schemactl.engine.sql import literal, quoted
 from schemactl.errors import InputError
-from schemactl.schema.templates import VERSION_TABLE
+from schemactl.schema.templates import version_table
 from schemactl.schema.types import DataType, Table
 
 _LINE: Final = "line"
@@ -74,8 +74,8 @@ class SparkLedger(Ledger):
 
     def remove_version(self, version_hash: str) -> None:
         with wrap_errors("write the ledger"):
-            if self.tables.has(VERSION_TABLE):
-                remove_rows(self.tables, VERSION_TABLE, "version_hash", version_hash)
+            for name, columns in _held(self.tables, version_table()):
+                remove_rows(self.tables, name, columns["version_hash"], version_hash)
 
     def _make(self, table: Table) -> None:
         if not self.tables.has(table.name):
@@ -87,10 +87,7 @@ class SparkLedger(Ledger):
 def kept_rows(tables: Tables, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
     """Return rows of a table; see ``ReadRows``."""
     rows: list[Mapping[str, Any]] = []
-    for name in find_names(tables.names(), table.name):
-        columns = find_columns(table, tables.frame(name).columns, str(tables.namespace))
-        if columns is None:
-            continue
+    for name, columns in _held(tables, table):
         listed = [
             # As a number, whatever the session's time zone is.
             f"unix_micros({quoted(there)}) / 1e6"
@@ -102,3 +99,11 @@ def kept_rows(tables: Tables, table: Table, /, **equal: str) -> list[Mapping[str
         query = f"SELECT {', '.join(listed)} FROM {tables.full(name)} WHERE {' AND '.join(['true', *same])}"
         rows += rows_of(table, tables.spark.sql(query).collect())
     return rows
+
+
+def _held(tables: Tables, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the names of the tables that a table is there, with the names of its columns there."""
+    for name in find_names(tables.names(), table.name):
+        columns = find_columns(table, tables.frame(name).columns, str(tables.namespace))
+        if columns is not None:
+            yield name, columns
