@@ -292,7 +292,7 @@ def _of_constraint(
             column = step.column if table is None else table.columns.get(step.column.name, step.column)
             after = Column(engine.checked(step.column.name), {"nullable": is_dropped})
             kind = engine.type_of(column) if sql.restates_columns else ""
-            return sql.change_column(place, after, kind, f"{'DROP' if is_dropped else 'SET'} NOT NULL")
+            return sql.change_nulls(place, after, kind)
         case AddUnique():
             return sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})")
         case DropUnique():
@@ -339,7 +339,7 @@ def _update(step: Backfill | FillColumn, table: Table | None, engine: Engine, da
     engine = replace(engine, sql=engine.sql.of_rows)
     found = assignment_of(step, engine, table)
     target = engine.table(dataset, step.table)
-    return f"UPDATE {target} SET {found.column} = {found.value} WHERE {found.condition}"
+    return engine.sql.update(target, found.column, found.value, found.condition)
 
 
 def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:

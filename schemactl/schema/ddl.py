@@ -85,10 +85,16 @@ _ADDS: Final[Mapping[str, str]] = {
 _SETS_TYPES: Final = {"postgres": "TYPE", "redshift": "TYPE"}
 """How dialects set the type of a column that do not say ``SET DATA TYPE``."""
 _RESTATES: Final[Mapping[str, str]] = {
-    "mysql": "MODIFY COLUMN {}",
+    **dict.fromkeys(("mysql", "clickhouse"), "MODIFY COLUMN {}"),
     **dict.fromkeys(("tsql", "fabric"), "ALTER COLUMN {}"),
 }
 """How dialects change a column that must state all of it again: what is left out would be lost."""
+_CHANGES_NULLS: Final = {"oracle": "MODIFY ({})"}
+"""How dialects change whether a column takes nulls that have no ``ALTER COLUMN``."""
+_UPDATES: Final = {
+    "clickhouse": "ALTER TABLE {table} UPDATE {column} = {value} WHERE {condition} SETTINGS mutations_sync = 2",
+}
+"""How dialects write values of stored rows that have no ``UPDATE``, or one that does not wait for its end."""
 _BINARY: Final[Mapping[str, str]] = {
     **dict.fromkeys(("postgres", "materialize", "risingwave"), "decode('{}', 'hex')"),
     **dict.fromkeys(("duckdb", "clickhouse", "databricks", "spark"), "unhex('{}')"),
@@ -315,14 +321,28 @@ class Dialect:
             return self.alter(place, _RESTATES[self.name].format(self._bare(column, kind)))
         return self.alter(place, f"ALTER COLUMN {self.quote(column.name)} {action}")
 
+    def change_nulls(self, place: str, column: Column, kind: str) -> str:
+        """Return the statement that makes a column take nulls, or none; see ``change_column``."""
+        if self.name in _CHANGES_NULLS:
+            null = f"{self.quote(column.name)} {'NULL' if column.nullable else 'NOT NULL'}"
+            return self.alter(place, _CHANGES_NULLS[self.name].format(null))
+        return self.change_column(place, column, kind, f"{'DROP' if column.nullable else 'SET'} NOT NULL")
+
+    def update(self, place: str, column: str, value: str, condition: str) -> str:
+        """Return the statement that writes a value into a quoted column, where a condition holds."""
+        form = _UPDATES.get(self.name, "UPDATE {table} SET {column} = {value} WHERE {condition}")
+        return form.format(table=place, column=column, value=value, condition=condition)
+
     def alter(self, place: str, action: str) -> str:
         """Return ``ALTER TABLE`` with an action that is written already."""
         return f"ALTER TABLE {place} {action}"
 
     def _bare(self, column: Column, kind: str) -> str:
         """Return a column as it is stated again, without its description."""
-        null = " NOT NULL" if not column.nullable else " NULL" if self.restates_columns else ""
-        return f"{self.quote(column.name)} {kind}{null}"
+        typed = self.defined_type(column, kind)
+        is_said = self.restates_columns and typed == kind
+        null = " NOT NULL" if not column.nullable else " NULL" if is_said else ""
+        return f"{self.quote(column.name)} {typed}{null}"
 
 
 @lru_cache(maxsize=64)

@@ -49,7 +49,7 @@ _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risi
 _CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
 """Who takes an expression with a change of type (``USING``)."""
 _RENAMES_NO_COLUMN: Final = frozenset(("tsql", "hive", "athena"))
-_KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "singlestore"))
+_KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "redshift", "singlestore"))
 """Who has no words by which nulls are allowed again."""
 _SETS_NOT_NULL: Final = frozenset(
     ("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave", "mysql", "tsql", "fabric")
