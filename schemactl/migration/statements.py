@@ -42,8 +42,8 @@ from schemactl.migration.steps import (
 from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion as Verdict
 from schemactl.schema.ddl import ColumnType, Dialect
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
-from schemactl.schema.types import Column, DataType, Table
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of
+from schemactl.schema.types import Column, DataType, Properties, Table
 
 COPY_PREFIX: Final = "_schemactl_copy_"
 """How the name of a table begins that takes another one's rows and then its name."""
@@ -225,7 +225,7 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
             return (sql.rename_column(place, engine.checked(step.before), engine.checked(step.after)),)
         case ChangeType():
             value = engine.convert(retype_of(step), engine.name(step.before.name)).value
-            return (change_type(step, engine, dataset, value if engine.converts_in_place else ""),)
+            return (change_type(step, engine, dataset, value if engine.converts_in_place else "", table),)
         case Backfill() | FillColumn():
             return (_update(step, table, engine, dataset),)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
@@ -247,11 +247,25 @@ def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool 
     return engine.sql.create_table(engine.table(dataset, table.name), parts) + engine.made_as
 
 
-def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "") -> str:
-    """Return the statement that changes a column's type; ``using`` is the expression of its values, if it has one."""
+def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "", table: Table | None = None) -> str:
+    """Return the statement that changes a column's type.
+
+    Args:
+        step: what is done.
+        engine: that does it.
+        dataset: that holds the table.
+        using: the expression of the column's values; empty where the engine converts them.
+        table: as the step finds it, for engines that must be told the description again.
+    """
     name, kind = engine.checked(step.before.name), engine.type_of(step.after)
-    after = Column(name, {"nullable": step.before.nullable})
+    after = Column(name, {"nullable": step.before.nullable, **_description(name, table)})
     return engine.sql.change_type(engine.table(dataset, step.table), after, kind, using)
+
+
+def _description(column: str, table: Table | None) -> Properties:
+    there = table.columns.get(column) if table is not None else None
+    text = None if there is None else description_of(there)
+    return {} if text is None else {"description": text}
 
 
 def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:
@@ -290,7 +304,8 @@ def _of_constraint(
         case SetNotNull() | DropNotNull():
             is_dropped = isinstance(step, DropNotNull)
             column = step.column if table is None else table.columns.get(step.column.name, step.column)
-            after = Column(engine.checked(step.column.name), {"nullable": is_dropped})
+            name = engine.checked(step.column.name)
+            after = Column(name, {"nullable": is_dropped, **_description(name, table)})
             kind = engine.type_of(column) if sql.restates_columns else ""
             return sql.change_nulls(place, after, kind)
         case AddUnique():

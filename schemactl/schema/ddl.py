@@ -313,12 +313,13 @@ class Dialect:
 
         Args:
             place: the full name of the table.
-            column: as it is afterwards.
+            column: as it is afterwards, with its description.
             kind: its type.
             action: what follows ``ALTER COLUMN`` and its name, where a dialect does not state all of a column again.
         """
         if self.restates_columns:
-            return self.alter(place, _RESTATES[self.name].format(self._bare(column, kind)))
+            stated = self._bare(column, kind) + self.note(description_of(column))
+            return self.alter(place, _RESTATES[self.name].format(stated))
         return self.alter(place, f"ALTER COLUMN {self.quote(column.name)} {action}")
 
     def change_nulls(self, place: str, column: Column, kind: str) -> str:

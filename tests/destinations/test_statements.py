@@ -40,9 +40,10 @@ def test_texts_of_our_sessions_have_no_escapes() -> None:
     assert Dialect("mysql", has_plain_texts=True).text("it's \\") == "'it''s \\'"
 
 
-def test_columns_that_are_stated_again_keep_whether_they_take_nulls() -> None:
-    column = Column("c", {"nullable": False, "description": "not stated here"})
+def test_columns_that_are_stated_again_keep_their_description_and_whether_they_take_nulls() -> None:
+    column = Column("c", {"nullable": False, "description": "it's"})
 
-    for dialect, change in (("mysql", "MODIFY COLUMN `c` int NOT NULL"), ("tsql", "ALTER COLUMN [c] int NOT NULL")):
+    mysql, tsql = "MODIFY COLUMN `c` int NOT NULL COMMENT 'it''s'", "ALTER COLUMN [c] int NOT NULL"
+    for dialect, change in (("mysql", mysql), ("tsql", tsql)):
         sql = Dialect(dialect)
         assert sql.change_column(sql.place("t"), column, "int", "SET DATA TYPE int").endswith(change)

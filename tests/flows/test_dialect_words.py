@@ -4,6 +4,7 @@ import datetime
 import logging
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -13,7 +14,9 @@ from sqlglot.dialects.dialect import Dialect
 
 from schemactl.errors import InputError
 from schemactl.flows.migrate.dialects import abilities_of, render_for
+from schemactl.flows.migrate.script import ScriptRequest, write_script
 from schemactl.migration.abilities import Way, way_of
+from schemactl.migration.options import PlanOptions
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -29,6 +32,8 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.hash import bump
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
 NOTE = Column("note", {"data_type": "text"})
@@ -228,6 +233,21 @@ def test_column_that_is_stated_again_keeps_whether_it_takes_nulls(dialect, after
     assert render(DropNotNull("orders", required), None)[0].endswith(after.format("NULL"))
     assert render(SetNotNull("orders", column("id", "bigint")), None)[0].endswith(after.format("NOT NULL"))
     assert way_of(SetNotNull("orders", required), abilities_of(dialect)) is Way.SCAN
+
+
+def test_mysql_keeps_the_descriptions_of_columns_that_change():
+    def shop(**properties):
+        stated = {"id": column("id", "bigint", description="the key", **properties)}
+        return bump(new_schema("shop").with_table(Table("orders", stated, {"x-normalizer": {"seen-data": True}})))
+
+    before, after = shop(precision=32, nullable=False), shop()
+    report = write_script(ScriptRequest(after, before, "mysql", Path("none"), PlanOptions()))
+
+    start = "ALTER TABLE `orders` MODIFY COLUMN `id`"
+    assert [each.statements for each in report.plan.steps] == [
+        (f"{start} int NULL COMMENT 'the key'",),
+        (f"{start} bigint NULL COMMENT 'the key'",),
+    ]
 
 
 def test_clickhouse_changes_columns_and_rows_in_its_own_words():

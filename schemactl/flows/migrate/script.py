@@ -56,6 +56,8 @@ def write_script(request: ScriptRequest) -> PlanReport:
     abilities = abilities_of(request.dialect)
     # Tables of the schema that the engine has are those that had data; the others wait for theirs.
     proposal = plan_steps(catalogue, schema, start, stored=stated, abilities=abilities, options=request.options)
+    if start is not None:  # some engines take a description away unless it is stated again
+        proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, start))
     render = render_for(request.dialect)
     plan = make_plan(proposal, catalogue, schema, Place(request.dialect, "", ""), render)
     impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
