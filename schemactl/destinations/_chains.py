@@ -81,21 +81,22 @@ def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]
     held = {name: table for name, table in schema.tables.items() if not table.is_new}
     tables = {**held, **{name: each.table for name, each in staged.items()}}
     roots = {root_of(table, tables).name for table in tables.values()}
-    chains = (_chain(name, tables, staged) for name in tables if name in roots)
+    children: dict[str | None, list[Table]] = {}
+    for table in tables.values():
+        children.setdefault(table.parent, []).append(table)
+    chains = (_chain(tables[name], children, staged) for name in tables if name in roots)
     return tuple(chain for chain in chains if chain.disposition is not Disposition.SKIP)
 
 
-def _chain(root: str, tables: dict[str, Table], staged: dict[str, StagedTable]) -> Chain:
-    members = {root}
-    nested: list[Table] = []
-    found = True
-    while found:  # parents before children, whatever the order of the schema
-        level = [table for table in tables.values() if table.parent in members and table.name not in members]
-        nested += level
-        members |= {table.name for table in level}
-        found = bool(level)
-    ordered = (root, *(table.name for table in nested))
-    return Chain(tables[root], tuple(nested), {name: staged[name] for name in ordered if name in staged})
+def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[str, StagedTable]) -> Chain:
+    members = {root.name: root}
+    level = [root]
+    while level:  # parents before children, whatever the order of the schema
+        below = (table for parent in level for table in children.get(parent.name, ()))
+        level = [table for table in below if table.name not in members]
+        members |= {table.name: table for table in level}
+    _, *nested = members.values()
+    return Chain(root, tuple(nested), {name: staged[name] for name in members if name in staged})
 
 
 def root_of(table: Table, tables: dict[str, Table]) -> Table:
