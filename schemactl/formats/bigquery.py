@@ -84,12 +84,10 @@ def _type(field: Field) -> str:
 
 
 def _sizes(field: Field) -> dict[str, str]:
-    if (field.precision is None and field.scale is None) or field.fields:
-        return {}
     match field.data_type:
-        case DataType.TEXT | DataType.BINARY:
+        case DataType.TEXT | DataType.BINARY if field.precision is not None:
             return {"maxLength": str(field.precision)}
-        case DataType.DECIMAL:
+        case DataType.DECIMAL if field.precision is not None or field.scale is not None:
             precision, scale = decimal_sizes(field.properties)
             return {"precision": str(precision), **({"scale": str(scale)} if scale else {})}
     return {}

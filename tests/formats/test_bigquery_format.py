@@ -84,6 +84,7 @@ def test_decimals_have_the_sizes_that_dlt_gives_them():
     assert (narrow["type"], narrow["precision"], narrow["scale"]) == ("NUMERIC", "10", "9")
     assert (wide["type"], wide["precision"], wide["scale"]) == ("BIGNUMERIC", "38", "12")
     assert "precision" not in field(data_type="decimal")
+    assert "maxLength" not in field(data_type="text", scale=2)
 
 
 def test_a_schema_of_others():
