@@ -70,7 +70,9 @@ def test_postgresql_takes_and_refuses_the_sizes_that_dlt_takes_and_refuses(state
     try:
         theirs = mapper.to_destination_type({"name": "c", **stated}, {"name": "t", "columns": {}})
     except TerminalValueError:
-        with pytest.raises(InputError, match=rf"has no {stated['data_type']} of precision {stated['precision']} \(`c`\)"):
+        with pytest.raises(
+            InputError, match=rf"has no {stated['data_type']} of precision {stated['precision']} \(`c`\)"
+        ):
             column_type(Column("c", stated))
     else:
         assert column_type(Column("c", stated)) == theirs.replace(" (", "(")
