@@ -4,9 +4,11 @@ server a run, and the conformance data."""
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 import postgres_server
 import pytest
 from _pytest.mark.expression import Expression
+from filelock import FileLock
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
@@ -31,10 +34,9 @@ SLOW_MARKS = ("spark", "e2e", "parity")
 FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "destinations"}
 """The mark of all tests in a folder."""
 
-# Most Spark processes of the tests live for seconds, of which Java's second compiler takes half and gives nothing back.
-# It makes the same programs faster, not other ones; the session that the tests share lives long enough to gain by it.
+# Most Spark processes of the tests live for seconds and plan each query once: Java's second compiler takes more than
+# it gives back.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-LONG_LIVED = "-XX:TieredStopAtLevel=4"
 # Each command that the tests start would compile all modules anew: a third of its time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -91,14 +93,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow_files)
 
 
-def pytest_collection_finish() -> None:
-    """Leave what is loaded by now out of garbage collection, which would look through all of it again and again."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare what the tests that were asked for share."""
+    if any(item.get_closest_marker("spark") or item.get_closest_marker("e2e") for item in session.items):
+        _share_java_classes()
+    # Garbage collection would look through what is loaded by now again and again.
     gc.freeze()
 
 
 def pytest_unconfigure() -> None:
     """Let the process end as always: DuckDB complains of what is left."""
     gc.unfreeze()
+
+
+def _share_java_classes() -> None:
+    """Let all Java processes of the tests take Spark's classes from one file: starting takes half the time."""
+    from schemactl.engine.session.java import find_java
+    from schemactl.engine.session.launch import spark_home
+
+    java, jars = find_java(), spark_home() / "jars"
+    if java.version >= 25:  # whose file serves none but the same command
+        return
+    key = hashlib.sha256(f"{java.home} {jars} {jars.stat().st_mtime_ns}".encode()).hexdigest()[:16]
+    folder = REPOSITORY / ".pytest_cache" / f"java-{key}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "lock"):
+        if not (found := [*folder.glob("*.jsa")]):
+            infer = ("infer", str(REPOSITORY / "fixtures" / "orders.jsonl"), "--schemas", "schemas")
+            command = [sys.executable, "-m", "schemactl", *infer, "--java-cache", "."]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            found = [*folder.glob("*.jsa")]
+    # Java goes on without a file that does not fit, with a warning.
+    quiet = "-Xlog:cds*=off -Xlog:class+path=off"
+    os.environ["JDK_JAVA_OPTIONS"] += f' "-XX:SharedArchiveFile={found[0]}" {quiet}'
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +154,6 @@ def spark() -> Iterator[SparkSession]:
     conf = {
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": LONG_LIVED,
     }
     with open_session(SparkOptions(master="local[2]", conf=conf)) as session:
         yield session
