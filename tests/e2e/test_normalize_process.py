@@ -184,6 +184,8 @@ def test_folder_that_cannot_be_made_is_a_failure_of_the_destination(work: Path) 
 
 @pytest.mark.spark
 def test_interrupt_leaves_nothing_behind(work: Path) -> None:
+    orders = (work / "orders.jsonl").read_bytes()
+    (work / "orders.jsonl").write_bytes(orders * (20_000_000 // len(orders)))  # making its rows takes seconds
     process = start("orders.jsonl")
     limit = time.monotonic() + TIME_LIMIT_SECONDS
     rows = Path(os.environ["TMPDIR"])
