@@ -73,7 +73,7 @@ class LakeStore(ABC):
     def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
         """Return why a table does not take a step; the step's column may not be there yet.
 
-        Whatever else does a step asks this first, by ``LakeMigration.kind``.
+        Whatever else does a step asks this first, by ``LakeMigration.find_blocker``.
 
         Args:
             step: what is to be done to a table that is there, or to be made.
