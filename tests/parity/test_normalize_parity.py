@@ -45,6 +45,7 @@ MEANT_DIFFERENCES = {
     "Values that no column can hold": "dlt's load ends in the destination, ours before it",
     "The link to the import file": "only our export file has it",
     "Large decimals in DuckDB": "dlt writes `1E+16`, which DuckDB reads as a double",
+    "NaN and infinities in DuckDB": "see test_odd_values_parity.py",
 }
 """See docs/differences.md, "Where the rows differ". The documents here are kept clear of these."""
 
@@ -81,6 +82,11 @@ def without_great_integers(found):
         return number + 0.0 if abs(number) < 2**63 else 0.5
 
     return json.loads(json.dumps(found), parse_int=integer, parse_float=real)
+
+
+def without_special_numbers(found):
+    """Put words for texts that become NaN: DuckDB refuses what dlt writes (test_odd_values_parity.py)."""
+    return json.loads(json.dumps(found).replace('"NaN"', '"words"'))
 
 
 # values and shapes
@@ -280,7 +286,7 @@ one: dlt makes rows without load id of the lists below it, which DuckDB refuses.
 def clear_of_differences(found):
     """Return those of which dlt loses nothing and refuses none, without integers that no column holds."""
     clear = [each for each in found if not has_collision(PLAIN, "data", [each])]
-    return by_dlt(PLAIN, "data", numbered(without_great_integers(clear)))
+    return by_dlt(PLAIN, "data", numbered(without_special_numbers(without_great_integers(clear))))
 
 
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from dlt.pipeline.exceptions import PipelineStepFailed
 from loaded_tables import ByDlt, BySchemactl
 
 pytestmark = pytest.mark.spark
@@ -28,3 +29,17 @@ def test_nul_characters_and_signs_of_zero(spark, tmp_path):
     signs = [[math.copysign(1, each[2][name]) for name in ("plain", "mixed")] for each in (of_dlt, of_ours)]
     assert signs[0] == [1, 1], "DuckDB reads the `-0.0` of dlt's SQL as a decimal"
     assert signs[1] == [-1, -1]
+
+
+def test_texts_of_special_numbers_beside_numbers(spark, tmp_path):
+    found = [{"nr": 1, "share": 1.5}, {"nr": 2, "share": "NaN"}, {"nr": 3, "share": "-Infinity"}]
+    with pytest.raises(PipelineStepFailed, match="nan"):
+        ByDlt(tmp_path / "dlt").load(found)
+    ours = BySchemactl(spark, tmp_path / "ours")
+
+    ours.load(found)
+
+    shares = {row["nr"]: row["share"] for row in ours.loaded().rows["data"]}
+    assert shares[1] == 1.5
+    assert math.isnan(shares[2])
+    assert shares[3] == -math.inf
