@@ -141,14 +141,15 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path)
         for at, basis in enumerate(bases):
             report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
             if report.stops and _is_refused_by_size(basis.evolution):
-                report = _with_unfit_counted(opened, bases[: at + 1], report, staging / "unfit")
+                report = _with_unfit_counted(opened, bases[: at + 1], report, staging / f"unfit-{at}")
             if report.stops and report.inference is not None:
                 schema = basis.evolution.resolution.schema
                 report = replace(report, inference=with_records(report.inference, basis.data.find, schema))
+            else:
+                check_root(basis.evolution.resolution.root)
             reports.append(report)
-            if report.stops:
-                return _stopped(merge_reports(reports))
-            check_root(basis.evolution.resolution.root)
+        if any(report.stops for report in reports):
+            return _stopped(merge_reports(reports))
         plans = [basis.plan() for basis in bases]
         met = [overwrites_of(plan, basis.data.evidence) for plan, basis in zip(plans, bases, strict=True)]
         if any(met):

@@ -69,7 +69,7 @@ def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
     """Yield what was read for each root table: in one line where it is one file."""
     by_table: dict[str, list[FileFinding]] = {}
     for file in report.files:
-        by_table.setdefault(file.table if report.table is None else report.table, []).append(file)
+        by_table.setdefault(file.table, []).append(file)
     for table, files in by_table.items():
         yield from _show_files_of(table, files, report.sample, look)
 

@@ -246,7 +246,12 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
         found = connection.execute("SELECT table_name, line, found FROM 'rejects/*.parquet' ORDER BY line").fetchall()
     assert [row[:2] for row in found] == [("", 4), ("buy", 5)]
     assert found[0][2].startswith("Input tag 'view' found using 'kind' does not match")
-    assert load(shop, "Event", odd).stops == (Stop.TYPING,)
+    frozen = load(shop, "Event", odd)
+    assert frozen.stops == (Stop.TYPING,)
+    assert [(each.table, each.documents) for each in frozen.inference.files] == [("click", 2), ("", 1), ("buy", 2)]
+    assert [(each.column, str(each.first)) for each in frozen.inference.typing] == [
+        ("", "orders.jsonl:4"), ("buy.total", "orders.jsonl:5")
+    ]  # fmt: skip
     with show_examples(Examples.MASKED):
         masked = load(shop, "Event", odd).inference.typing[0].message
     assert masked.startswith("Input tag 'xxxx' found using")

@@ -196,7 +196,7 @@ def hostile() -> InferenceReport:
         name=evil,
         table=evil,
         sample=evil,
-        files=(FileFinding(f"{evil}.jsonl", 2, 1, 1, 2, "orders"),),
+        files=(FileFinding(f"{evil}.jsonl", 2, 1, 1, 2, evil),),
         tables=(TableFinding(evil, f"{evil}up", True, (column, variant)),),
         collisions=(CollisionFinding(evil, evil, (evil, f"{evil}2")),),
         nulls=(NullFinding(evil, evil, evil, 1, position),),
