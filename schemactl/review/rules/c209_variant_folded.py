@@ -1,18 +1,12 @@
 """C209: a variant is gone, its column stays."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Removal, removed_columns, variant_of
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
 from schemactl.schema.naming import naming_of
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each removed variant at the column that has to hold its values."""
     for change in removed_columns(comparison, Removal.FOLDED):
         table = comparison.head.schema.tables[change.table]

@@ -1,24 +1,15 @@
 """K502: a primary key is gone, or has lost columns."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import KeyChange, key_changes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
 
-_REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose primary key is gone or lacks columns that it had; others may have come in their place."""
     for change in key_changes(comparison, "primary_key"):
         if change.removed:
-            yield change.match(_sentence(change), impact=_REPLACED if change.added else None)
+            yield change.match(_sentence(change), impact=BREAKS_ALL if change.added else None)
 
 
 def _sentence(change: KeyChange) -> str:

@@ -1,18 +1,13 @@
 """S801: other detectors of types."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed, plain
 from schemactl.schema.changes import ABSENT, NormalizerChanged, SettingChanged
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
     sections = (
         ("settings", tuple(comparison.of(SettingChanged))),
