@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.comparison import Comparison, is_bookkeeping
 from schemactl.migration.effects import run
-from schemactl.migration.lookup import Lookup
 from schemactl.migration.steps import DescribeTable, Step
 from schemactl.schema.changes import ABSENT, Change, ColumnPropertyChanged, TablePropertyChanged
 from schemactl.schema.renames import is_dlts_own
@@ -16,7 +15,7 @@ from schemactl.schema.types import Column, Table
 
 
 def description_steps(
-    lookup: Lookup, steps: Sequence[Step], abilities: Abilities
+    comparison: Comparison, steps: Sequence[Step], abilities: Abilities
 ) -> Iterator[tuple[DescribeTable, Change]]:
     """Yield the steps that describe tables as the schema does, each with the first text that changes as its reason.
 
@@ -24,24 +23,23 @@ def description_steps(
     somebody's own. dlt describes its own tables and columns, and variants.
 
     Args:
-        lookup: of the comparison.
+        comparison: of the destination and the schema.
         steps: all others; they run before.
         abilities: of the destination.
     """
     if abilities.describe_table is Way.NONE:
         return
-    comparison = lookup.comparison
     tables = dict(comparison.described)
     run(tables, steps)
     known = comparison.known.tables if comparison.known is not None else {}
     for name, stated in comparison.schema.tables.items():
         if name not in tables or is_bookkeeping(name):
             continue
-        last = known.get(lookup.old_table(name))
+        last = known.get(comparison.old_table(name))
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
         for part, there, wanted in _parts(tables[name], stated):
-            former = _part(last, lookup.old_column(name, part)) if last is not None else None
+            former = _part(last, comparison.old_column(name, part)) if last is not None else None
             old, new = description_of(there), _kept(wanted, abilities)
             if old != new and (new is not None or old == _kept(former, abilities)):
                 before[part], after[part] = old, new
