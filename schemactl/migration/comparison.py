@@ -188,9 +188,11 @@ def compare(
     )
 
 
-def bare(column: Column) -> Column:
-    """Return what a step needs of a schema's column: its scalar properties, without constraints."""
-    return Column(column.name, _scalars(column.properties, _LEFT_OUT | _CONSTRAINTS))
+def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
+    """Return what a step needs of a schema's column: its scalar properties, without constraints unless they count."""
+    return Column(
+        column.name, _scalars(column.properties, _LEFT_OUT if keeps_constraints else _LEFT_OUT | _CONSTRAINTS)
+    )
 
 
 def bare_table(table: Table) -> Table:
@@ -345,23 +347,14 @@ def _origin(properties: Mapping[str, Any]) -> dict[str, Any]:
 def without_origin(change: Change) -> Change:
     """Return a change without what its table or column was called: that is not the destination's."""
     match change:
-        case TableAdded():
-            return TableAdded(_unoriginal(change.table))
-        case TableRemoved():
-            return TableRemoved(_unoriginal(change.table))
+        case TableAdded() | TableRemoved():
+            columns = {name: bare(column, keeps_constraints=True) for name, column in change.table.columns.items()}
+            properties = _scalars(change.table.properties, _LEFT_OUT)
+            return replace(change, table=Table(change.table.name, columns, properties))
         case ColumnAdded():
-            return replace(change, column=_anonymous(change.column))
+            return replace(change, column=bare(change.column, keeps_constraints=True))
         case _:
             return change
-
-
-def _unoriginal(table: Table) -> Table:
-    columns = {name: _anonymous(column) for name, column in table.columns.items()}
-    return Table(table.name, columns, _scalars(table.properties, _LEFT_OUT))
-
-
-def _anonymous(column: Column) -> Column:
-    return Column(column.name, _scalars(column.properties, _LEFT_OUT))
 
 
 def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:

@@ -19,9 +19,17 @@ from schemactl.migration.descriptions import description_steps
 from schemactl.migration.effects import described, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
 from schemactl.migration.moves import in_order
-from schemactl.migration.online import is_synced, prepared_steps, sync_steps
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.retyping import Retyping, is_swapped, kept_origin, retype_steps, variant_column
+from schemactl.migration.retyping import (
+    Retyping,
+    is_swapped,
+    is_synced,
+    kept_origin,
+    prepared_steps,
+    retype_steps,
+    sync_steps,
+    variant_column,
+)
 from schemactl.migration.steps import (
     KEPT_PREFIX,
     AddColumn,

@@ -107,17 +107,14 @@ class CastOnly:
 
     @property
     def fits(self) -> str:
-        """See ``Conversion``."""
         return f"{self.or_null} IS NOT NULL"
 
     @property
     def value(self) -> str:
-        """See ``Conversion``."""
         return f"CAST({self.source} AS {self.kind})"
 
     @property
     def or_null(self) -> str:
-        """See ``Conversion``."""
         return f"TRY_CAST({self.source} AS {self.kind})"
 
 
@@ -227,9 +224,21 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
             value = engine.convert(retype_of(step), engine.name(step.before.name)).value
             return (change_type(step, engine, dataset, value if engine.converts_in_place else "", table),)
         case Backfill() | FillColumn():
-            return (_update(step, table, engine, dataset),)
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return (_of_constraint(step, table, engine, place),)
+            found = assignment_of(step, replace(engine, sql=sql.of_rows), table)
+            return (sql.of_rows.update(place, found.column, found.value, found.condition),)
+        case SetNotNull() | DropNotNull():
+            column = step.column if table is None else table.columns.get(step.column.name, step.column)
+            name = engine.checked(step.column.name)
+            after = Column(name, {"nullable": isinstance(step, DropNotNull), **_description(name, table)})
+            return (sql.change_nulls(place, after, engine.type_of(column) if sql.restates_columns else ""),)
+        case AddUnique():
+            return (sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})"),)
+        case DropUnique():
+            return (sql.alter(place, f"DROP UNIQUE ({engine.name(step.column)})"),)
+        case AddPrimaryKey():
+            return (sql.alter(place, f"ADD {sql.primary_key(map(engine.checked, step.columns))}"),)
+        case DropPrimaryKey():
+            return (sql.alter(place, "DROP PRIMARY KEY"),)
         case OnlineStep():
             raise InputError("there are no steps of `--online` here")
         case _:
@@ -293,33 +302,6 @@ def _describe(
     return engine.sql.describe(place, table.columns[column], text, engine.type_of(table.columns[column]))
 
 
-def _of_constraint(
-    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
-    table: Table | None,
-    engine: Engine,
-    place: str,
-) -> str:
-    sql = engine.sql
-    match step:
-        case SetNotNull() | DropNotNull():
-            is_dropped = isinstance(step, DropNotNull)
-            column = step.column if table is None else table.columns.get(step.column.name, step.column)
-            name = engine.checked(step.column.name)
-            after = Column(name, {"nullable": is_dropped, **_description(name, table)})
-            kind = engine.type_of(column) if sql.restates_columns else ""
-            return sql.change_nulls(place, after, kind)
-        case AddUnique():
-            return sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})")
-        case DropUnique():
-            return sql.alter(place, f"DROP UNIQUE ({engine.name(step.column)})")
-        case AddPrimaryKey():
-            return sql.alter(place, f"ADD {sql.primary_key(map(engine.checked, step.columns))}")
-        case DropPrimaryKey():
-            return sql.alter(place, "DROP PRIMARY KEY")
-        case _:
-            assert_never(step)
-
-
 # --- values ---
 
 
@@ -338,23 +320,29 @@ class Assignment:
     condition: str
 
 
-def assignment_of(step: Backfill | FillColumn, engine: Engine, table: Table | None) -> Assignment:
-    """Return what a step writes."""
+def assignment_of(
+    step: Backfill | FillColumn, engine: Engine, table: Table | None, values: Mapping[str, str] | None = None
+) -> Assignment:
+    """Return what a step writes.
+
+    Args:
+        step: what is done.
+        engine: that does it.
+        table: as the step finds it.
+        values: columns of the table with their values as SQL; None for the columns themselves.
+    """
+
+    def value_of(column: str) -> str:
+        return engine.name(column) if values is None else values[column]
+
     if isinstance(step, FillColumn):
-        name = engine.name(step.column.name)
-        return Assignment(name, constant(step.value, step.column, engine), f"{name} IS NULL")
-    source, into = engine.name(step.source.name), engine.name(step.target.name)
+        into = value_of(step.column.name)
+        return Assignment(into, constant(step.value, step.column, engine), f"{into} IS NULL")
+    source, into = value_of(step.source.name), value_of(step.target.name)
     if step.taken is Taken.UNFIT:
-        filled = engine.name(new_column(step, table))
+        filled = value_of(new_column(step, table if values is None else values))
         return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
     return Assignment(into, engine.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
-
-
-def _update(step: Backfill | FillColumn, table: Table | None, engine: Engine, dataset: str) -> str:
-    engine = replace(engine, sql=engine.sql.of_rows)
-    found = assignment_of(step, engine, table)
-    target = engine.table(dataset, step.table)
-    return engine.sql.update(target, found.column, found.value, found.condition)
 
 
 def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:
@@ -441,12 +429,13 @@ def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[st
             case AddColumn():
                 values[step.column.name] = f"CAST(NULL AS {engine.type_of(step.column)})"
             case FillColumn():
-                filled = constant(step.value, step.column, engine)
-                values[step.column.name] = f"coalesce({values[step.column.name]}, {filled})"
+                filled = assignment_of(step, engine, table, values)
+                values[step.column.name] = f"coalesce({filled.column}, {filled.value})"
             case ChangeType():
                 values[step.before.name] = convert_nulls_too(step, values[step.before.name], engine)
             case Backfill():
-                values[step.target.name] = _backfilled(step, values, engine)
+                found = assignment_of(step, engine, table, values)
+                values[step.target.name] = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
             case _:
                 pass
     return values
@@ -456,15 +445,6 @@ def convert_nulls_too(step: ChangeType, value: str, engine: Engine) -> str:
     """Return a conversion of values that may be null."""
     converted = engine.convert(retype_of(step), value).value
     return converted if engine.casts_nulls else f"CASE WHEN {value} IS NULL THEN NULL ELSE {converted} END"
-
-
-def _backfilled(step: Backfill, values: Mapping[str, str], engine: Engine) -> str:
-    source, target = values[step.source.name], values[step.target.name]
-    if step.taken is Taken.FITTING:
-        value = engine.convert(retype_of(step), source).or_null
-        return f"CASE WHEN {source} IS NOT NULL THEN {value} ELSE {target} END"
-    filled = values[new_column(step, values)]
-    return f"CASE WHEN {source} IS NOT NULL AND {filled} IS NULL THEN {source} ELSE {target} END"
 
 
 def by_copy(
