@@ -16,7 +16,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.rules import all_rules
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.silences import Found, silence_for
-from schemactl.review.stability import Promises, Stability, softened
+from schemactl.review.stability import Stability, promise_of, softened
 from schemactl.schema.diff import diff
 from schemactl.schema.nested_types import FieldPath
 
@@ -113,7 +113,6 @@ class _Judge:
     def __init__(self, comparison: Comparison, settings: ReviewSettings) -> None:
         self._comparison = comparison
         self._settings = settings
-        self._promises = Promises(comparison)
 
     def finding(self, rule: Rule, match: Match) -> Finding:
         settings = self._settings
@@ -170,7 +169,7 @@ class _Judge:
             return configured
         if rule.is_gate:
             return Severity.ERROR
-        stability = self._promises.of(match.table, match.column)
+        stability = promise_of(self._comparison, match.table, match.column)
         if stability is Stability.DRAFT:
             return Severity.INFO
         softer = softened(impact, stability)

@@ -13,7 +13,11 @@ _SAME: Final = "which means the same"
 
 def find(comparison: Comparison) -> Matches:
     """Yield each property that is stated, left out or spelled anew without another meaning."""
-    yield from _types(comparison)
+    for retyped in comparison.of(ColumnRetyped):
+        before, after = full_type(retyped.before), full_type(retyped.after)
+        if before == after:
+            where, phrase = place(retyped.table, retyped.column), f"`{after}`" if after else "no type"
+            yield Match.of(retyped, f"{where} states its type in another way, and it is still {phrase}")
     for change in comparison.of(NullabilityChanged):
         if change.is_restated:
             phrase = f"states `nullable` as {shown(change.after)} instead of {shown(change.before)}, {_SAME}"
@@ -22,15 +26,6 @@ def find(comparison: Comparison) -> Matches:
         if is_restated(hint) and hint.name != "description":
             phrase = f"states `{hint.name}` as {shown(hint.after)} instead of {shown(hint.before)}, {_SAME}"
             yield hint_match(hint, phrase)
-
-
-def _types(comparison: Comparison) -> Matches:
-    for change in comparison.of(ColumnRetyped):
-        before, after = full_type(change.before), full_type(change.after)
-        if before == after:
-            phrase = f"`{after}`" if after else "no type"
-            sentence = f"{place(change.table, change.column)} states its type in another way, and it is still {phrase}"
-            yield Match.of(change, sentence)
 
 
 RULE = Rule(

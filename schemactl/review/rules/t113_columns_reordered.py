@@ -13,19 +13,15 @@ def find(comparison: Comparison) -> Matches:
             for order in (change.before, change.after)
         )
         if before != after:
+            places = enumerate(zip(before, after, strict=True), 1)
+            moved = next(f"number {at} is `{new}`, no longer `{old}`" for at, (old, new) in places if old != new)
             yield Match(
-                sentence=f"the columns of `{change.table}` stand in another order: {_first_move(before, after)}",
+                sentence=f"the columns of `{change.table}` stand in another order: {moved}",
                 table=change.table,
                 keys=("tables", change.table, "columns"),
                 before=list(before),
                 after=list(after),
             )
-
-
-def _first_move(before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    places = enumerate(zip(before, after, strict=True), 1)
-    number, old, new = next((number, old, new) for number, (old, new) in places if old != new)
-    return f"number {number} is `{new}`, no longer `{old}`"
 
 
 RULE = Rule(
