@@ -21,11 +21,6 @@ def description_steps(
 
     A text that the schema does not state is removed only where it is the one that the last schema stated: others are
     somebody's own. dlt describes its own tables and columns, and variants.
-
-    Args:
-        comparison: of the destination and the schema.
-        steps: all others; they run before.
-        abilities: of the destination.
     """
     if abilities.describe_table is Way.NONE:
         return

@@ -230,11 +230,6 @@ def write_migration(migration: Migration) -> str:
 def read_migration(text: str, file: str, at: Location) -> Migration:
     """Read what ``write_migration`` has written.
 
-    Args:
-        text: of the file.
-        file: its name, which states number and title.
-        at: for messages.
-
     Raises:
         InputError: the text is no migration, of another format, of another name, or was changed since.
     """
@@ -352,12 +347,7 @@ def stated_hashes(sum_file: str) -> dict[str, str]:
 
 
 def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
-    """Yield what is wrong with a folder whose migrations could be read.
-
-    Args:
-        files: the texts of its files, by name.
-        migrations: by number and name.
-    """
+    """Yield what is wrong with a folder whose migrations could be read."""
     yield from _sum_problems(files)
     for before, after in zip((None, *migrations), migrations, strict=False):
         file = json_name(after.name)

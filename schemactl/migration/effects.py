@@ -34,14 +34,7 @@ from schemactl.schema.types import Column, Properties, Table
 
 
 def effect(table: Table | None, step: Step) -> Table | None:
-    """Return a step's table afterwards.
-
-    Args:
-        table: the table that the step finds; None where there is none.
-        step: what is done.
-
-    Returns:
-        The table, perhaps under another name; None where it is gone.
+    """Return a step's table afterwards, perhaps under another name; None where it is gone.
 
     Raises:
         KeyError: the table or the column is not there, or the name is taken.
@@ -65,10 +58,6 @@ def effect(table: Table | None, step: Step) -> Table | None:
 
 def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
     """Apply steps to a model of a dataset, in place.
-
-    Args:
-        tables: by name; changed.
-        steps: in their order.
 
     Raises:
         KeyError: as ``effect``; a table's new name is taken.

@@ -40,12 +40,7 @@ def changed_keys(comparison: Comparison) -> Iterator[tuple[str, KeyChange]]:
 
 
 def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Mapping[str, KeyChange]:
-    """Return the changes that can be planned, by the tables' new names: no column of a new key may be null.
-
-    Args:
-        comparison: of the destination and the schema.
-        is_empty: whether a table of the destination, by its new name, holds no rows.
-    """
+    """Return the changes that can be planned, by the tables' new names: no column of a new key may be null."""
     added = {(change.table, change.column.name) for change in comparison.changes if isinstance(change, ColumnAdded)}
 
     def is_required(name: str, table: Table, column: str) -> bool:

@@ -18,14 +18,10 @@ from schemactl.schema.types import Column, Schema, Table
 def moves_of(catalogue: Schema, schema: Schema, known: Schema | None, limits: NameLimits) -> tuple[ColumnRenamed, ...]:
     """Return the renames of tables in which one of them takes a name that is there.
 
+    Without a last schema of the ledger, nothing is known to be new.
+
     A column whose name another one takes, and that gets none itself, is kept beside it, as columns are whose type
     changed.
-
-    Args:
-        catalogue: what the destination has, spelled as the schema spells it.
-        schema: what it shall have.
-        known: the last schema of the ledger; without one nothing is known to be new.
-        limits: of names.
     """
     found: list[ColumnRenamed] = []
     for name, table in schema.tables.items() if known is not None else ():

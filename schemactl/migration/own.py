@@ -89,13 +89,6 @@ class OwnSql:
 def read_own(text: str, file: str, number: int, when: When, dialect: str) -> OwnSql:
     """Read a file of own SQL.
 
-    Args:
-        text: of the file.
-        file: its name, for messages.
-        number: of the step, from 1.
-        when: it runs.
-        dialect: the kind of destination.
-
     Raises:
         InputError: a marker is unknown or stands within a statement, or a statement cannot be part of a transaction.
     """

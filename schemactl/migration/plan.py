@@ -147,13 +147,6 @@ class MigrationPlan:
 def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Place, render: Render) -> MigrationPlan:
     """Render the steps of a proposal.
 
-    Args:
-        proposal: what ``plan_steps`` gave for ``catalogue`` and ``schema``.
-        catalogue: what the destination has, as it was read.
-        schema: what it shall have.
-        place: where.
-        render: writes statements.
-
     Raises:
         InputError: the schema holds what JSON cannot.
     """

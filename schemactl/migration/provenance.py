@@ -16,14 +16,7 @@ from schemactl.schema.types import Schema, Table
 def misplaced_after(
     found: Mapping[Place, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
 ) -> dict[Place, Misplaced]:
-    """Return the values that are misplaced after a run, by their place.
-
-    Args:
-        found: those that were misplaced before it.
-        before: the schema that the run began with.
-        after: the schema that it led to.
-        steps: what it did.
-    """
+    """Return the values that are misplaced after a run, by their place."""
     tables = {new: old for old, new in table_claims(before, after, before).items()}
     left: dict[Place, Misplaced] = {}
     for name, table in after.tables.items():

@@ -55,10 +55,8 @@ def plan_text(plan: MigrationPlan) -> str:
 def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     """Read what ``write_plan`` has written.
 
-    Args:
-        text: of the file.
-        path: for messages.
-        key: that the plan must be signed with; None for any plan, signed or not.
+    With a key, the plan must be signed with it.
+
 
     Raises:
         InputError: the text is no plan, of another format, was changed since, or is not signed with the key.

@@ -191,12 +191,6 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
 ) -> tuple[str, ...]:
     """Return the statements of a step.
 
-    Args:
-        step: what is done.
-        table: as the step finds it; None for a table that is not there.
-        engine: that does it.
-        dataset: that holds the table.
-
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
@@ -257,14 +251,9 @@ def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool 
 
 
 def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "", table: Table | None = None) -> str:
-    """Return the statement that changes a column's type.
+    """Return the statement that changes a column's type: by an expression of its values, or by the engine's own cast.
 
-    Args:
-        step: what is done.
-        engine: that does it.
-        dataset: that holds the table.
-        using: the expression of the column's values; empty where the engine converts them.
-        table: as the step finds it, for engines that must be told the description again.
+    The table is for engines that must be told the description again.
     """
     name, kind = engine.checked(step.before.name), engine.type_of(step.after)
     after = Column(name, {"nullable": step.before.nullable, **_description(name, table)})
@@ -323,14 +312,7 @@ class Assignment:
 def assignment_of(
     step: Backfill | FillColumn, engine: Engine, table: Table | None, values: Mapping[str, str] | None = None
 ) -> Assignment:
-    """Return what a step writes.
-
-    Args:
-        step: what is done.
-        engine: that does it.
-        table: as the step finds it.
-        values: columns of the table with their values as SQL; None for the columns themselves.
-    """
+    """Return what a step writes: with the columns themselves, or with the values as SQL that they have by then."""
 
     def value_of(column: str) -> str:
         return engine.name(column) if values is None else values[column]
@@ -357,11 +339,6 @@ def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:
 
 def constant(value: Any, column: Column, engine: Engine) -> str:
     """Return a value, as dlt would store it in a column, as an expression.
-
-    Args:
-        value: plain JSON data.
-        column: a complete one.
-        engine: of the column.
 
     Raises:
         InputError: it is no value of the column's type, or no database can hold it.
@@ -412,13 +389,7 @@ Written = AddColumn | ChangeType | Backfill | FillColumn
 
 
 def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[str, str]:
-    """Return the columns after some steps, each with its value as SQL, in their order.
-
-    Args:
-        steps: about columns of one table, in their order; those about nulls and keys leave the values as they are.
-        table: as the first of them finds it.
-        engine: that does them.
-    """
+    """Return the columns after some steps, each with its value as SQL, in their order."""
     values = {column: engine.name(column) for column in table.columns}
     for step in steps:
         match step:
@@ -463,15 +434,7 @@ def by_copy(
 def by_one_copy(
     steps: Sequence[Step], engine: Engine, dataset: str, table: Table, *, prefix: str = COPY_PREFIX
 ) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as steps about its columns leave it.
-
-    Args:
-        steps: in their order.
-        engine: that does them.
-        dataset: that holds the table.
-        table: as the first step finds it.
-        prefix: with which the name of the copy begins, while it is filled.
-    """
+    """Return the statements that copy a table into one that is as steps about its columns leave it."""
     tables = {table.name: table}
     run(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)
@@ -499,10 +462,6 @@ _PART_OF_TYPE: Final = re.compile(r"""[A-Za-z0-9_ .:<>\[\]]+|"(?:[^"\0]|"")*"|'(
 
 def checked_type(column: Column, column_type: ColumnType) -> str:
     """Return a column's type.
-
-    Args:
-        column: a complete one, or one with ``x-database-type``.
-        column_type: of the destination.
 
     Raises:
         InputError: it is no type: sizes that are no numbers, SQL in ``x-database-type``.

@@ -26,12 +26,6 @@ def table_moves_of(
     """Return the renames of tables, where one of them takes a name that is there.
 
     A table whose name another one takes, and that gets none itself, is kept beside it.
-
-    Args:
-        catalogue: what the destination has, spelled as the schema spells it.
-        schema: what it shall have.
-        known: the last schema of the ledger; without one nothing is known to be new.
-        limits: of names.
     """
     claims = table_claims(catalogue, schema, known) if known is not None else {}
     if not any(new in catalogue.tables for new in claims.values()):
@@ -56,12 +50,7 @@ def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
 
 
 def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> Iterator[TableRenamed]:
-    """Yield all renames of tables, each from the name that is there to the last one.
-
-    Args:
-        moves: those that are done first.
-        others: those that are done after them.
-    """
+    """Yield all renames of tables, each from the name that is there to the last one."""
     further = {change.before: change for change in others}
     for move in moves:
         last = further.pop(move.after, None)
