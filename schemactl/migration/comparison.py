@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import described
-from schemactl.migration.moves import moved, moves_of
+from schemactl.migration.moves import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.spelling import check_names, spelled_as
-from schemactl.migration.table_moves import renamed, settled, table_moves_of
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -138,12 +137,7 @@ class Comparison:
 
 
 def compare(
-    catalogue: Schema,
-    schema: Schema,
-    known: Schema | None,
-    stored: Stored,
-    abilities: Abilities,
-    options: PlanOptions,
+    catalogue: Schema, schema: Schema, known: Schema | None, stored: Stored, abilities: Abilities, options: PlanOptions
 ) -> Comparison:
     """Bring both sides to what they have in common, and find what differs.
 

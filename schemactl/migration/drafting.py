@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from schemactl.migration.abilities import Abilities
+from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.comparison import (
     BACKFILL,
     Comparison,
     bare,
     bare_table,
     has_backfill,
+    is_bookkeeping,
     without_origin,
 )
-from schemactl.migration.descriptions import description_steps
-from schemactl.migration.effects import described, stating
+from schemactl.migration.effects import described, run, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
 from schemactl.migration.moves import in_order
 from schemactl.migration.options import PlanOptions
@@ -36,6 +36,7 @@ from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropTable,
@@ -48,18 +49,21 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.changes import (
+    ABSENT,
     Change,
     ColumnAdded,
+    ColumnPropertyChanged,
     ColumnRemoved,
     ColumnRenamed,
     ColumnRetyped,
     NullabilityChanged,
     TableAdded,
+    TablePropertyChanged,
     TableRemoved,
     TableRenamed,
 )
 from schemactl.schema.renames import is_dlts_own
-from schemactl.schema.structure import NameLimits
+from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, Table, ancestors
 
 
@@ -109,7 +113,7 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
         drafter = replace(drafter, keys=planned_keys(comparison, drafter.is_empty))
     drafter = replace(drafter, moved=dict(drafter.moved_keys()))
     drafts = sorted(drafter.steps(), key=lambda each: each.rank)
-    described = description_steps(comparison, [draft.step for draft in drafts], abilities)
+    described = _describe(comparison, [draft.step for draft in drafts], abilities)
     drafts += [Draft(_Phase.DESCRIBE, *each) for each in described]
     if not options.is_online:
         return drafts
@@ -345,3 +349,60 @@ def _rename_columns(
             found = comparison.found_column(table, change.after)
             if change.after not in stated and not found.nullable and not found.properties.get("primary_key"):
                 yield DropNotNull(table, found), change
+
+
+# --- descriptions ---
+
+
+def _describe(
+    comparison: Comparison, steps: Sequence[Step], abilities: Abilities
+) -> Iterator[tuple[DescribeTable, Change]]:
+    """Yield the steps that describe tables as the schema does, each with the first text that changes as its reason.
+
+    A text that the schema does not state is removed only where it is the one that the last schema stated: others are
+    somebody's own. dlt describes its own tables and columns, and variants.
+    """
+    if abilities.describe_table is Way.NONE:
+        return
+    tables = dict(comparison.described)
+    run(tables, steps)
+    known = comparison.known.tables if comparison.known is not None else {}
+    for name, stated in comparison.schema.tables.items():
+        if name not in tables or is_bookkeeping(name):
+            continue
+        last = known.get(comparison.old_table(name))
+        before: dict[str, str | None] = {}
+        after: dict[str, str | None] = {}
+        for part, there, wanted in _described_parts(tables[name], stated):
+            former = _described_part(last, comparison.old_column(name, part)) if last is not None else None
+            old, new = description_of(there), _kept_text(wanted, abilities)
+            if old != new and (new is not None or old == _kept_text(former, abilities)):
+                before[part], after[part] = old, new
+        if after:
+            yield DescribeTable(name, before, after), _description_changed(name, before, after)
+
+
+def _described_parts(there: Table, stated: Table) -> Iterator[tuple[str, Column | Table, Column | Table]]:
+    """Yield a table and its columns as they are there and as they are stated, with their names; the table has none."""
+    yield "", there, stated
+    for name, column in stated.columns.items():
+        if name in there.columns and column.is_complete and not (is_dlts_own(name) or column.is_variant):
+            yield name, there.columns[name], column
+
+
+def _described_part(table: Table, column: str) -> Column | Table | None:
+    return table.columns.get(column) if column else table
+
+
+def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:
+    """Return what a destination keeps of a description."""
+    text = description_of(of) if of is not None else None
+    return None if text is None else abilities.kept_description(text, isinstance(of, Table)) or None
+
+
+def _description_changed(table: str, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Change:
+    column = next(iter(after))
+    old, new = (ABSENT if texts[column] is None else texts[column] for texts in (before, after))
+    if column:
+        return ColumnPropertyChanged(table, column, "description", old, new)
+    return TablePropertyChanged(table, "description", old, new)

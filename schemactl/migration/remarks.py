@@ -7,20 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
-from schemactl.migration.moves import is_fresh
+from schemactl.migration.moves import is_fresh, kept_table_origin
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import kept_origin, variant_origin
-from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
-    DropColumn,
-    DropNotNull,
-    DropTable,
-    SetNotNull,
-    Step,
-)
-from schemactl.migration.table_moves import kept_table_origin
+from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRemoved,

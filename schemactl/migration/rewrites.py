@@ -74,11 +74,7 @@ def rewrite_of(table: Table, steps: Sequence[Step]) -> RewriteTable:
 
 
 def find_rewrites(
-    steps: Sequence[Step],
-    tables: Mapping[str, Table],
-    abilities: Abilities,
-    stored: Stored,
-    cuts: Collection[int] = (),
+    steps: Sequence[Step], tables: Mapping[str, Table], abilities: Abilities, stored: Stored, cuts: Collection[int] = ()
 ) -> Iterator[tuple[range, Table | None]]:
     """Yield the places of steps, those together that are done at once, with their table as the first of them finds it.
 

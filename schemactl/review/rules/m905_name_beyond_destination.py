@@ -22,10 +22,7 @@ def _in_schema(schema: Schema, limits: NameLimits) -> Matches:
     for table in schema.tables.values():
         for name, kind, phrase in _troubles(table.columns, limits):
             yield Match(
-                sentence=f"column `{name}` of `{table.name}` {phrase}",
-                table=table.name,
-                column=name,
-                aspect=kind,
+                sentence=f"column `{name}` of `{table.name}` {phrase}", table=table.name, column=name, aspect=kind
             )
 
 

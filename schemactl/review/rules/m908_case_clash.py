@@ -14,11 +14,7 @@ def find(comparison: Comparison) -> Matches:
     of_columns: dict[str, Mapping[str, Sequence[str]]] = {}
     for table in tables_newly_named(comparison):
         if other := _other(table, of_tables):
-            yield Match(
-                sentence=f"table `{table}` differs from `{other}` in case alone",
-                table=table,
-                after=other,
-            )
+            yield Match(sentence=f"table `{table}` differs from `{other}` in case alone", table=table, after=other)
     for table, column in columns_newly_named(comparison):
         if table not in of_columns:
             of_columns[table] = _by_case(tables[table].columns)

@@ -6,11 +6,7 @@ from typing import Final
 from schemactl.review.hints import column_hints, limit_match
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
-_NAMES: Final[Mapping[str, str]] = {
-    "x-minimum": "smallest value",
-    "x-maximum": "largest value",
-    "x-pattern": "pattern",
-}
+_NAMES: Final[Mapping[str, str]] = {"x-minimum": "smallest value", "x-maximum": "largest value", "x-pattern": "pattern"}
 
 
 def find(comparison: Comparison) -> Matches:
