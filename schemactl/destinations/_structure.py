@@ -148,7 +148,8 @@ def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, s
 def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
     """Do as ``gained`` for catalogs that write types as Spark's DDL."""
     try:
-        return gained(read_type(there), read_type(wanted), wider)
+        # A load of bigints is refused by ints.
+        return gained(read_type(there, keeps_sizes=True), read_type(wanted, keeps_sizes=True), wider)
     except ValueError:  # a type that no load writes
         return None
 

@@ -167,11 +167,17 @@ class Abilities:
         return Way.NONE not in (self.drop_primary_key, self.add_primary_key)
 
 
-def way_of(step: Step, abilities: Abilities) -> Way:
+def way_of(step: Step, abilities: Abilities) -> Way:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     """Return how a destination takes a step."""
     match step:
-        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
-            return _of_tables(step, abilities)
+        case CreateTable():
+            return abilities.create_table
+        case DropTable():
+            return abilities.drop_table
+        case RenameTable():
+            return abilities.rename_table
+        case DescribeTable():
+            return abilities.describe_table
         case AddColumn():
             return abilities.add_column
         case DropColumn():
@@ -182,49 +188,6 @@ def way_of(step: Step, abilities: Abilities) -> Way:
             return abilities.retype(step.before, step.after)
         case Backfill() | FillColumn():
             return abilities.write_values
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return _of_constraints(step, abilities)
-        case OnlineStep():
-            return _of_online(step) if abilities.is_online else Way.NONE
-        case _:
-            assert_never(step)
-
-
-def writes_all(step: Step, abilities: Abilities) -> bool:
-    """Return whether a step writes all rows of its table anew."""
-    return way_of(step, abilities) in (Way.REWRITE, Way.COPY)
-
-
-def _of_online(step: Prepare | SwapColumns | RestoreColumn) -> Way:
-    match step:
-        case Prepare():
-            return Way.SCAN if step.phase in (Phase.VALIDATE_CHECK, Phase.BUILD_INDEX) else Way.IN_PLACE
-        case SwapColumns():
-            return Way.IN_PLACE
-        case RestoreColumn():
-            return Way.SCAN
-        case _:
-            assert_never(step)
-
-
-def _of_tables(step: CreateTable | DropTable | RenameTable | DescribeTable, abilities: Abilities) -> Way:
-    match step:
-        case CreateTable():
-            return abilities.create_table
-        case DropTable():
-            return abilities.drop_table
-        case RenameTable():
-            return abilities.rename_table
-        case DescribeTable():
-            return abilities.describe_table
-        case _:
-            assert_never(step)
-
-
-def _of_constraints(
-    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey, abilities: Abilities
-) -> Way:
-    match step:
         case SetNotNull() | AddUnique() | AddPrimaryKey() if step.is_prepared:
             return Way.IN_PLACE
         case SetNotNull():
@@ -239,5 +202,18 @@ def _of_constraints(
             return abilities.add_primary_key
         case DropPrimaryKey():
             return abilities.drop_primary_key
+        case OnlineStep() if not abilities.is_online:
+            return Way.NONE
+        case Prepare():
+            return Way.SCAN if step.phase in (Phase.VALIDATE_CHECK, Phase.BUILD_INDEX) else Way.IN_PLACE
+        case SwapColumns():
+            return Way.IN_PLACE
+        case RestoreColumn():
+            return Way.SCAN
         case _:
             assert_never(step)
+
+
+def writes_all(step: Step, abilities: Abilities) -> bool:
+    """Return whether a step writes all rows of its table anew."""
+    return way_of(step, abilities) in (Way.REWRITE, Way.COPY)

@@ -5,24 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import described
-from schemactl.migration.moves import moved, moves_of
+from schemactl.migration.moves import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.spelling import check_names, spelled_as
-from schemactl.migration.table_moves import renamed, settled, table_moves_of
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
     ColumnRemoved,
     ColumnRenamed,
+    ColumnRetyped,
+    NullabilityChanged,
     TableAdded,
     TableRemoved,
     TableRenamed,
 )
 from schemactl.schema.diff import diff
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import Stored, structure_of
@@ -39,9 +42,9 @@ _CONSTRAINTS: Final = frozenset(("unique", "primary_key"))
 _LEFT_OUT: Final = frozenset(("description", RENAMED_FROM))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparison:
-    """A catalog, and the schema that it is to follow.
+    """A catalog, and the schema that it is to follow; finds tables and columns by the names after the renames.
 
     Attributes:
         catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
@@ -63,14 +66,78 @@ class Comparison:
     absent: tuple[str, ...] = ()
     described: Mapping[str, Table] = field(default_factory=dict)
 
+    @cached_property
+    def naming(self) -> Naming:
+        """The schema's naming convention."""
+        return naming_of(self.schema)
+
+    @cached_property
+    def renamed_tables(self) -> Mapping[str, str]:
+        """Old names by new ones."""
+        return {each.after: each.before for each in self.changes if isinstance(each, TableRenamed)}
+
+    @cached_property
+    def renamed_columns(self) -> Mapping[str, Mapping[str, str]]:
+        """Old names by new ones, by table."""
+        found: dict[str, dict[str, str]] = {}
+        for change in self.changes:
+            if isinstance(change, ColumnRenamed):
+                found.setdefault(change.table, {})[change.after] = change.before
+        return found
+
+    @cached_property
+    def retyped(self) -> frozenset[tuple[str, str]]:
+        """Table and column of those that get another type."""
+        changes = (each for each in self.changes if isinstance(each, ColumnRetyped))
+        return frozenset((each.table, each.column) for each in changes)
+
+    @cached_property
+    def freed(self) -> frozenset[tuple[str, str]]:
+        """Table and column of those that may be null now."""
+        changes = (each for each in self.changes if isinstance(each, NullabilityChanged))
+        return frozenset((each.table, each.column) for each in changes if each.after is not False)
+
+    @cached_property
+    def created(self) -> frozenset[str]:
+        """The tables that are new."""
+        return frozenset(each.table.name for each in self.changes if isinstance(each, TableAdded))
+
+    @cached_property
+    def _left_names(self) -> frozenset[str]:
+        """Names that tables had, and that none takes from them."""
+        return frozenset(self.renamed_tables.values()) - self.renamed_tables.keys()
+
+    def has_table(self, name: str) -> bool:
+        """Return whether there is a table of that name once tables are created and renamed."""
+        if name in self.created:
+            return True
+        return self.old_table(name) in self.catalogue.tables and name not in self._left_names
+
+    def old_table(self, name: str) -> str:
+        """Return the name that a table has in the destination."""
+        return self.renamed_tables.get(name, name)
+
+    def old_column(self, table: str, name: str) -> str:
+        """Return the name that a column has in the destination."""
+        return self.renamed_columns.get(table, {}).get(name, name)
+
+    def found_table(self, name: str) -> Table:
+        """Return a table as the destination has it, by its new name; without columns where it is new."""
+        if name in self.created or name in self._left_names:
+            return Table(name)  # whatever had its name before
+        return self.catalogue.tables.get(self.old_table(name)) or Table(name)
+
+    def found_column(self, table: str, name: str) -> Column:
+        """Return a column as the destination has it, under its new name.
+
+        Raises:
+            KeyError: the destination has no such column.
+        """
+        return replace(self.found_table(table).columns[self.old_column(table, name)], name=name)
+
 
 def compare(
-    catalogue: Schema,
-    schema: Schema,
-    known: Schema | None,
-    stored: Stored,
-    abilities: Abilities,
-    options: PlanOptions,
+    catalogue: Schema, schema: Schema, known: Schema | None, stored: Stored, abilities: Abilities, options: PlanOptions
 ) -> Comparison:
     """Bring both sides to what they have in common, and find what differs.
 
@@ -115,9 +182,11 @@ def compare(
     )
 
 
-def bare(column: Column) -> Column:
-    """Return what a step needs of a schema's column: its scalar properties, without constraints."""
-    return Column(column.name, _scalars(column.properties, _LEFT_OUT | _CONSTRAINTS))
+def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
+    """Return what a step needs of a schema's column: its scalar properties, without constraints unless they count."""
+    return Column(
+        column.name, _scalars(column.properties, _LEFT_OUT if keeps_constraints else _LEFT_OUT | _CONSTRAINTS)
+    )
 
 
 def bare_table(table: Table) -> Table:
@@ -272,23 +341,14 @@ def _origin(properties: Mapping[str, Any]) -> dict[str, Any]:
 def without_origin(change: Change) -> Change:
     """Return a change without what its table or column was called: that is not the destination's."""
     match change:
-        case TableAdded():
-            return TableAdded(_unoriginal(change.table))
-        case TableRemoved():
-            return TableRemoved(_unoriginal(change.table))
+        case TableAdded() | TableRemoved():
+            columns = {name: bare(column, keeps_constraints=True) for name, column in change.table.columns.items()}
+            properties = _scalars(change.table.properties, _LEFT_OUT)
+            return replace(change, table=Table(change.table.name, columns, properties))
         case ColumnAdded():
-            return replace(change, column=_anonymous(change.column))
+            return replace(change, column=bare(change.column, keeps_constraints=True))
         case _:
             return change
-
-
-def _unoriginal(table: Table) -> Table:
-    columns = {name: _anonymous(column) for name, column in table.columns.items()}
-    return Table(table.name, columns, _scalars(table.properties, _LEFT_OUT))
-
-
-def _anonymous(column: Column) -> Column:
-    return Column(column.name, _scalars(column.properties, _LEFT_OUT))
 
 
 def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:

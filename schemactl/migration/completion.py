@@ -20,50 +20,32 @@ from schemactl.schema.structure import Stored
 from schemactl.schema.types import Table
 
 
+def is_done(step: Step, tables: Mapping[str, Table], stored: Stored) -> bool:
+    """Return whether tables show the effect of a step that was begun; see ``are_done``."""
+    return are_done((step,), tables, stored)
+
+
 def are_done(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored) -> bool:
     """Return whether tables show the effect of steps about one table that are done together, or not at all.
 
-    They are there where they cannot be done, or would change nothing. What only writes values shows nothing: where
-    there is nothing else, it is run again, which gives the same.
+    They are there where they cannot be done, or would change nothing. What only writes values or descriptions shows
+    nothing: where there is nothing else, it is run again, which gives the same.
     """
-    if len(steps) == 1:
-        return is_done(steps[0], tables, stored)
-    shown = [step for step in steps if not isinstance(step, Backfill | FillColumn)]
+    shown = [step for step in steps if not isinstance(step, Backfill | FillColumn | Prepare | DescribeTable)]
     table = tables.get(table_of(steps[0]))
-    if not shown or table is None:
+    if not shown:
         return False
+    if isinstance(shown[0], DropTable | RenameTable):
+        return table is None
+    if isinstance(shown[0], CreateTable) or table is None:
+        return table is not None
     after: Table | None = table
     try:
         for step in shown:
             after = effect(after, step)
-    except KeyError:
+    except KeyError:  # what it adds is there, or what it drops or renames is gone
         return True
     return after is not None and _kept(after, stored) == _kept(table, stored)
-
-
-def is_done(step: Step, tables: Mapping[str, Table], stored: Stored) -> bool:
-    """Return whether tables show the effect of a step that was begun: then it would change nothing more.
-
-    A step that only writes values shows none: it is run again, which gives the same.
-    """
-    table = tables.get(table_of(step))
-    match step:
-        case Backfill() | FillColumn() | Prepare() | DescribeTable():
-            return False
-        case CreateTable():
-            return table is not None
-        case DropTable() | RenameTable():
-            return table is None
-        case _:
-            return table is not None and not _changes(table, step, stored)
-
-
-def _changes(table: Table, step: Step, stored: Stored) -> bool:
-    try:
-        after = effect(table, step)
-    except KeyError:  # what it adds is there, or what it drops or renames is gone
-        return False
-    return after is None or _kept(after, stored) != _kept(table, stored)
 
 
 def _kept(table: Table, stored: Stored) -> dict[str, tuple[object, ...]]:

@@ -11,18 +11,18 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.documents import note_from, to_document
+from schemactl.migration.documents import from_document, to_document
 from schemactl.migration.notes import Note
-from schemactl.migration.own import OwnSql, When, own_document, read_own
+from schemactl.migration.own import OwnSql, When, read_own
 from schemactl.migration.plan import MigrationMark
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.saved import content_hash, planned_from, step_document
-from schemactl.migration.steps import CreateTable, column_of, is_outside_transaction, table_of
+from schemactl.migration.saved import content_hash, step_document
+from schemactl.migration.steps import LATER, CreateTable, column_of, is_outside_transaction, table_of
 from schemactl.schema.types import Properties, Schema, schema_from_dict
 
 MARK: Final = "schemactl_migration"
@@ -50,7 +50,7 @@ class DialectPlan:
 
     steps: tuple[PlannedStep, ...] = ()
     notes: tuple[Note, ...] = ()
-    own: tuple[OwnSql, ...] = ()
+    own: tuple[OwnSql, ...] = field(default=(), metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Migration:
     @property
     def mark(self) -> MigrationMark:
         """Return what the ledger, and the next migration, know of it: own SQL counts as its steps do."""
-        own = [own_document(each) for plan in self.plans.values() for each in plan.own]
+        own = [to_document(each) for plan in self.plans.values() for each in plan.own]
         content = _content(self)
         return MigrationMark(self.name, content_hash({**content, "own": own} if own else content))
 
@@ -230,11 +230,6 @@ def write_migration(migration: Migration) -> str:
 def read_migration(text: str, file: str, at: Location) -> Migration:
     """Read what ``write_migration`` has written.
 
-    Args:
-        text: of the file.
-        file: its name, which states number and title.
-        at: for messages.
-
     Raises:
         InputError: the text is no migration, of another format, of another name, or was changed since.
     """
@@ -269,23 +264,19 @@ def _content(migration: Migration) -> dict[str, Any]:
     schema = migration.schema
     return {
         "name": migration.name,
-        "previous": _mark_document(migration.previous) if migration.previous else None,
+        "previous": to_document(migration.previous) if migration.previous else None,
         "base": migration.base,
         "target": {key: schema[key] for key in ("name", "version", "version_hash")},
         "plans": {
             dialect: {
                 "steps": [step_document(step) for step in plan.steps],
-                "notes": [to_document(note, is_tagged=False) for note in plan.notes],
+                "notes": [to_document(note) for note in plan.notes],
             }
             for dialect, plan in migration.plans.items()
         },
         "start": dict(migration.start) if migration.start is not None else None,
         "schema": dict(schema),
     }
-
-
-def _mark_document(mark: MigrationMark) -> dict[str, str]:
-    return {"name": mark.name, "hash": mark.hash}
 
 
 def _migration(document: Mapping[str, Any]) -> Migration:
@@ -298,18 +289,13 @@ def _migration(document: Mapping[str, Any]) -> Migration:
     target = {key: schema[key] for key in ("name", "version", "version_hash")}
     if document["target"] != target:
         raise ValueError("its target is not its schema's hash")
-    plans = {
-        dialect: DialectPlan(
-            tuple(planned_from(each) for each in plan["steps"]), tuple(note_from(each) for each in plan["notes"])
-        )
-        for dialect, plan in document["plans"].items()
-    }
+    plans = {dialect: from_document(DialectPlan, plan) for dialect, plan in document["plans"].items()}
     if not plans or not all(re.fullmatch("[a-z]+", dialect) for dialect in plans):
         raise ValueError("it has steps for no dialect")
     return Migration(
         number=int(name["number"]),
         title=name["title"],
-        previous=MigrationMark(str(previous["name"]), str(previous["hash"])) if previous is not None else None,
+        previous=None if previous is None else from_document(MigrationMark, previous),
         base=None if document["base"] is None else str(document["base"]),
         schema=schema,
         plans=plans,
@@ -361,12 +347,7 @@ def stated_hashes(sum_file: str) -> dict[str, str]:
 
 
 def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
-    """Yield what is wrong with a folder whose migrations could be read.
-
-    Args:
-        files: the texts of its files, by name.
-        migrations: by number and name.
-    """
+    """Yield what is wrong with a folder whose migrations could be read."""
     yield from _sum_problems(files)
     for before, after in zip((None, *migrations), migrations, strict=False):
         file = json_name(after.name)

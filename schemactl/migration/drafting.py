@@ -2,53 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from schemactl.migration.abilities import Abilities
+from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.comparison import (
     BACKFILL,
     Comparison,
     bare,
     bare_table,
     has_backfill,
+    is_bookkeeping,
     without_origin,
 )
-from schemactl.migration.descriptions import description_steps
-from schemactl.migration.effects import described, stating
+from schemactl.migration.effects import described, run, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
-from schemactl.migration.lookup import Lookup
-from schemactl.migration.online import is_synced, prepared_steps, sync_steps
+from schemactl.migration.moves import in_order
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.renaming import rename_steps, table_rename_steps
-from schemactl.migration.retyping import Retyping, is_swapped, kept_origin, retype_steps, variant_column
+from schemactl.migration.retyping import (
+    Retyping,
+    is_swapped,
+    is_synced,
+    kept_origin,
+    prepared_steps,
+    retype_steps,
+    sync_steps,
+    variant_column,
+)
 from schemactl.migration.steps import (
     KEPT_PREFIX,
     AddColumn,
     AddPrimaryKey,
     AddUnique,
     CreateTable,
+    DescribeTable,
     DropColumn,
     DropNotNull,
     DropTable,
     FillColumn,
     RenameColumn,
+    RenameTable,
     SetNotNull,
     Step,
     primary_key,
     table_of,
 )
 from schemactl.schema.changes import (
+    ABSENT,
     Change,
     ColumnAdded,
+    ColumnPropertyChanged,
     ColumnRemoved,
+    ColumnRenamed,
     ColumnRetyped,
     NullabilityChanged,
     TableAdded,
+    TablePropertyChanged,
     TableRemoved,
+    TableRenamed,
 )
 from schemactl.schema.renames import is_dlts_own
+from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, Table, ancestors
 
 
@@ -93,12 +108,12 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
     empty = options.empty_tables
     if not abilities.names.is_case_sensitive:
         empty = frozenset(name.casefold() for name in empty)
-    drafter = _Drafter(comparison, abilities, options, Lookup(comparison), empty, {}, {})
+    drafter = _Drafter(comparison, abilities, options, empty, {}, {})
     if options.compares_primary_keys:
-        drafter = replace(drafter, keys=planned_keys(drafter.lookup, drafter.is_empty))
+        drafter = replace(drafter, keys=planned_keys(comparison, drafter.is_empty))
     drafter = replace(drafter, moved=dict(drafter.moved_keys()))
     drafts = sorted(drafter.steps(), key=lambda each: each.rank)
-    described = description_steps(drafter.lookup, [draft.step for draft in drafts], abilities)
+    described = _describe(comparison, [draft.step for draft in drafts], abilities)
     drafts += [Draft(_Phase.DESCRIBE, *each) for each in described]
     if not options.is_online:
         return drafts
@@ -110,7 +125,6 @@ class _Drafter:
     comparison: Comparison
     abilities: Abilities
     options: PlanOptions
-    lookup: Lookup
     empty_tables: frozenset[str]
     keys: Mapping[str, KeyChange]
     moved: Mapping[str, KeyChange]
@@ -127,8 +141,8 @@ class _Drafter:
 
     def _moved_key(self, change: ColumnRetyped) -> KeyChange:
         table = change.table
-        before = primary_key(self.lookup.found_table(table))
-        new_names = {old: new for new, old in self.lookup.renamed_columns.get(table, {}).items()}
+        before = primary_key(self.comparison.found_table(table))
+        new_names = {old: new for new, old in self.comparison.renamed_columns.get(table, {}).items()}
         after = tuple(new_names.get(name, name) for name in before)
         # With a column of the key that is dropped the whole key goes.
         is_kept = not any(self._was_removed(table, name) for name in after)
@@ -139,15 +153,15 @@ class _Drafter:
         for table in self.comparison.missing:
             yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
         limits = self.abilities.names
-        yield from (Draft(_Phase.RENAME_TABLES, *each) for each in table_rename_steps(self.lookup, limits))
-        for step, reason in rename_steps(self.lookup, limits):
+        yield from (Draft(_Phase.RENAME_TABLES, *each) for each in _rename_tables(self.comparison, limits))
+        for step, reason in _rename_columns(self.comparison, limits):
             phase = _Phase.RENAME_COLUMNS if isinstance(step, RenameColumn) else _Phase.ALLOW_NULLS
             yield Draft(phase, step, without_origin(reason))
         for change in self.comparison.changes:
             for draft in self._of(change):
                 yield replace(draft, reason=without_origin(change))
         if self.options.compares_unique:
-            yield from (_of_key(*each) for each in unique_steps(self.lookup))
+            yield from (_of_key(*each) for each in unique_steps(self.comparison))
         for name, key in {**self.moved, **self.keys}.items():
             yield from (_of_key(*each) for each in primary_key_steps(name, key))
 
@@ -176,7 +190,8 @@ class _Drafter:
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
         name, known = change.table.name, self.comparison.known
-        is_there = self.lookup.old_table(name) == name  # one that this plan sets aside, or that follows another, stays
+        # One that this plan sets aside, or that follows another, stays.
+        is_there = self.comparison.old_table(name) == name
         was_removed = (known is not None and name in known.tables) or (name, None) in self.options.removed_before
         if self.options.keeps_removed or name in self.comparison.schema.tables:
             return
@@ -193,23 +208,23 @@ class _Drafter:
     def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
         of_schema = self.comparison.schema.tables[table].columns
-        is_there = self.lookup.old_column(table, name) == name  # one that this plan sets aside stays for now
+        is_there = self.comparison.old_column(table, name) == name  # one that this plan sets aside stays for now
         is_kept = self.options.drops_kept and is_there and kept_origin(name) in of_schema and name not in of_schema
         if is_kept or self._was_removed(table, name):
             is_first = self.abilities.copies_keyed and self.abilities.transactional_ddl
             phase = _Phase.DROP_COLUMNS_FIRST if is_first else _Phase.DROP_COLUMNS
-            yield Draft(phase, DropColumn(table, self.lookup.found_column(table, name)), change)
+            yield Draft(phase, DropColumn(table, self.comparison.found_column(table, name)), change)
 
     def _was_removed(self, table: str, column: str) -> bool:
         """Return whether a column is dropped: the last schema had it, this one has it no more, and it is not dlt's."""
         known = self.comparison.known
         if self.options.keeps_removed or is_dlts_own(column) or column in self.comparison.schema.tables[table].columns:
             return False
-        if (self.lookup.old_table(table), column) in self.options.removed_before:
+        if (self.comparison.old_table(table), column) in self.options.removed_before:
             return True
         if known is None:
             return False
-        stated = known.tables.get(self.lookup.old_table(table))
+        stated = known.tables.get(self.comparison.old_table(table))
         if stated is None and table not in self.comparison.catalogue.tables:
             stated = known.tables.get(table)
         return stated is not None and column in stated.columns
@@ -238,10 +253,10 @@ class _Drafter:
         table, name = change.table, change.column
         if change.is_restated:
             return
-        found = self._without_dropped_key(table, self.lookup.found_column(table, name))
+        found = self._without_dropped_key(table, self.comparison.found_column(table, name))
         if change.after is False:
             stated = self.comparison.schema.tables[table].columns[name]
-            is_retyped = (table, name) in self.lookup.retyped
+            is_retyped = (table, name) in self.comparison.retyped
             yield Draft(
                 _Phase.FORBID_NULLS,
                 SetNotNull(table, stating(bare(stated) if is_retyped else found, "nullable", None)),
@@ -269,20 +284,20 @@ class _Drafter:
     def _retyping(self, change: ColumnRetyped) -> Retyping:
         table, name = change.table, change.column
         stated = self.comparison.schema.tables[table]
-        found = self._without_dropped_key(table, self.lookup.found_column(table, name))
+        found = self._without_dropped_key(table, self.comparison.found_column(table, name))
         after = bare(stated.columns[name])
-        if (table, name) in self.lookup.freed and not found.properties.get("primary_key"):
+        if (table, name) in self.comparison.freed and not found.properties.get("primary_key"):
             found = stating(found, "nullable", None)
         if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
             found = stating(found, "unique", None)  # dropped before
-        there = {*self.lookup.found_table(table).columns}
-        variant = variant_column(after, found.data_type, self.lookup.naming) if found.data_type else None
+        there = {*self.comparison.found_table(table).columns}
+        variant = variant_column(after, found.data_type, self.comparison.naming) if found.data_type else None
         return Retyping(
             table=table,
             before=found,
             after=after,
             stays_required=not found.nullable,
-            taken_names={*there, *stated.columns, *self.lookup.renamed_columns.get(table, {})},
+            taken_names={*there, *stated.columns, *self.comparison.renamed_columns.get(table, {})},
             variant=variant,
             has_variant=variant is not None and (variant.name in there or _is_column(stated, variant.name)),
         )
@@ -293,7 +308,7 @@ class _Drafter:
 
     def is_empty(self, table: str) -> bool:
         """Return whether a table of the destination, by its new name, holds no rows."""
-        old = self.lookup.old_table(table)
+        old = self.comparison.old_table(table)
         return (old if self.abilities.names.is_case_sensitive else old.casefold()) in self.empty_tables
 
 
@@ -304,3 +319,90 @@ def _is_column(table: Table, name: str) -> bool:
 def _of_key(step: KeyStep, reason: Change) -> Draft:
     is_new = isinstance(step, AddPrimaryKey | AddUnique)
     return Draft(_Phase.ADD_KEYS if is_new else _Phase.DROP_KEYS, step, reason)
+
+
+def _rename_tables(comparison: Comparison, limits: NameLimits) -> Iterator[tuple[RenameTable, TableRenamed]]:
+    """Yield the renames of tables, each with its reason, so that each new name is free when its turn comes."""
+    reasons = {change.before: change for change in comparison.changes if isinstance(change, TableRenamed)}
+    pairs = {old: change.after for old, change in reasons.items()}
+    for old, new in in_order(pairs, {*comparison.catalogue.tables, *comparison.schema.tables}, limits):
+        reason = reasons.get(old) or next(each for each in reasons.values() if each.after == new)
+        yield RenameTable(old, new), reason
+
+
+def _rename_columns(
+    comparison: Comparison, limits: NameLimits
+) -> Iterator[tuple[RenameColumn | DropNotNull, ColumnRenamed]]:
+    """Yield the renames of all tables, each with its reason, so that each new name is free when its turn comes.
+
+    A column that only makes room may be null from then on: loads leave it empty.
+    """
+    renames = [change for change in comparison.changes if isinstance(change, ColumnRenamed)]
+    for table in dict.fromkeys(change.table for change in renames):
+        reasons = {change.before: change for change in renames if change.table == table}
+        pairs = {old: change.after for old, change in reasons.items()}
+        stated = comparison.schema.tables[table].columns
+        for old, new in in_order(pairs, {*comparison.found_table(table).columns, *stated}, limits):
+            reason = reasons.get(old) or next(each for each in reasons.values() if each.after == new)
+            yield RenameColumn(table, old, new), reason
+        for change in reasons.values():
+            found = comparison.found_column(table, change.after)
+            if change.after not in stated and not found.nullable and not found.properties.get("primary_key"):
+                yield DropNotNull(table, found), change
+
+
+# --- descriptions ---
+
+
+def _describe(
+    comparison: Comparison, steps: Sequence[Step], abilities: Abilities
+) -> Iterator[tuple[DescribeTable, Change]]:
+    """Yield the steps that describe tables as the schema does, each with the first text that changes as its reason.
+
+    A text that the schema does not state is removed only where it is the one that the last schema stated: others are
+    somebody's own. dlt describes its own tables and columns, and variants.
+    """
+    if abilities.describe_table is Way.NONE:
+        return
+    tables = dict(comparison.described)
+    run(tables, steps)
+    known = comparison.known.tables if comparison.known is not None else {}
+    for name, stated in comparison.schema.tables.items():
+        if name not in tables or is_bookkeeping(name):
+            continue
+        last = known.get(comparison.old_table(name))
+        before: dict[str, str | None] = {}
+        after: dict[str, str | None] = {}
+        for part, there, wanted in _described_parts(tables[name], stated):
+            former = _described_part(last, comparison.old_column(name, part)) if last is not None else None
+            old, new = description_of(there), _kept_text(wanted, abilities)
+            if old != new and (new is not None or old == _kept_text(former, abilities)):
+                before[part], after[part] = old, new
+        if after:
+            yield DescribeTable(name, before, after), _description_changed(name, before, after)
+
+
+def _described_parts(there: Table, stated: Table) -> Iterator[tuple[str, Column | Table, Column | Table]]:
+    """Yield a table and its columns as they are there and as they are stated, with their names; the table has none."""
+    yield "", there, stated
+    for name, column in stated.columns.items():
+        if name in there.columns and column.is_complete and not (is_dlts_own(name) or column.is_variant):
+            yield name, there.columns[name], column
+
+
+def _described_part(table: Table, column: str) -> Column | Table | None:
+    return table.columns.get(column) if column else table
+
+
+def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:
+    """Return what a destination keeps of a description."""
+    text = description_of(of) if of is not None else None
+    return None if text is None else abilities.kept_description(text, isinstance(of, Table)) or None
+
+
+def _description_changed(table: str, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Change:
+    column = next(iter(after))
+    old, new = (ABSENT if texts[column] is None else texts[column] for texts in (before, after))
+    if column:
+        return ColumnPropertyChanged(table, column, "description", old, new)
+    return TablePropertyChanged(table, "description", old, new)

@@ -21,7 +21,6 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
-    OnlineStep,
     Prepare,
     RenameColumn,
     RenameTable,
@@ -35,14 +34,7 @@ from schemactl.schema.types import Column, Properties, Table
 
 
 def effect(table: Table | None, step: Step) -> Table | None:
-    """Return a step's table afterwards.
-
-    Args:
-        table: the table that the step finds; None where there is none.
-        step: what is done.
-
-    Returns:
-        The table, perhaps under another name; None where it is gone.
+    """Return a step's table afterwards, perhaps under another name; None where it is gone.
 
     Raises:
         KeyError: the table or the column is not there, or the name is taken.
@@ -66,10 +58,6 @@ def effect(table: Table | None, step: Step) -> Table | None:
 
 def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
     """Apply steps to a model of a dataset, in place.
-
-    Args:
-        tables: by name; changed.
-        steps: in their order.
 
     Raises:
         KeyError: as ``effect``; a table's new name is taken.
@@ -98,7 +86,7 @@ def described(properties: Properties, text: str | None) -> Properties:
     return others if text is None else {**others, "description": text}
 
 
-def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Column]:
+def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Column]:  # noqa: C901, PLR0911, PLR0912
     match step:
         case AddColumn():
             _refuse_taken(columns, step.column.name)
@@ -110,11 +98,7 @@ def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Co
             return _stating(left, _keyed(left), "primary_key", None) if is_key else left  # the whole key is gone
         case RenameColumn():
             _refuse_taken(columns, step.after)
-            renamed = replace(_find(columns, step.before), name=step.after)
-            return {
-                step.after if name == step.before else name: renamed if name == step.before else column
-                for name, column in columns.items()
-            }
+            return _replaced(columns, {step.before: replace(_find(columns, step.before), name=step.after)})
         case ChangeType():
             text = _find(columns, step.before.name).properties.get("description")
             kept = replace(step.after, properties=described(step.after.properties, text))
@@ -123,16 +107,20 @@ def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Co
             for column in (step.source, step.target) if isinstance(step, Backfill) else (step.column,):
                 _find(columns, column.name)
             return columns
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return _constrained(columns, step)
-        case OnlineStep():
-            return _of_online(columns, step)
-        case _:
-            assert_never(step)
-
-
-def _of_online(columns: Mapping[str, Column], step: Prepare | SwapColumns | RestoreColumn) -> Mapping[str, Column]:
-    match step:
+        case SetNotNull():
+            return _stating(columns, (step.column.name,), "nullable", False)
+        case DropNotNull():
+            return _stating(columns, (step.column.name,), "nullable", None)
+        case AddUnique():
+            return _stating(columns, (step.column,), "unique", True)
+        case DropUnique():
+            return _stating(columns, (step.column,), "unique", None)
+        case AddPrimaryKey():
+            if _keyed(columns):
+                raise KeyError(f"table `{step.table}` has a primary key already")
+            return _stating(columns, step.columns, "primary_key", True)
+        case DropPrimaryKey():
+            return _stating(columns, step.columns, "primary_key", None)
         case Prepare():
             return columns
         case SwapColumns():
@@ -150,8 +138,7 @@ def _swapped(columns: Mapping[str, Column], step: SwapColumns) -> Mapping[str, C
     found = replace(_find(columns, target), name=source)
     found = stating(found, "nullable", False) if step.is_required else found
     found = stating(found, "unique", True) if step.is_unique else found
-    after = {source: kept, target: found}
-    return {each.name: each for each in (after.get(name, column) for name, column in columns.items())}
+    return _replaced(columns, {source: kept, target: found})
 
 
 def _restored(columns: Mapping[str, Column], step: SwapColumns) -> Mapping[str, Column]:
@@ -160,31 +147,12 @@ def _restored(columns: Mapping[str, Column], step: SwapColumns) -> Mapping[str, 
     found = replace(_find(columns, step.kept), name=source)
     found = stating(found, "nullable", None if step.backfill.source.nullable else False)
     swapped = stating(replace(_find(columns, source), name=target), "nullable", None)
-    after = {step.kept: found, source: swapped}
-    return {each.name: each for each in (after.get(name, column) for name, column in columns.items())}
+    return _replaced(columns, {step.kept: found, source: swapped})
 
 
-def _constrained(
-    columns: Mapping[str, Column],
-    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
-) -> Mapping[str, Column]:
-    match step:
-        case SetNotNull():
-            return _stating(columns, (step.column.name,), "nullable", False)
-        case DropNotNull():
-            return _stating(columns, (step.column.name,), "nullable", None)
-        case AddUnique():
-            return _stating(columns, (step.column,), "unique", True)
-        case DropUnique():
-            return _stating(columns, (step.column,), "unique", None)
-        case AddPrimaryKey():
-            if _keyed(columns):
-                raise KeyError(f"table `{step.table}` has a primary key already")
-            return _stating(columns, step.columns, "primary_key", True)
-        case DropPrimaryKey():
-            return _stating(columns, step.columns, "primary_key", None)
-        case _:
-            assert_never(step)
+def _replaced(columns: Mapping[str, Column], others: Mapping[str, Column]) -> Mapping[str, Column]:
+    """Return the columns with others in the places of some, by their names from then on."""
+    return {each.name: each for each in (others.get(name, column) for name, column in columns.items())}
 
 
 def stating(column: Column, name: str, value: bool | None) -> Column:

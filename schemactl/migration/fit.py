@@ -28,13 +28,7 @@ _WHOLE: Final = Fit(Conversion.WHOLE)
 
 
 def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
-    """Return what becomes of the values of a column when it takes on another's type.
-
-    Args:
-        before: the column so far, as a catalog or a schema states it.
-        after: the column with its new type.
-        counts_seconds: whether numbers are known to be seconds since 1970.
-    """
+    """Return what becomes of the values of a column when it takes on another's type."""
     old, new = full_type(before.properties), full_type(after.properties)
     if old is None or new is None:
         known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)

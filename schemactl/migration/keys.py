@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from schemactl.migration.comparison import has_backfill
-from schemactl.migration.lookup import Lookup
+from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, DropPrimaryKey, DropUnique, primary_key
 from schemactl.schema.changes import ABSENT, Change, ColumnAdded, ColumnPropertyChanged
 from schemactl.schema.types import Column, Table
@@ -30,36 +29,28 @@ class KeyChange:
     reason: Change | None = None
 
 
-def changed_keys(lookup: Lookup) -> Iterator[tuple[str, KeyChange]]:
+def changed_keys(comparison: Comparison) -> Iterator[tuple[str, KeyChange]]:
     """Yield all changes of primary keys with the tables' new names."""
-    comparison = lookup.comparison
     for name, table in comparison.schema.tables.items():
-        if not lookup.has_table(name):
+        if not comparison.has_table(name):
             continue
-        before, after = primary_key(lookup.found_table(name)), stated_key(table)
-        if set(before) != {lookup.old_column(name, column) for column in after}:
+        before, after = primary_key(comparison.found_table(name)), stated_key(table)
+        if set(before) != {comparison.old_column(name, column) for column in after}:
             yield name, KeyChange(before, after)
 
 
-def planned_keys(lookup: Lookup, is_empty: Callable[[str], bool]) -> Mapping[str, KeyChange]:
-    """Return the changes that can be planned, by the tables' new names: no column of a new key may be null.
-
-    Args:
-        lookup: of the comparison.
-        is_empty: whether a table of the destination, by its new name, holds no rows.
-    """
-    added = {
-        (change.table, change.column.name) for change in lookup.comparison.changes if isinstance(change, ColumnAdded)
-    }
+def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Mapping[str, KeyChange]:
+    """Return the changes that can be planned, by the tables' new names: no column of a new key may be null."""
+    added = {(change.table, change.column.name) for change in comparison.changes if isinstance(change, ColumnAdded)}
 
     def is_required(name: str, table: Table, column: str) -> bool:
         stated = table.columns[column]
         return not stated.nullable and ((name, column) not in added or has_backfill(stated) or is_empty(name))
 
-    tables = lookup.comparison.schema.tables
+    tables = comparison.schema.tables
     return {
         name: change
-        for name, change in changed_keys(lookup)
+        for name, change in changed_keys(comparison)
         if all(is_required(name, tables[name], column) for column in change.after)
     }
 
@@ -81,18 +72,18 @@ def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, Cha
         yield AddPrimaryKey(table, key.after), reason
 
 
-def unique_steps(lookup: Lookup) -> Iterator[tuple[KeyStep, Change]]:
+def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
     """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
-    for name, table in lookup.comparison.schema.tables.items():
-        if lookup.has_table(name):
+    for name, table in comparison.schema.tables.items():
+        if comparison.has_table(name):
             for column in table.columns.values():
                 if column.is_complete:
-                    yield from _unique_steps_of(lookup, name, column)
+                    yield from _unique_steps_of(comparison, name, column)
 
 
-def _unique_steps_of(lookup: Lookup, table: str, column: Column) -> Iterator[tuple[KeyStep, Change]]:
-    old = lookup.old_column(table, column.name)
-    there = lookup.found_table(table).columns.get(old)
+def _unique_steps_of(comparison: Comparison, table: str, column: Column) -> Iterator[tuple[KeyStep, Change]]:
+    old = comparison.old_column(table, column.name)
+    there = comparison.found_table(table).columns.get(old)
     is_there = there is not None and bool(there.properties.get("unique"))
     is_stated = bool(column.properties.get("unique"))
     if is_stated and not is_there:

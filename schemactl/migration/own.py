@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError, Location, nearest_or_all
 
@@ -89,13 +89,6 @@ class OwnSql:
 def read_own(text: str, file: str, number: int, when: When, dialect: str) -> OwnSql:
     """Read a file of own SQL.
 
-    Args:
-        text: of the file.
-        file: its name, for messages.
-        number: of the step, from 1.
-        when: it runs.
-        dialect: the kind of destination.
-
     Raises:
         InputError: a marker is unknown or stands within a statement, or a statement cannot be part of a transaction.
     """
@@ -118,35 +111,6 @@ def read_own(text: str, file: str, number: int, when: When, dialect: str) -> Own
         raise _wrong("nothing would run instead of the step", text, file, 0, hint)
     undo = tuple(found[_UNDO]) if _UNDO in found else None
     return OwnSql(file, number, when, tuple(found[_RUN]), undo, query[0] if query else None)
-
-
-def own_document(own: OwnSql) -> dict[str, Any]:
-    """Return own SQL as JSON data."""
-    return {
-        "file": own.file,
-        "number": own.number,
-        "when": str(own.when),
-        "statements": list(own.statements),
-        "undo": None if own.undo is None else list(own.undo),
-        "precondition": own.precondition,
-    }
-
-
-def own_from(document: Any) -> OwnSql:
-    """Read what ``own_document`` has written.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is something else.
-    """
-    undo, precondition = document["undo"], document["precondition"]
-    return OwnSql(
-        file=str(document["file"]),
-        number=int(document["number"]),
-        when=When(document["when"]),
-        statements=tuple(str(each) for each in document["statements"]),
-        undo=None if undo is None else tuple(str(each) for each in undo),
-        precondition=None if precondition is None else str(precondition),
-    )
 
 
 def _tokens(text: str, file: str, dialect: str) -> list[Token]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.errors import InputError
@@ -15,7 +15,7 @@ from schemactl.migration.effects import described, run
 from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
-from schemactl.migration.steps import Step, is_outside_transaction, table_of
+from schemactl.migration.steps import LATER, Step, is_outside_transaction, table_of
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 
 Render = Callable[[Step, Table | None], Sequence[str]]
@@ -72,8 +72,8 @@ class MigrationPlan:
     fingerprint: str
     steps: tuple[PlannedStep, ...]
     notes: tuple[Note, ...] = ()
-    migration: MigrationMark | None = None
-    own: tuple[OwnSql, ...] = ()
+    migration: MigrationMark | None = field(default=None, metadata=LATER)
+    own: tuple[OwnSql, ...] = field(default=(), metadata=LATER)
 
     @property
     def target(self) -> Schema:
@@ -146,13 +146,6 @@ class MigrationPlan:
 
 def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Place, render: Render) -> MigrationPlan:
     """Render the steps of a proposal.
-
-    Args:
-        proposal: what ``plan_steps`` gave for ``catalogue`` and ``schema``.
-        catalogue: what the destination has, as it was read.
-        schema: what it shall have.
-        place: where.
-        render: writes statements.
 
     Raises:
         InputError: the schema holds what JSON cannot.

@@ -6,35 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.steps import (
-    AddColumn,
-    Backfill,
-    CreateTable,
-    RenameColumn,
-    RenameTable,
-    Step,
-    SwapColumns,
-    table_of,
-)
+from schemactl.migration.steps import Step, table_of
+from schemactl.migration.tracing import Place, place_before
 from schemactl.migration.verification import Misplaced
 from schemactl.schema.renames import column_claims, table_claims
 from schemactl.schema.types import Schema, Table
-
-Place = tuple[str, str]
-"""A table and a column; an empty column stands for the rows of the table."""
 
 
 def misplaced_after(
     found: Mapping[Place, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
 ) -> dict[Place, Misplaced]:
-    """Return the values that are misplaced after a run, by their place.
-
-    Args:
-        found: those that were misplaced before it.
-        before: the schema that the run began with.
-        after: the schema that it led to.
-        steps: what it did.
-    """
+    """Return the values that are misplaced after a run, by their place."""
     tables = {new: old for old, new in table_claims(before, after, before).items()}
     left: dict[Place, Misplaced] = {}
     for name, table in after.tables.items():
@@ -57,24 +39,7 @@ def misplaced_after(
 
 def origin_of(place: Place, steps: Sequence[Step]) -> Place | None:
     """Return where the values of a place stood before some steps; None for what the steps made."""
-    table, column = place
-    for step in reversed(steps):
-        match step:
-            case CreateTable() if step.table.name == table:
-                return None
-            case RenameTable() if step.after == table:
-                table = step.before
-            case RenameColumn() if (step.table, step.after) == (table, column):
-                column = step.before
-            case Backfill() if (step.table, step.target.name) == (table, column):
-                column = step.source.name
-            case SwapColumns() if (step.backfill.table, step.kept) == (table, column):
-                column = step.backfill.source.name
-            case AddColumn() if (step.table, step.column.name) == (table, column):
-                return None
-            case _:
-                pass
-    return table, column
+    return place_before(place, steps, heeds_backfills=True)
 
 
 def _is_mended(place: Place, origin: Place, found: Mapping[Place, Misplaced]) -> bool:

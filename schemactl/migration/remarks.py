@@ -7,21 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
-from schemactl.migration.lookup import Lookup
-from schemactl.migration.moves import is_fresh
+from schemactl.migration.moves import is_fresh, kept_table_origin
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import kept_origin, variant_origin
-from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
-    DropColumn,
-    DropNotNull,
-    DropTable,
-    SetNotNull,
-    Step,
-)
-from schemactl.migration.table_moves import kept_table_origin
+from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRemoved,
@@ -68,25 +58,23 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
     """Yield what states an old name, for the first time, that it does not get: another table or column has it."""
-    lookup = Lookup(comparison)
-    yield from _unheeded_tables(lookup)
+    yield from _unheeded_tables(comparison)
     for name, table in comparison.schema.tables.items():
-        there = lookup.found_table(name).columns
-        last = comparison.known.tables.get(lookup.old_table(name)) if comparison.known else None
+        there = comparison.found_table(name).columns
+        last = comparison.known.tables.get(comparison.old_table(name)) if comparison.known else None
         for column in table.columns.values() if there else ():
             stated = [each for each in origins(column.properties) if each in there and each != column.name]
-            if stated and is_fresh(column, last) and lookup.old_column(name, column.name) == column.name:
+            if stated and is_fresh(column, last) and comparison.old_column(name, column.name) == column.name:
                 message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 
 
-def _unheeded_tables(lookup: Lookup) -> Iterator[Note]:
-    comparison = lookup.comparison
+def _unheeded_tables(comparison: Comparison) -> Iterator[Note]:
     for name, table in comparison.schema.tables.items():
         last = comparison.known.tables.get(name) if comparison.known else None
         stays = [each for each in origins(table.properties) if each in comparison.catalogue.tables and each != name]
         is_fresh_there = name in comparison.catalogue.tables and is_newly_stated(table, last)
-        if stays and is_fresh_there and lookup.old_table(name) == name:
+        if stays and is_fresh_there and comparison.old_table(name) == name:
             message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
 
@@ -95,10 +83,9 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
     tables = {step.table.name for step in steps if isinstance(step, DropTable)}
     columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
     of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
-    lookup = Lookup(comparison)
     for change in comparison.changes:
         if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
-            is_known = _was_stated(lookup, change.table.name, None, options)
+            is_known = _was_stated(comparison, change.table.name, None, options)
             yield _table_left(change.table.name, of_schema, is_known)
         if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
             table = of_schema[change.table]
@@ -107,15 +94,15 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
             if origin := variant_origin(change.column.name, table.columns, naming):
                 message = f"takes values that do not fit `{origin}`; the schema does not know it yet"
                 yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _TAKE_OVER)
-            elif _was_stated(lookup, change.table, change.column.name, options):
+            elif _was_stated(comparison, change.table, change.column.name, options):
                 yield _left_out(change.table, change.column)
             else:
                 yield _column_left(change.table, change.column, kept_origin(change.column.name) in table.columns)
 
 
-def _was_stated(lookup: Lookup, table: str, column: str | None, options: PlanOptions) -> bool:
+def _was_stated(comparison: Comparison, table: str, column: str | None, options: PlanOptions) -> bool:
     """Return whether an earlier schema of the destination had a table, or a column of it."""
-    old, known = lookup.old_table(table), lookup.comparison.known
+    old, known = comparison.old_table(table), comparison.known
     if (old, column) in options.removed_before:
         return True
     if known is None or old not in known.tables:
@@ -171,7 +158,7 @@ def _lacks_value(column: Column) -> bool:
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:
     """Yield the columns of types that only the destination has, and that no step makes the schema's."""
-    retyped = Lookup(comparison).retyped  # there is a step, which data may stand in the way of
+    retyped = comparison.retyped  # there is a step, which data may stand in the way of
     for change in comparison.changes:
         if not isinstance(change, ColumnPropertyChanged) or change.name != DATABASE_TYPE:
             continue
@@ -203,7 +190,7 @@ def _of_keys(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
     """Yield the tables whose primary key cannot be planned."""
     planned = {(step.table, step.columns) for step in steps if isinstance(step, AddPrimaryKey)}
-    for name, change in changed_keys(Lookup(comparison)):
+    for name, change in changed_keys(comparison):
         if change.after and (name, change.after) not in planned:
             columns = comparison.schema.tables[name].columns
             free = [column for column in change.after if columns[column].nullable]

@@ -101,8 +101,20 @@ def is_refused(outcome: Outcome) -> bool:
     return outcome in (Outcome.REFUSED, Outcome.DECLINED)
 
 
+class _Ended:
+    """What a command that may write has done."""
+
+    __slots__ = ()
+    outcome: Outcome
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether what was to be done was not done, or not all of it."""
+        return is_refused(self.outcome)
+
+
 @dataclass(frozen=True, slots=True)
-class ApplyReport:
+class ApplyReport(_Ended):
     """What ``apply`` has done.
 
     Attributes:
@@ -115,11 +127,6 @@ class ApplyReport:
     outcome: Outcome
     seconds: float = 0.0
     copy: str | None = None
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether what was to be done was not done."""
-        return is_refused(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +216,7 @@ class UndoneStep:
 
 
 @dataclass(frozen=True, slots=True)
-class RollbackReport:
+class RollbackReport(_Ended):
     """What ``rollback`` is to do, or has done.
 
     Attributes:
@@ -227,14 +234,9 @@ class RollbackReport:
     counted: tuple[Counted, ...] = ()
     blockers: tuple[PlanBlocker, ...] = ()
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether what was to be done was not done."""
-        return is_refused(self.outcome)
-
 
 @dataclass(frozen=True, slots=True)
-class CleanReport:
+class CleanReport(_Ended):
     """What ``clean`` has dropped for good.
 
     Attributes:
@@ -245,14 +247,9 @@ class CleanReport:
     kept: tuple[str, ...]
     outcome: Outcome
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether what was to be done was not done."""
-        return is_refused(self.outcome)
-
 
 @dataclass(frozen=True, slots=True)
-class BaselineReport:
+class BaselineReport(_Ended):
     """What ``baseline`` has recorded.
 
     Attributes:
@@ -266,11 +263,6 @@ class BaselineReport:
     drift: tuple[Change, ...]
     outcome: Outcome
     blockers: tuple[PlanBlocker, ...] = ()
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether what was to be done was not done."""
-        return is_refused(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +337,7 @@ class FolderStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class FolderApplyReport:
+class FolderApplyReport(_Ended):
     """What ``apply --dir`` has done, or is to do.
 
     Attributes:
@@ -366,11 +358,6 @@ class FolderApplyReport:
         """Whether a step of what is pending loses data."""
         first = (self.next.plan,) if self.next is not None else ()
         return any(plan.is_destructive for plan in (*first, *self.later))
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether what was to be done was not done, or not all of it."""
-        return is_refused(self.outcome)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The steps that give a column another type, by what its values bear and the destination can do."""
+"""The steps that give a column another type, by what its values bear and the destination can do.
+
+Plans that others read and write through (``--online``) do ahead what they would wait for.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,17 @@ from schemactl.migration.moves import free_name
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.steps import (
     AddColumn,
+    AddPrimaryKey,
     AddUnique,
     Backfill,
     ChangeType,
     DropNotNull,
+    Phase,
+    Prepare,
     RenameColumn,
     SetNotNull,
     Step,
+    SwapColumns,
     Taken,
 )
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
@@ -123,18 +130,17 @@ def _in_place(retyping: Retyping, abilities: Abilities) -> ChangeType:
 
 def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
     """Fill a new column and give it the name; the old one is kept under another name, and loads leave it empty."""
-    table, source, found = retyping.table, retyping.before, retyping.fit(abilities)
-    name, taken, limits = retyping.after.name, retyping.taken_names, abilities.names
-    target = stating(replace(retyping.after, name=free_name(name, "new", taken, limits)), "nullable", None)
-    backfill = Backfill(table, source, target, found.conversion, Taken.FITTING, counts_seconds=retyping.counts_seconds)
+    table, source, name = retyping.table, retyping.before, retyping.after.name
+    backfill = _backfill(retyping, abilities)
+    target = backfill.target
     yield AddColumn(table, target)
-    if found.conversion is not Conversion.REFUSED:
+    if backfill.conversion is not Conversion.REFUSED:
         yield backfill
-    if retyping.variant is not None and on_unfit is OnUnfit.VARIANT and found.conversion is not Conversion.WHOLE:
+    if variant := _variant_for(retyping, backfill, on_unfit):
         if not retyping.has_variant:
-            yield AddColumn(table, retyping.variant)
-        yield replace(backfill, target=retyping.variant, taken=Taken.UNFIT)
-    kept = free_name(name, "before", taken, limits)
+            yield AddColumn(table, variant)
+        yield replace(backfill, target=variant, taken=Taken.UNFIT)
+    kept = free_name(name, "before", retyping.taken_names, abilities.names)
     yield RenameColumn(table, name, kept)
     if not source.nullable:
         yield DropNotNull(table, replace(source, name=kept))
@@ -143,3 +149,82 @@ def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterat
         yield SetNotNull(table, replace(target, name=name))
     if source.properties.get("unique"):
         yield AddUnique(table, name)
+
+
+def _backfill(retyping: Retyping, abilities: Abilities) -> Backfill:
+    """Return the step that fills the new column with all values that fit."""
+    name = free_name(retyping.after.name, "new", retyping.taken_names, abilities.names)
+    target = stating(replace(retyping.after, name=name), "nullable", None)
+    conversion = retyping.fit(abilities).conversion
+    return Backfill(retyping.table, retyping.before, target, conversion, counts_seconds=retyping.counts_seconds)
+
+
+def _variant_for(retyping: Retyping, backfill: Backfill, on_unfit: OnUnfit) -> Column | None:
+    """Return the column for the values that do not fit, where there may be such and the user wants it."""
+    is_wanted = on_unfit is OnUnfit.VARIANT and backfill.conversion is not Conversion.WHOLE
+    return retyping.variant if is_wanted else None
+
+
+# --- while others read and write: what they would wait for is done ahead ---
+
+
+def prepared_steps(step: Step) -> Iterator[Step]:
+    """Yield what is done ahead of a step, and the step."""
+    match step:
+        case SetNotNull():
+            yield from _proven(step)
+            yield replace(step, is_prepared=True)
+        case AddUnique() | AddPrimaryKey():
+            ready = replace(step, is_prepared=True)
+            yield Prepare(ready, Phase.BUILD_INDEX)
+            yield ready
+        case _:
+            yield step
+
+
+def is_synced(retyping: Retyping, abilities: Abilities) -> bool:
+    """Return whether a new column takes the place of the old one while others write.
+
+    Not where only the catalog changes, nor where a key would have to move.
+    """
+    before, after = retyping.before, retyping.after
+    is_quick = abilities.retype(before, after) is Way.IN_PLACE
+    is_refused = retyping.fit(abilities).conversion is Conversion.REFUSED
+    is_kept = is_quick or is_refused or before.properties.get("primary_key")
+    return not is_kept and abilities.can_sync(before, after)
+
+
+def sync_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
+    """Yield the steps by which a new column is filled, kept in step, and takes the place of the old one."""
+    table = retyping.table
+    backfill = replace(_backfill(retyping, abilities), in_batches=True)
+    target = backfill.target
+    yield AddColumn(table, target)
+    yield Prepare(backfill, Phase.START_SYNC)
+    yield backfill
+    variant = _variant_for(retyping, backfill, on_unfit)
+    if variant is not None:
+        if not retyping.has_variant:
+            yield AddColumn(table, variant)
+        unfit = replace(backfill, target=variant, taken=Taken.UNFIT)
+        yield Prepare(unfit, Phase.START_SYNC)
+        yield unfit
+    may_lose = backfill.conversion is not Conversion.WHOLE
+    is_checked = on_unfit is OnUnfit.REFUSE and may_lose and not retyping.stays_required
+    if retyping.stays_required:
+        yield from _proven(SetNotNull(table, target, needs_check=False))
+    elif is_checked:
+        yield from _proven(backfill)
+    is_unique = bool(retyping.before.properties.get("unique"))
+    if is_unique:
+        yield Prepare(AddUnique(table, target.name, is_prepared=True), Phase.BUILD_INDEX)
+    kept = free_name(retyping.after.name, "before", retyping.taken_names, abilities.names)
+    yield SwapColumns(
+        backfill, kept, retyping.stays_required, is_unique, is_checked, None if variant is None else variant.name
+    )
+
+
+def _proven(step: SetNotNull | Backfill) -> Iterator[Step]:
+    """Yield the phases that prove what a step asks of stored rows."""
+    yield Prepare(step, Phase.ADD_CHECK)
+    yield Prepare(step, Phase.VALIDATE_CHECK)

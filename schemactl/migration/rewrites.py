@@ -74,20 +74,12 @@ def rewrite_of(table: Table, steps: Sequence[Step]) -> RewriteTable:
 
 
 def find_rewrites(
-    steps: Sequence[Step],
-    tables: Mapping[str, Table],
-    abilities: Abilities,
-    stored: Stored,
-    cuts: Collection[int] = (),
+    steps: Sequence[Step], tables: Mapping[str, Table], abilities: Abilities, stored: Stored, cuts: Collection[int] = ()
 ) -> Iterator[tuple[range, Table | None]]:
     """Yield the places of steps, those together that are done at once, with their table as the first of them finds it.
 
-    Args:
-        steps: in their order.
-        tables: as they are before the first of them.
-        abilities: what the destination can do.
-        stored: what a catalog of the destination says of a column.
-        cuts: places before which something else runs.
+    Something else runs before the places in ``cuts``: no rewrite does steps on both sides.
+
 
     Raises:
         KeyError: a step does not fit the tables.
@@ -155,12 +147,8 @@ def find_rewrites_back(
 ) -> Iterator[tuple[int, ...]]:
     """Yield the numbers of steps, those together that are undone at once, where no transaction holds them.
 
-    Args:
-        planned: all steps of a run.
-        numbers: of those that are undone, the last one first.
-        tables: as they are before the first of them is undone.
-        abilities: what the destination can do.
-        stored: what a catalog of the destination says of a column.
+    The numbers begin with the last step; the tables are as they are before that is undone.
+
 
     Raises:
         KeyError: a step does not fit the tables.

@@ -9,13 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.migration.abilities import Lock, Way
-from schemactl.migration.documents import change_from, note_from, place_from, step_from, to_document
-from schemactl.migration.own import own_document, own_from
+from schemactl.migration.documents import from_document, to_document
 from schemactl.migration.plan import MigrationMark, MigrationPlan
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.risk import Risk
-from schemactl.migration.undo import Undo
 
 MARK: Final = "schemactl_plan"
 FORMAT: Final = 1
@@ -59,10 +55,8 @@ def plan_text(plan: MigrationPlan) -> str:
 def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     """Read what ``write_plan`` has written.
 
-    Args:
-        text: of the file.
-        path: for messages.
-        key: that the plan must be signed with; None for any plan, signed or not.
+    With a key, the plan must be signed with it.
+
 
     Raises:
         InputError: the text is no plan, of another format, was changed since, or is not signed with the key.
@@ -158,16 +152,16 @@ def _printed(at: Location) -> InputError:
 def _content(plan: MigrationPlan) -> dict[str, Any]:
     schema = plan.schema
     return {
-        "place": to_document(plan.place, is_tagged=False),
+        "place": to_document(plan.place),
         "target": {key: schema[key] for key in ("name", "version", "version_hash")},
         "fingerprint": plan.fingerprint,
         "tables": list(plan.tables),
         "steps": [step_document(step) for step in plan.steps],
-        "notes": [to_document(note, is_tagged=False) for note in plan.notes],
+        "notes": [to_document(note) for note in plan.notes],
         "schema": dict(schema),
-        # As above: plans that are no migration of a folder keep their hash.
-        **({} if plan.migration is None else {"migration": {"name": plan.migration.name, "hash": plan.migration.hash}}),
-        **({} if not plan.own else {"own": [own_document(each) for each in plan.own]}),
+        # As in steps: plans that are no migration of a folder keep their hash.
+        **({} if plan.migration is None else {"migration": to_document(plan.migration)}),
+        **({} if not plan.own else {"own": [to_document(each) for each in plan.own]}),
     }
 
 
@@ -178,69 +172,21 @@ def content_hash(content: Mapping[str, Any]) -> str:
 
 
 def step_document(planned: PlannedStep) -> dict[str, Any]:
-    """Return a planned step as JSON data."""
-    return {
-        "step": to_document(planned.step),
-        "reason": to_document(planned.reason),
-        "way": str(planned.way),
-        "risk": str(planned.risk),
-        "is_destructive": planned.is_destructive,
-        "undo": {
-            "steps": [to_document(step) for step in planned.undo.steps],
-            "is_possible": planned.undo.is_possible,
-            "note": planned.undo.note,
-        },
-        "statements": list(planned.statements),
-        "undo_statements": list(planned.undo_statements),
-        # Left out where it says nothing: the hash of a plan that an earlier version has made stays what it is.
-        **({} if planned.done_with is None else {"done_with": planned.done_with}),
-        **({} if planned.lock is None else {"lock": to_document(planned.lock, is_tagged=False)}),
-    }
+    """Return a planned step as JSON data; the order of its keys is part of the hash of a plan."""
+    stated = to_document(planned)
+    first = {name: stated.pop(name) for name in ("step", "reason", "way", "risk")}
+    return {**first, "is_destructive": planned.is_destructive, **stated}
 
 
 def _plan(document: Mapping[str, Any]) -> MigrationPlan:
     if document.keys() - {_SIGNATURE, "migration", "own"} != _KEYS:
         raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
-    steps = tuple(planned_from(each) for each in document["steps"])
-    _check_groups(steps)
-    mark = document.get("migration")
-    own = tuple(own_from(each) for each in document.get("own", ()))
-    if not all(1 <= each.number <= len(steps) for each in own):
+    beside = (MARK, "hash", "target", _SIGNATURE)
+    plan = from_document(MigrationPlan, {name: value for name, value in document.items() if name not in beside})
+    _check_groups(plan.steps)
+    if not all(1 <= each.number <= len(plan.steps) for each in plan.own):
         raise ValueError("it has SQL of its own for a step that is not there")
-    return MigrationPlan(
-        place=place_from(document["place"]),
-        schema=document["schema"],
-        tables=_texts(document["tables"]),
-        fingerprint=_text(document["fingerprint"]),
-        steps=steps,
-        notes=tuple(note_from(each) for each in document["notes"]),
-        migration=None if mark is None else MigrationMark(_text(mark["name"]), _text(mark["hash"])),
-        own=own,
-    )
-
-
-def planned_from(document: Mapping[str, Any]) -> PlannedStep:
-    """Read a planned step.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is none.
-    """
-    undo = document["undo"]
-    return PlannedStep(
-        step=step_from(document["step"]),
-        reason=change_from(document["reason"]),
-        way=Way(document["way"]),
-        risk=Risk(document["risk"]),
-        undo=Undo(tuple(step_from(each) for each in undo["steps"]), bool(undo["is_possible"]), _text(undo["note"])),
-        statements=_texts(document["statements"]),
-        undo_statements=_texts(document["undo_statements"]),
-        done_with=_number(document["done_with"]) if "done_with" in document else None,
-        lock=_lock(document["lock"]) if "lock" in document else None,
-    )
-
-
-def _lock(document: Mapping[str, Any]) -> Lock:
-    return Lock(_text(document["mode"]), bool(document["readers_wait"]), bool(document["writers_wait"]))
+    return plan
 
 
 def _check_groups(steps: Sequence[PlannedStep]) -> None:
@@ -253,21 +199,3 @@ def _check_groups(steps: Sequence[PlannedStep]) -> None:
                 raise ValueError(f"step {number} is done with step {end}")
         elif number <= end and planned.done_with != end:
             raise ValueError(f"step {number} stands among steps that are done with step {end}")
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(f"`{value!r}` is no list")
-    return tuple(_text(each) for each in value)
-
-
-def _number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"`{value!r}` is no number")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"`{value!r}` is no text")
-    return value

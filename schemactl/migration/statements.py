@@ -107,17 +107,14 @@ class CastOnly:
 
     @property
     def fits(self) -> str:
-        """See ``Conversion``."""
         return f"{self.or_null} IS NOT NULL"
 
     @property
     def value(self) -> str:
-        """See ``Conversion``."""
         return f"CAST({self.source} AS {self.kind})"
 
     @property
     def or_null(self) -> str:
-        """See ``Conversion``."""
         return f"TRY_CAST({self.source} AS {self.kind})"
 
 
@@ -194,12 +191,6 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
 ) -> tuple[str, ...]:
     """Return the statements of a step.
 
-    Args:
-        step: what is done.
-        table: as the step finds it; None for a table that is not there.
-        engine: that does it.
-        dataset: that holds the table.
-
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
@@ -227,9 +218,21 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
             value = engine.convert(retype_of(step), engine.name(step.before.name)).value
             return (change_type(step, engine, dataset, value if engine.converts_in_place else "", table),)
         case Backfill() | FillColumn():
-            return (_update(step, table, engine, dataset),)
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return (_of_constraint(step, table, engine, place),)
+            found = assignment_of(step, replace(engine, sql=sql.of_rows), table)
+            return (sql.of_rows.update(place, found.column, found.value, found.condition),)
+        case SetNotNull() | DropNotNull():
+            column = step.column if table is None else table.columns.get(step.column.name, step.column)
+            name = engine.checked(step.column.name)
+            after = Column(name, {"nullable": isinstance(step, DropNotNull), **_description(name, table)})
+            return (sql.change_nulls(place, after, engine.type_of(column) if sql.restates_columns else ""),)
+        case AddUnique():
+            return (sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})"),)
+        case DropUnique():
+            return (sql.alter(place, f"DROP UNIQUE ({engine.name(step.column)})"),)
+        case AddPrimaryKey():
+            return (sql.alter(place, f"ADD {sql.primary_key(map(engine.checked, step.columns))}"),)
+        case DropPrimaryKey():
+            return (sql.alter(place, "DROP PRIMARY KEY"),)
         case OnlineStep():
             raise InputError("there are no steps of `--online` here")
         case _:
@@ -248,14 +251,9 @@ def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool 
 
 
 def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "", table: Table | None = None) -> str:
-    """Return the statement that changes a column's type.
+    """Return the statement that changes a column's type: by an expression of its values, or by the engine's own cast.
 
-    Args:
-        step: what is done.
-        engine: that does it.
-        dataset: that holds the table.
-        using: the expression of the column's values; empty where the engine converts them.
-        table: as the step finds it, for engines that must be told the description again.
+    The table is for engines that must be told the description again.
     """
     name, kind = engine.checked(step.before.name), engine.type_of(step.after)
     after = Column(name, {"nullable": step.before.nullable, **_description(name, table)})
@@ -293,33 +291,6 @@ def _describe(
     return engine.sql.describe(place, table.columns[column], text, engine.type_of(table.columns[column]))
 
 
-def _of_constraint(
-    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
-    table: Table | None,
-    engine: Engine,
-    place: str,
-) -> str:
-    sql = engine.sql
-    match step:
-        case SetNotNull() | DropNotNull():
-            is_dropped = isinstance(step, DropNotNull)
-            column = step.column if table is None else table.columns.get(step.column.name, step.column)
-            name = engine.checked(step.column.name)
-            after = Column(name, {"nullable": is_dropped, **_description(name, table)})
-            kind = engine.type_of(column) if sql.restates_columns else ""
-            return sql.change_nulls(place, after, kind)
-        case AddUnique():
-            return sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})")
-        case DropUnique():
-            return sql.alter(place, f"DROP UNIQUE ({engine.name(step.column)})")
-        case AddPrimaryKey():
-            return sql.alter(place, f"ADD {sql.primary_key(map(engine.checked, step.columns))}")
-        case DropPrimaryKey():
-            return sql.alter(place, "DROP PRIMARY KEY")
-        case _:
-            assert_never(step)
-
-
 # --- values ---
 
 
@@ -338,23 +309,22 @@ class Assignment:
     condition: str
 
 
-def assignment_of(step: Backfill | FillColumn, engine: Engine, table: Table | None) -> Assignment:
-    """Return what a step writes."""
+def assignment_of(
+    step: Backfill | FillColumn, engine: Engine, table: Table | None, values: Mapping[str, str] | None = None
+) -> Assignment:
+    """Return what a step writes: with the columns themselves, or with the values as SQL that they have by then."""
+
+    def value_of(column: str) -> str:
+        return engine.name(column) if values is None else values[column]
+
     if isinstance(step, FillColumn):
-        name = engine.name(step.column.name)
-        return Assignment(name, constant(step.value, step.column, engine), f"{name} IS NULL")
-    source, into = engine.name(step.source.name), engine.name(step.target.name)
+        into = value_of(step.column.name)
+        return Assignment(into, constant(step.value, step.column, engine), f"{into} IS NULL")
+    source, into = value_of(step.source.name), value_of(step.target.name)
     if step.taken is Taken.UNFIT:
-        filled = engine.name(new_column(step, table))
+        filled = value_of(new_column(step, table if values is None else values))
         return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
     return Assignment(into, engine.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
-
-
-def _update(step: Backfill | FillColumn, table: Table | None, engine: Engine, dataset: str) -> str:
-    engine = replace(engine, sql=engine.sql.of_rows)
-    found = assignment_of(step, engine, table)
-    target = engine.table(dataset, step.table)
-    return engine.sql.update(target, found.column, found.value, found.condition)
 
 
 def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:
@@ -369,11 +339,6 @@ def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:
 
 def constant(value: Any, column: Column, engine: Engine) -> str:
     """Return a value, as dlt would store it in a column, as an expression.
-
-    Args:
-        value: plain JSON data.
-        column: a complete one.
-        engine: of the column.
 
     Raises:
         InputError: it is no value of the column's type, or no database can hold it.
@@ -424,13 +389,7 @@ Written = AddColumn | ChangeType | Backfill | FillColumn
 
 
 def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[str, str]:
-    """Return the columns after some steps, each with its value as SQL, in their order.
-
-    Args:
-        steps: about columns of one table, in their order; those about nulls and keys leave the values as they are.
-        table: as the first of them finds it.
-        engine: that does them.
-    """
+    """Return the columns after some steps, each with its value as SQL, in their order."""
     values = {column: engine.name(column) for column in table.columns}
     for step in steps:
         match step:
@@ -441,12 +400,13 @@ def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[st
             case AddColumn():
                 values[step.column.name] = f"CAST(NULL AS {engine.type_of(step.column)})"
             case FillColumn():
-                filled = constant(step.value, step.column, engine)
-                values[step.column.name] = f"coalesce({values[step.column.name]}, {filled})"
+                filled = assignment_of(step, engine, table, values)
+                values[step.column.name] = f"coalesce({filled.column}, {filled.value})"
             case ChangeType():
                 values[step.before.name] = convert_nulls_too(step, values[step.before.name], engine)
             case Backfill():
-                values[step.target.name] = _backfilled(step, values, engine)
+                found = assignment_of(step, engine, table, values)
+                values[step.target.name] = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
             case _:
                 pass
     return values
@@ -456,15 +416,6 @@ def convert_nulls_too(step: ChangeType, value: str, engine: Engine) -> str:
     """Return a conversion of values that may be null."""
     converted = engine.convert(retype_of(step), value).value
     return converted if engine.casts_nulls else f"CASE WHEN {value} IS NULL THEN NULL ELSE {converted} END"
-
-
-def _backfilled(step: Backfill, values: Mapping[str, str], engine: Engine) -> str:
-    source, target = values[step.source.name], values[step.target.name]
-    if step.taken is Taken.FITTING:
-        value = engine.convert(retype_of(step), source).or_null
-        return f"CASE WHEN {source} IS NOT NULL THEN {value} ELSE {target} END"
-    filled = values[new_column(step, values)]
-    return f"CASE WHEN {source} IS NOT NULL AND {filled} IS NULL THEN {source} ELSE {target} END"
 
 
 def by_copy(
@@ -483,15 +434,7 @@ def by_copy(
 def by_one_copy(
     steps: Sequence[Step], engine: Engine, dataset: str, table: Table, *, prefix: str = COPY_PREFIX
 ) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as steps about its columns leave it.
-
-    Args:
-        steps: in their order.
-        engine: that does them.
-        dataset: that holds the table.
-        table: as the first step finds it.
-        prefix: with which the name of the copy begins, while it is filled.
-    """
+    """Return the statements that copy a table into one that is as steps about its columns leave it."""
     tables = {table.name: table}
     run(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)
@@ -519,10 +462,6 @@ _PART_OF_TYPE: Final = re.compile(r"""[A-Za-z0-9_ .:<>\[\]]+|"(?:[^"\0]|"")*"|'(
 
 def checked_type(column: Column, column_type: ColumnType) -> str:
     """Return a column's type.
-
-    Args:
-        column: a complete one, or one with ``x-database-type``.
-        column_type: of the destination.
 
     Raises:
         InputError: it is no type: sizes that are no numbers, SQL in ``x-database-type``.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.conversions import Conversion
@@ -359,49 +359,40 @@ def table_of(step: Step) -> str:
             return step.table.name
         case RenameTable():
             return step.before
-        case (
-            DescribeTable()
-            | AddColumn()
-            | DropColumn()
-            | RenameColumn()
-            | ChangeType()
-            | Backfill()
-            | FillColumn()
-            | SetNotNull()
-            | DropNotNull()
-            | AddUnique()
-            | DropUnique()
-            | AddPrimaryKey()
-            | DropPrimaryKey()
-        ):
-            return step.table
         case OnlineStep():
             return step.subject.table
         case _:
-            assert_never(step)
+            return step.table
 
 
 def column_of(step: Step) -> str | None:
     """Return the name under which the step leaves its column; None for a step about a whole table, or several."""
+    return columns_of(step)[1]
+
+
+def columns_of(step: Step) -> tuple[str | None, str | None]:
+    """Return the names under which the step finds its column and leaves it; None as in ``column_of``."""
     match step:
         case CreateTable() | DropTable() | RenameTable() | DescribeTable():
-            return None
+            return None, None
         case AddPrimaryKey() | DropPrimaryKey():
-            return step.columns[0] if len(step.columns) == 1 else None
-        case AddColumn() | DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
-            return step.column.name
+            only = step.columns[0] if len(step.columns) == 1 else None
+            return only, only
         case RenameColumn():
-            return step.after
+            return step.before, step.after
         case ChangeType():
-            return step.after.name
+            return step.before.name, step.after.name
         case Backfill():
-            return step.target.name
+            return step.source.name, step.target.name
         case AddUnique() | DropUnique():
-            return step.column
-        case OnlineStep():
-            return column_of(step.subject) if isinstance(step, Prepare) else step.subject.source.name
+            return step.column, step.column
+        case Prepare():
+            return columns_of(step.step)
+        case SwapColumns() | RestoreColumn():
+            source = step.subject.source.name
+            return (source if isinstance(step, SwapColumns) else step.swap.kept), source
         case _:
-            assert_never(step)
+            return step.column.name, step.column.name
 
 
 def is_outside_transaction(step: Step) -> bool:

@@ -6,7 +6,7 @@ Values are counted before the first step, when a column still has its old name, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from schemactl.migration.cautions import needs_count
@@ -31,6 +31,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     SwapColumns,
+    columns_of,
     table_of,
 )
 
@@ -39,10 +40,8 @@ S = TypeVar("S", bound=Step)
 Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | DropColumn | RestoreColumn
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    table: str
-    column: str
+Place = tuple[str, str]
+"""A table and a column; an empty column stands for the rows of the table, or for all of a key."""
 
 
 def traced(steps: Sequence[Step], place: int) -> Countable | None:
@@ -55,17 +54,12 @@ def traced(steps: Sequence[Step], place: int) -> Countable | None:
     if not isinstance(step, Countable):
         return None
     if isinstance(step, AddPrimaryKey):
-        return _traced_key(step, steps[:place])
-    name = _before(_Name(table_of(step), _column(step)), steps[:place])
+        names = [place_before((step.table, column), steps[:place]) for column in step.columns]
+        found = [name for name in names if name is not None]
+        is_there = len(found) == len(names)
+        return replace(step, table=found[0][0], columns=tuple(column for _, column in found)) if is_there else None
+    name = place_before(_place(step), steps[:place])
     return None if name is None else _renamed(step, name)
-
-
-def _traced_key(step: AddPrimaryKey, steps: Sequence[Step]) -> AddPrimaryKey | None:
-    names = [_before(_Name(step.table, column), steps) for column in step.columns]
-    found = [name for name in names if name is not None]
-    if len(found) < len(names):
-        return None
-    return replace(step, table=found[0].table, columns=tuple(name.column for name in found))
 
 
 def is_counted_late(steps: Sequence[Step], place: int) -> bool:
@@ -91,8 +85,8 @@ def traced_table(steps: Sequence[Step], place: int) -> str | None:
     step = steps[place]
     if not isinstance(step, DropTable):
         return None
-    name = _before(_Name(step.table.name, ""), steps[:place])
-    return name.table if name else None
+    name = place_before((step.table.name, ""), steps[:place])
+    return name[0] if name else None
 
 
 def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
@@ -104,12 +98,13 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
     tables: dict[str, str | None] = {}
     columns: dict[tuple[str, str], str] = {}
     for step in steps:
-        table, column = tables.get(table_of(step), table_of(step)), _column(step)
+        found, column = _place(step)
+        table = tables.get(found, found)
         if table is not None:
             column = columns.get((table, column), column)
         if table is not None and isinstance(step, AddPrimaryKey | DropPrimaryKey):
             step = replace(step, columns=tuple(columns.get((table, each), each) for each in step.columns))
-        yield None if table is None else _renamed(step, _Name(table, column))
+        yield None if table is None else _renamed(step, (table, column))
         match step:
             case CreateTable():
                 tables[step.table.name] = None
@@ -126,22 +121,32 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
                 pass
 
 
-def _before(name: _Name, steps: Sequence[Step]) -> _Name | None:
+def place_before(place: Place, steps: Sequence[Step], *, heeds_backfills: bool = False) -> Place | None:
+    """Return the names that a place has before some steps; None where it is not there yet.
+
+    Args:
+        place: after them.
+        steps: in their order.
+        heeds_backfills: whether a column that was filled is the one that its values come from.
+    """
+    table, column = place
     for step in reversed(steps):
         match step:
-            case CreateTable() if step.table.name == name.table:
+            case CreateTable() if step.table.name == table:
                 return None
-            case RenameTable() if step.after == name.table:
-                name = replace(name, table=step.before)
-            case AddColumn() if (step.table, step.column.name) == (name.table, name.column):
+            case RenameTable() if step.after == table:
+                table = step.before
+            case AddColumn() if (step.table, step.column.name) == (table, column):
                 return None
-            case RenameColumn() if (step.table, step.after) == (name.table, name.column):
-                name = replace(name, column=step.before)
-            case SwapColumns() | RestoreColumn() if step.subject.table == name.table:
-                name = replace(name, column=_moved(step).get(name.column, name.column))
+            case RenameColumn() if (step.table, step.after) == (table, column):
+                column = step.before
+            case Backfill() if heeds_backfills and (step.table, step.target.name) == (table, column):
+                column = step.source.name
+            case SwapColumns() | RestoreColumn() if step.subject.table == table:
+                column = _moved(step).get(column, column)
             case _:
                 pass
-    return name
+    return table, column
 
 
 def _moved(step: SwapColumns | RestoreColumn) -> dict[str, str]:
@@ -155,58 +160,39 @@ def _moved(step: SwapColumns | RestoreColumn) -> dict[str, str]:
     return {step.subject.target.name: source, source: step.swap.kept}
 
 
-def _column(step: Step) -> str:
-    """Return the name under which the step finds its column; empty for a step about a whole table, or a key."""
-    match step:
-        case CreateTable() | DropTable() | RenameTable() | DescribeTable() | AddPrimaryKey() | DropPrimaryKey():
-            return ""
-        case RenameColumn():
-            return step.before
-        case ChangeType():
-            return step.before.name
-        case AddColumn() | DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
-            return step.column.name
-        case AddUnique() | DropUnique():
-            return step.column
-        case Backfill():
-            return step.source.name
-        case Prepare():
-            return _column(step.step)
-        case SwapColumns():
-            return step.backfill.source.name
-        case RestoreColumn():
-            return step.swap.kept
-        case _:
-            assert_never(step)
+def _place(step: Step) -> Place:
+    """Return the names under which the step finds its table and its column."""
+    return table_of(step), columns_of(step)[0] or ""
 
 
-def _renamed(step: S, name: _Name) -> S:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
-    if name == _Name(table_of(step), _column(step)):
+def _renamed(step: S, place: Place) -> S:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
+    if place == _place(step):
         return step
+    table, name = place
     match step:
         case CreateTable() | DropTable():
-            return replace(step, table=replace(step.table, name=name.table))
+            return replace(step, table=replace(step.table, name=table))
         case RenameTable():
-            return replace(step, before=name.table)
+            return replace(step, before=table)
         case RenameColumn():
-            return replace(step, table=name.table, before=name.column)
+            return replace(step, table=table, before=name)
         case ChangeType():
-            before, after = (replace(column, name=name.column) for column in (step.before, step.after))
-            return replace(step, table=name.table, before=before, after=after)
+            before, after = (replace(column, name=name) for column in (step.before, step.after))
+            return replace(step, table=table, before=before, after=after)
         case AddColumn() | DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
-            return replace(step, table=name.table, column=replace(step.column, name=name.column))
+            return replace(step, table=table, column=replace(step.column, name=name))
         case AddUnique() | DropUnique():
-            return replace(step, table=name.table, column=name.column)
+            return replace(step, table=table, column=name)
         case DescribeTable() | AddPrimaryKey() | DropPrimaryKey():
-            return replace(step, table=name.table)
+            return replace(step, table=table)
         case Backfill():
-            return replace(step, table=name.table, source=replace(step.source, name=name.column))
+            return replace(step, table=table, source=replace(step.source, name=name))
         case Prepare():
-            return replace(step, step=_renamed(step.step, name))
+            return replace(step, step=_renamed(step.step, place))
         case SwapColumns():
-            return replace(step, backfill=_renamed(step.backfill, name))
+            return replace(step, backfill=_renamed(step.backfill, place))
         case RestoreColumn():
-            backfill = replace(step.swap.backfill, table=name.table)
-            return replace(step, swap=replace(step.swap, backfill=backfill, kept=name.column))
+            backfill = replace(step.swap.backfill, table=table)
+            return replace(step, swap=replace(step.swap, backfill=backfill, kept=name))
         case _:
             assert_never(step)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from schemactl.migration.documents import to_document
-from schemactl.migration.own import own_document
 from schemactl.migration.plan import Place
 from schemactl.migration.reports import (
     ApplyReport,
@@ -107,13 +106,13 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
             {
                 "run": each.run_id,
                 "number": each.number,
-                "step": to_document(each.planned.step),
+                "step": to_document(each.planned.step, is_tagged=True),
                 "is_possible": each.planned.undo.is_possible,
                 "note": each.planned.undo.note,
-                "undo": [to_document(step) for step in each.planned.undo.steps],
+                "undo": [to_document(step, is_tagged=True) for step in each.planned.undo.steps],
                 "undo_statements": list(each.planned.undo_statements),
                 "done_with": each.done_with,
-                "own": [own_document(own) for own in each.own],
+                "own": [to_document(own) for own in each.own],
             }
             for each in report.steps
         ],

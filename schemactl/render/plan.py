@@ -13,8 +13,7 @@ from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep
-from schemactl.migration.risk import Risk
+from schemactl.migration.planner import PlannedStep, Risk
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning

@@ -9,8 +9,7 @@ from typing import Final, assert_never
 from schemactl.migration.abilities import Way
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep
-from schemactl.migration.risk import Risk
+from schemactl.migration.planner import PlannedStep, Risk
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,

@@ -10,18 +10,16 @@ from schemactl.review.comparison import Comparison, is_filled_by_dlt
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import VARIANT_ENDINGS, Column, Table
+from schemactl.schema.types import VARIANT_ENDINGS
 
 
-def variant_of(column: Column, table: Table | None, separator: str) -> str | None:
-    """Return the column that this one is a variant of by its name (docs/dlt.md §6.5); older schemas have no other mark.
+def variant_of(comparison: Comparison, change: ColumnAdded | ColumnRemoved) -> str | None:
+    """Return the column of the head schema that a column is a variant of by its name (docs/dlt.md §6.5), if any.
 
-    Args:
-        column: stated as a variant or not.
-        table: where the other column is looked for; the result is None if it is not there.
-        separator: the path separator of the naming convention, ``__`` in most.
+    Older schemas have no other mark.
     """
-    name, _, ending = column.name.rpartition(separator)
+    table = comparison.head.schema.tables.get(change.table)
+    name, _, ending = change.column.name.rpartition(naming_of(comparison.head.schema).path_separator)
     return name if ending in VARIANT_ENDINGS and table is not None and name in table.columns else None
 
 
@@ -49,41 +47,30 @@ class Addition(Enum):
 def added_columns(comparison: Comparison, kind: Addition) -> Iterator[ColumnAdded]:
     """Yield the added columns of one kind."""
     changes = list(comparison.of(ColumnAdded))
-    if not changes:
-        return
-    reshaped = reshaped_columns(comparison)
-    separator = naming_of(comparison.head.schema).path_separator
+    reshaped = reshaped_columns(comparison) if changes else ()
     for change in changes:
-        if (change.table, change.column.name) in reshaped:
-            found = Addition.RESHAPED
-        else:
-            head = comparison.head.schema.tables.get(change.table)
-            found = _kind(change.column, comparison.base_table(change.table), head, separator)
-        if found is kind:
+        is_reshaped = (change.table, change.column.name) in reshaped
+        if kind is (Addition.RESHAPED if is_reshaped else _kind(comparison, change)):
             yield change
 
 
 def added_tables(comparison: Comparison, kind: Addition) -> Iterator[TableAdded]:
     """Yield the added tables of one kind: ``PLAIN``, ``REVIVED`` or ``RESHAPED``."""
     changes = list(comparison.of(TableAdded))
-    if not changes:
-        return
-    reshaped = reshaped_tables(comparison)
+    reshaped = reshaped_tables(comparison) if changes else ()
     for change in changes:
-        if change.table.name in reshaped:
-            found = Addition.RESHAPED
-        else:
-            found = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
-        if found is kind:
+        found = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
+        if kind is (Addition.RESHAPED if change.table.name in reshaped else found):
             yield change
 
 
-def _kind(column: Column, base: Table | None, head: Table | None, separator: str) -> Addition:
-    if column_last_day(base, column.name):
+def _kind(comparison: Comparison, change: ColumnAdded) -> Addition:
+    column = change.column
+    if column_last_day(comparison.base_table(change.table), column.name):
         return Addition.REVIVED
-    if column.is_variant or variant_of(column, head, separator):
+    if column.is_variant or variant_of(comparison, change):
         return Addition.VARIANT
-    has_rows = base is not None and not base.is_new
+    has_rows = comparison.has_stored_rows(change.table)
     if column.nullable or not column.is_complete or not has_rows or is_filled_by_dlt(column.name):
         return Addition.PLAIN
     return Addition.REQUIRED if column.properties.get(BACKFILL) is None else Addition.BACKFILLED
@@ -105,20 +92,15 @@ class Removal(Enum):
 def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRemoved]:
     """Yield the removed columns of one kind."""
     changes = list(comparison.of(ColumnRemoved))
-    if not changes:
-        return
-    reshaped = reshaped_columns(comparison)
-    separator = naming_of(comparison.head.schema).path_separator
+    reshaped = reshaped_columns(comparison) if changes else ()
     for change in changes:
-        name = change.column.name
-        if (change.table, name) in reshaped:
+        last_day = column_last_day(comparison.base_table(change.table), change.column.name)
+        if (change.table, change.column.name) in reshaped:
             found = Removal.RESHAPED
-        elif is_over(column_last_day(comparison.base_table(change.table), name), comparison.today):
+        elif is_over(last_day, comparison.today):
             found = Removal.ANNOUNCED
-        elif variant_of(change.column, comparison.head.schema.tables.get(change.table), separator):
-            found = Removal.FOLDED
         else:
-            found = Removal.PLAIN
+            found = Removal.FOLDED if variant_of(comparison, change) else Removal.PLAIN
         if found is kind:
             yield change
 
@@ -126,15 +108,9 @@ def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRem
 def removed_tables(comparison: Comparison, kind: Removal) -> Iterator[TableRemoved]:
     """Yield the removed tables of one kind: ``PLAIN``, ``ANNOUNCED`` or ``RESHAPED``."""
     changes = list(comparison.of(TableRemoved))
-    if not changes:
-        return
-    reshaped = reshaped_tables(comparison)
-    base = comparison.base.schema
+    reshaped = reshaped_tables(comparison) if changes else ()
     for change in changes:
-        if change.table.name in reshaped:
-            found = Removal.RESHAPED
-        else:
-            is_announced = is_over(table_last_day(base, change.table.name), comparison.today)
-            found = Removal.ANNOUNCED if is_announced else Removal.PLAIN
-        if found is kind:
+        is_announced = is_over(table_last_day(comparison.base.schema, change.table.name), comparison.today)
+        found = Removal.ANNOUNCED if is_announced else Removal.PLAIN
+        if kind is (Removal.RESHAPED if change.table.name in reshaped else found):
             yield change

@@ -39,7 +39,7 @@ def column_last_day(table: Table | None, name: str) -> date | None:
     if table is None:
         return None
     column = table.columns.get(name)
-    return _announced(table.properties, REMOVED_COLUMNS, name) or (
+    return _date(_stated(table.properties, REMOVED_COLUMNS).get(name)) or (
         deprecated_until(column.properties) if column else None
     )
 
@@ -47,21 +47,9 @@ def column_last_day(table: Table | None, name: str) -> date | None:
 def own_last_day(schema: Schema, name: str) -> date | None:
     """Return the last day of a table as ``column_last_day``, without that of its parents."""
     table = schema.tables.get(name)
-    return _announced(schema.extensions, REMOVED_TABLES, name) or (
+    return _date(_stated(schema.extensions, REMOVED_TABLES).get(name)) or (
         deprecated_until(table.properties) if table else None
     )
-
-
-def announced_columns(table: Table) -> Mapping[str, date]:
-    """Return the last days of the table's announced columns, by name."""
-    names = dict.fromkeys((*table.columns, *_stated(table.properties, REMOVED_COLUMNS)))
-    return {name: day for name in names if (day := column_last_day(table, name))}
-
-
-def announced_tables(schema: Schema) -> Mapping[str, date]:
-    """Return the last days of the schema's announced tables, by name."""
-    names = dict.fromkeys((*schema.tables, *_stated(schema.extensions, REMOVED_TABLES)))
-    return {name: day for name in names if (day := own_last_day(schema, name))}
 
 
 def deprecated_until(properties: Properties) -> date | None:
@@ -83,10 +71,6 @@ def is_over(until: date | None, today: date) -> bool:
 def _stated(properties: Properties, key: str) -> Mapping[str, Any]:
     stated = properties.get(key)
     return stated if isinstance(stated, Mapping) else {}
-
-
-def _announced(properties: Properties, key: str, name: str) -> date | None:
-    return _date(_stated(properties, key).get(name))
 
 
 def _date(value: Any) -> date | None:
@@ -123,14 +107,13 @@ class Notice:
 
     def match(self, sentence: str, impact: Impact | None = None) -> Match:
         """Return the match with a sentence."""
-        days = (day.isoformat() if day else None for day in (self.before, self.after))
         return Match(
             sentence=sentence,
             table=self.table,
             column=self.column,
             keys=self.keys,
-            before=next(days),
-            after=next(days),
+            before=self.before and self.before.isoformat(),
+            after=self.after and self.after.isoformat(),
             impact=impact,
         )
 
@@ -156,10 +139,12 @@ def notices(comparison: Comparison) -> Iterator[Notice]:
 
 
 def _last_days(schema: Schema) -> Mapping[Place, date]:
-    found: dict[Place, date] = {(name, None): day for name, day in announced_tables(schema).items()}
+    names = dict.fromkeys((*schema.tables, *_stated(schema.extensions, REMOVED_TABLES)))
+    found: dict[Place, date | None] = {(name, None): own_last_day(schema, name) for name in names}
     for table in schema.tables.values():
-        found.update({(table.name, column): day for column, day in announced_columns(table).items()})
-    return found
+        names = dict.fromkeys((*table.columns, *_stated(table.properties, REMOVED_COLUMNS)))
+        found |= {(table.name, name): column_last_day(table, name) for name in names}
+    return {where: day for where, day in found.items() if day}
 
 
 def _outlives(comparison: Comparison, where: Place) -> bool:

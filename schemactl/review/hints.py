@@ -11,7 +11,7 @@ from typing import Any, Final
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.wording import listed, place, plain, shown
+from schemactl.review.wording import listed, place, shown
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
@@ -97,18 +97,8 @@ def is_restated(change: HintChange) -> bool:
 
 def hint_match(change: HintChange, phrase: str, impact: Impact | None = None, aspect: str = "") -> Match:
     """Return the match whose sentence is the name of the column or table and what happened to it."""
-    column = change.column if isinstance(change, ColumnPropertyChanged) else None
-    keys = ("tables", change.table, *(("columns", column) if column is not None else ()), change.name)
-    return Match(
-        sentence=f"{place(change.table, column)} {phrase}",
-        table=change.table,
-        column=column,
-        keys=keys,
-        before=plain(change.before),
-        after=plain(change.after),
-        impact=impact,
-        aspect=aspect,
-    )
+    where = place(change.table, change.column if isinstance(change, ColumnPropertyChanged) else None)
+    return Match.of(change, f"{where} {phrase}", impact=impact, aspect=aspect)
 
 
 def permitted_values(stated: Any) -> list[Any] | None:

@@ -199,16 +199,7 @@ def finding_of(
     table: str | None = None,
     column: str | None = None,
 ) -> Finding:
-    """Return a finding of a rule about migrations.
-
-    Args:
-        rule: that applies.
-        message: what is so, names in backquotes.
-        name: of the migration, or of the destination.
-        at: where to look.
-        table: that it is about.
-        column: that it is about.
-    """
+    """Return a finding of a rule about migrations."""
     mark = hashlib.sha256("\x1f".join((rule.id, name, message)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return Finding(
         rule=rule.id,

@@ -85,15 +85,9 @@ def reordered_keys(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
 
 
 def _touched(comparison: Comparison, hint: str) -> Iterator[str]:
-    for change in comparison.of(ColumnPropertyChanged):
-        if change.name == hint:
-            yield change.table
-    for added in comparison.of(ColumnAdded):
-        if added.column.properties.get(hint):
-            yield added.table
-    for removed in comparison.of(ColumnRemoved):
-        if removed.column.properties.get(hint):
-            yield removed.table
+    yield from (change.table for change in comparison.of(ColumnPropertyChanged) if change.name == hint)
+    yield from (added.table for added in comparison.of(ColumnAdded) if added.column.properties.get(hint))
+    yield from (removed.table for removed in comparison.of(ColumnRemoved) if removed.column.properties.get(hint))
 
 
 def _sides(comparison: Comparison, table: str, hint: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

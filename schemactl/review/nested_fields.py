@@ -154,20 +154,23 @@ def type_label(of: NestedType) -> str:
 
 
 def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[NestedType | None, NestedType | None]:
-    """Return the structure of a column before and after; None where the property states none."""
-    if change.name == SPARK_TYPE and _is_kept(comparison, change):
-        return _stated(change.before), _stated(change.after)
+    """Return the structure of a column before and after; None where the property states none.
+
+    Columns of other data types than JSON are not nested. Normalizers that keep no structure load JSON texts, whatever
+    ``x-spark-type`` states.
+    """
+    if change.name not in (DATABASE_TYPE, SPARK_TYPE, NESTED_TYPE):
+        return None, None
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
+    are_json = all(column is not None and column.data_type is DataType.JSON for column in columns)
+    are_kept = all(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head))
     if change.name == DATABASE_TYPE and isinstance(change.before, str) and isinstance(change.after, str):
         return comparison.structure_in(change.before), comparison.structure_in(change.after)
-    if change.name == NESTED_TYPE and _are_json(comparison, change):
+    if change.name == SPARK_TYPE and are_json and are_kept:
+        return _stated(change.before), _stated(change.after)
+    if change.name == NESTED_TYPE and are_json:
         return _decoded(change.before), _decoded(change.after)
     return None, None
-
-
-def _are_json(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
-    """Return whether a column is one of JSON in both schemas: those of other types are not nested."""
-    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
-    return all(column is not None and column.data_type is DataType.JSON for column in columns)
 
 
 def _decoded(value: Any) -> NestedType | None:
@@ -179,16 +182,6 @@ def _decoded(value: Any) -> NestedType | None:
         return Json() if is_unset(value) else from_arrow(decode(str(value)))
     except ValueError:
         return None
-
-
-def _is_kept(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
-    """Return whether both schemas store the column as its ``x-spark-type`` states.
-
-    Other normalizers load JSON texts whatever is stated, and columns of other data types are not nested.
-    """
-    return _are_json(comparison, change) and all(
-        keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)
-    )
 
 
 def _stated(value: Any) -> NestedType | None:

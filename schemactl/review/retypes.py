@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Match
-from schemactl.review.severity import Impact
+from schemactl.review.severity import Impact, Severity
 from schemactl.review.wording import place
-from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnRetyped
+from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion, crosses_families
 from schemactl.schema.full_types import FullType, conversion_between, full_type
 from schemactl.schema.types import DataType
@@ -57,26 +57,13 @@ class Retype:
         """Return whether queries on the old type are refused on the new one."""
         return crosses_families(self.before.data_type, self.after.data_type)
 
+    def impact(self, within: Impact) -> Impact:
+        """Return the impact of a type within the same family, with readers broken by one of another family."""
+        return replace(within, readers=Severity.ERROR) if self.crosses_families else within
+
     def match(self, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None) -> Match:
         """Return the match with a sentence."""
-        return type_match(self.change, sentence, impact=impact, question=question)
-
-
-def type_match(
-    change: ColumnRetyped, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None
-) -> Match:
-    """Return the match that points to the first property of the type that differs."""
-    differing = (name for name in TYPE_PROPERTIES if change.before.get(name, ABSENT) != change.after.get(name, ABSENT))
-    return Match(
-        sentence=sentence,
-        table=change.table,
-        column=change.column,
-        keys=("tables", change.table, "columns", change.column, next(differing, "data_type")),
-        before=dict(change.before),
-        after=dict(change.after),
-        impact=impact,
-        question=question,
-    )
+        return Match.of(self.change, sentence, impact=impact, question=question)
 
 
 def resized(comparison: Comparison) -> Iterator[Retype]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from schemactl.review.rule import Match, Rule
 from schemactl.review.rules import all_rules
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.silences import Found, silence_for
-from schemactl.review.stability import Promises, Stability, softened
+from schemactl.review.stability import Stability, promise_of, softened
 from schemactl.schema.diff import diff
 from schemactl.schema.nested_types import FieldPath
 
@@ -86,7 +87,7 @@ def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, .
         if rule.is_contract or settings.severities.get(rule.id) is not Severity.NONE
         for match in rule.find(comparison)
     ]
-    return tuple(sorted(found, key=_Order(comparison).key))
+    return tuple(sorted(found, key=_order(comparison)))
 
 
 def explain(compatibility: Compatibility, is_transitive: bool) -> str:
@@ -107,22 +108,25 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
 
 
+@dataclass(frozen=True, slots=True)
 class _Judge:
     """Makes findings of matches."""
 
-    def __init__(self, comparison: Comparison, settings: ReviewSettings) -> None:
-        self._comparison = comparison
-        self._settings = settings
-        self._promises = Promises(comparison)
+    comparison: Comparison
+    settings: ReviewSettings
 
     def finding(self, rule: Rule, match: Match) -> Finding:
-        settings = self._settings
-        counted = self._counted(match)
+        settings, schema = self.settings, self.comparison.head.schema.name
+        asked = (match.table or "", match.column or "", match.question or "", match.field)
+        counted = settings.counted.get(asked) if match.question is not None else None
         impact = match.impact or rule.impact
         if counted is not None and impact.data is Severity.DEPENDS:
             impact = replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
         severity = self._severity(rule, match, impact)
-        mark = fingerprint(rule.id, self._comparison.head.schema.name, match)
+        mark = fingerprint(rule.id, schema, match)
+        # A silence of a single finding may come with what it accepts: so it accepts no change of settings that decide.
+        silences = [each for each in settings.silences if each.fingerprint is None or not rule.is_gate]
+        found = Found(mark, severity)
         return Finding(
             rule=rule.id,
             title=rule.title,
@@ -132,7 +136,7 @@ class _Judge:
             message=match.sentence,
             why=rule.why,
             fix=rule.fix,
-            schema=self._comparison.head.schema.name,
+            schema=schema,
             fingerprint=mark,
             table=match.table,
             column=match.column,
@@ -144,82 +148,60 @@ class _Judge:
             base_location=settings.locate_base(self._base_keys(match.keys)),
             counted=counted,
             advice=match.advice,
-            silence=silence_for(
-                self._silences(rule), rule.id, match.table, match.column, self._comparison.today, Found(mark, severity)
-            ),
+            silence=silence_for(silences, rule.id, match.table, match.column, self.comparison.today, found),
         )
 
-    def _silences(self, rule: Rule) -> tuple[Silence, ...]:
-        """Return the silences that may cover a rule: one of a single finding may come with what it accepts.
-
-        So it accepts no change of the settings that decide.
-        """
-        every = self._settings.silences
-        return tuple(each for each in every if each.fingerprint is None) if rule.is_gate else every
-
-    def _counted(self, match: Match) -> Counted | None:
-        if match.question is None or match.table is None or match.column is None:
-            return None
-        return self._settings.counted.get((match.table, match.column, match.question, match.field))
-
     def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
-        if rule.is_contract:
-            return Severity.ERROR
-        configured = self._settings.severities.get(rule.id)
-        if configured is not None:
+        configured = self.settings.severities.get(rule.id)
+        if configured is not None and not rule.is_contract:
             return configured
-        if rule.is_gate:
+        if rule.is_contract or rule.is_gate:
             return Severity.ERROR
-        stability = self._promises.of(match.table, match.column)
+        stability = promise_of(self.comparison, match.table, match.column)
         if stability is Stability.DRAFT:
             return Severity.INFO
         softer = softened(impact, stability)
-        return _worst(getattr(softer, axis) for axis in _AXES[self._settings.compatibility])
+        axes = _AXES[self.settings.compatibility]
+        worst: Severity = max(
+            (getattr(softer, axis) for axis in axes), key=lambda each: each.rank, default=Severity.NONE
+        )
+        if worst is Severity.DEPENDS:
+            return Severity.WARN
+        # What a rule finds matters to somebody, if not to those asked for.
+        return Severity.INFO if worst is Severity.NONE else worst
 
     def _base_keys(self, keys: Keys) -> Keys:
         """Return the keys with the names that tables and columns have in the base schema."""
         match keys:
             case ("tables", str(table), "columns", str(column), *rest):
-                old_column = self._comparison.base_columns.get((table, column), column)
-                return ("tables", self._comparison.base_tables.get(table, table), "columns", old_column, *rest)
+                old_column = self.comparison.base_columns.get((table, column), column)
+                return ("tables", self.comparison.base_tables.get(table, table), "columns", old_column, *rest)
             case ("tables", str(table), *rest):
-                return ("tables", self._comparison.base_tables.get(table, table), *rest)
+                return ("tables", self.comparison.base_tables.get(table, table), *rest)
             case _:
                 return keys
 
 
-def _worst(severities: Iterator[Severity]) -> Severity:
-    """Return the worst, ``INFO`` at least: what a rule finds matters to somebody, if not to those asked for."""
-    worst = max(severities, key=lambda severity: severity.rank, default=Severity.INFO)
-    if worst is Severity.DEPENDS:
-        return Severity.WARN
-    return Severity.INFO if worst is Severity.NONE else worst
+def _order(comparison: Comparison) -> Callable[[Finding], tuple[int, int, int, str]]:
+    """Return the order of findings: severity, table, column, rule; the schema itself first, what is gone last."""
+    head = comparison.head.schema
+    tables = _places(head.tables, comparison.base.schema.tables)
 
+    @cache
+    def columns_of(table: str) -> Mapping[str, int]:
+        there, before = head.tables.get(table), comparison.base_table(table)
+        return _places(there.columns if there else {}, before.columns if before else {})
 
-class _Order:
-    """The order of findings: severity, table, column, rule; the schema itself first, what is gone last."""
+    def key(finding: Finding) -> tuple[int, int, int, str]:
+        table = column = -1
+        if finding.table is not None:
+            table = tables.get(finding.table, len(tables))
+            if finding.column is not None:
+                places = columns_of(finding.table)
+                column = places.get(finding.column, len(places))
+        return -finding.severity.rank, table, column, finding.rule
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._base = comparison.base.schema
-        self._head = comparison.head.schema
-        self._base_tables = comparison.base_tables
-        self._tables = _places(self._head.tables, self._base.tables)
-        self._columns: dict[str, Mapping[str, int]] = {}
-
-    def key(self, finding: Finding) -> tuple[int, int, int, str]:
-        table = -1 if finding.table is None else self._tables.get(finding.table, len(self._tables))
-        return (-finding.severity.rank, table, self._column(finding), finding.rule)
-
-    def _column(self, finding: Finding) -> int:
-        if finding.table is None or finding.column is None:
-            return -1
-        places = self._columns.get(finding.table)
-        if places is None:
-            head = self._head.tables.get(finding.table)
-            base = self._base.tables.get(self._base_tables.get(finding.table, finding.table))
-            places = _places(head.columns if head else {}, base.columns if base else {})
-            self._columns[finding.table] = places
-        return places.get(finding.column, len(places))
+    return key
 
 
 def _places(head: Mapping[str, Any], base: Mapping[str, Any]) -> Mapping[str, int]:

@@ -1,14 +1,45 @@
-"""The form of a rule, and of its findings."""
+"""The form of a rule and of its findings; a rule imports from here all that its declaration needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.severity import Direction, Impact
+from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
+from schemactl.review.wording import plain
+from schemactl.schema.changes import (
+    ABSENT,
+    TYPE_PROPERTIES,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    NullabilityChanged,
+    TableAdded,
+    TablePropertyChanged,
+    TableRemoved,
+    TableRenamed,
+)
 from schemactl.schema.nested_types import FieldPath
+
+__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Impact", "Match", "Matches", "Rule", "Severity"]
+
+LocatedChange: TypeAlias = (
+    TableAdded
+    | TableRemoved
+    | TableRenamed
+    | TablePropertyChanged
+    | ColumnAdded
+    | ColumnRemoved
+    | ColumnRenamed
+    | ColumnRetyped
+    | NullabilityChanged
+    | ColumnPropertyChanged
+)
+"""A change of one table or column, but for the order of columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +77,77 @@ class Match:
         if self.table is not None and not self.keys:
             column = () if self.column is None else ("columns", self.column)
             object.__setattr__(self, "keys", ("tables", self.table, *column))
+
+    @classmethod
+    def of(  # noqa: PLR0913
+        cls,
+        change: LocatedChange,
+        sentence: str,
+        *,
+        before: Any = ABSENT,
+        after: Any = ABSENT,
+        impact: Impact | None = None,
+        question: Literal["type", "null"] | None = None,
+        aspect: str = "",
+        advice: str = "",
+    ) -> Match:
+        """Return the match of a change: at what it is about, with its sides unless others are given."""
+        table, column, name = _place(change)
+        was, becomes = _sides(change)
+        return cls(
+            sentence=sentence,
+            table=table,
+            column=column,
+            keys=("tables", table, *(("columns", column) if column is not None else ()), *((name,) if name else ())),
+            before=was if before is ABSENT else before,
+            after=becomes if after is ABSENT else after,
+            aspect=aspect,
+            impact=impact,
+            question=question,
+            advice=advice,
+        )
+
+
+Matches: TypeAlias = Iterator[Match]
+
+
+def _place(change: LocatedChange) -> tuple[str, str | None, str | None]:
+    """Return a table, a column and a property by the names of the head schema; of a type, the first that differs."""
+    match change:
+        case TableAdded() | TableRemoved():
+            return change.table.name, None, None
+        case TableRenamed():
+            return change.after, None, None
+        case TablePropertyChanged():
+            return change.table, None, change.name
+        case ColumnAdded() | ColumnRemoved():
+            return change.table, change.column.name, None
+        case ColumnRenamed():
+            return change.table, change.after, None
+        case ColumnRetyped(table, column, before, after):
+            differing = (name for name in TYPE_PROPERTIES if before.get(name, ABSENT) != after.get(name, ABSENT))
+            return table, column, next(differing, "data_type")
+        case NullabilityChanged():
+            return change.table, change.column, "nullable"
+        case ColumnPropertyChanged():
+            return change.table, change.column, change.name
+
+
+def _sides(change: LocatedChange) -> tuple[Any, Any]:
+    """Return what was and what is, as plain JSON data."""
+    match change:
+        case TableAdded():
+            return None, change.table.to_dict()
+        case TableRemoved():
+            return change.table.to_dict(), None
+        case ColumnAdded():
+            return None, change.column.to_dict()
+        case ColumnRemoved():
+            return change.column.to_dict(), None
+        case ColumnRetyped():
+            return dict(change.before), dict(change.after)
+        case _:
+            return plain(change.before), plain(change.after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

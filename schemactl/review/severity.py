@@ -48,3 +48,7 @@ class Impact:
     readers: Severity = Severity.NONE
     writers: Severity = Severity.NONE
     data: Severity = Severity.NONE
+
+
+BREAKS_ALL: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
+BREAKS_NOBODY: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)

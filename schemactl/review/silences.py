@@ -64,13 +64,7 @@ def is_over(silence: Silence, today: date) -> bool:
 
 
 def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: date) -> tuple[Silence, ...]:
-    """Return the silences that cover none of the findings, or are over: they can be deleted.
-
-    Args:
-        silences: those that were used.
-        findings: of all reviews.
-        today: see ``silence_for``.
-    """
+    """Return the silences that cover none of the findings, or are over: they can be deleted."""
     places = [(each.rule, each.table, each.column, Found(each.fingerprint, each.severity)) for each in findings]
     return tuple(
         silence
@@ -164,14 +158,7 @@ def _date(stated: Any) -> date | None:
 
 
 def write_silence(finding: Finding, until: date, reason: str, table: str) -> str:
-    """Return the TOML of a silence that covers exactly one finding, as bad as it is.
-
-    Args:
-        finding: what is accepted.
-        until: the last day on which it holds.
-        reason: why; not empty.
-        table: the name of the list of silences in the file.
-    """
+    """Return the TOML of a silence that covers exactly one finding, as bad as it is."""
     stated = {
         "rule": finding.rule,
         "table": finding.table,

@@ -13,7 +13,7 @@ from typing import Any
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import STABILITY
 from schemactl.review.severity import Impact, Severity
-from schemactl.schema.types import Column, Schema, chain_of
+from schemactl.schema.types import chain_of
 
 
 class Stability(StrEnum):
@@ -36,38 +36,27 @@ def softened(impact: Impact, stability: Stability) -> Impact:
     return impact
 
 
-class Promises:
-    """The promises of two schemas for tables and columns, by their names in the head schema."""
+def promise_of(comparison: Comparison, table: str | None, column: str | None) -> Stability:
+    """Return the promise for a column or a table, by its name in the head schema.
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._comparison = comparison
-        self._base = comparison.base.schema
-        self._head = comparison.head.schema
-
-    def of(self, table: str | None, column: str | None) -> Stability:
-        """Return the promise for a column or a table; a column has its table's, a nested table its parent's."""
-        if table is None:
-            return Stability.STABLE
-        base_table = self._comparison.base_tables.get(table, table)
-        if column is not None:
-            base = self._comparison.base_column(table, column)
-            stated = _of_column(base)
-            if stated is None and base is None:
-                stated = _of_column(self._comparison.head_column(table, column))
-            if stated is not None:
-                return stated
-        if base_table in self._base.tables:
-            return _of_table(self._base, base_table)
-        return _of_table(self._head, table)
-
-
-def _of_column(column: Column | None) -> Stability | None:
-    return _stability(column.properties.get(STABILITY)) if column else None
-
-
-def _of_table(schema: Schema, name: str | None) -> Stability:
-    stated = (schema.tables[each].properties.get(STABILITY) for each in chain_of(schema, name) if each in schema.tables)
-    return next((found for found in map(_stability, stated) if found is not None), Stability.STABLE)
+    A column has its table's, a nested table its parent's.
+    """
+    if table is None:
+        return Stability.STABLE
+    if column is not None:
+        # Only for what is new, the head's word counts.
+        found = comparison.base_column(table, column) or comparison.head_column(table, column)
+        stated = _stability(found.properties.get(STABILITY)) if found else None
+        if stated is not None:
+            return stated
+    base_table = comparison.base_tables.get(table, table)
+    schema, name = comparison.head.schema, table
+    if base_table in comparison.base.schema.tables:
+        schema, name = comparison.base.schema, base_table
+    of_chain = (
+        schema.tables[each].properties.get(STABILITY) for each in chain_of(schema, name) if each in schema.tables
+    )
+    return next((found for found in map(_stability, of_chain) if found is not None), Stability.STABLE)
 
 
 def _stability(stated: Any) -> Stability | None:

@@ -34,6 +34,7 @@ from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.planner import undo_of
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
 from schemactl.migration.steps import (
     AddColumn,
@@ -49,7 +50,6 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.migration.undo import undo_of
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema, Table
 

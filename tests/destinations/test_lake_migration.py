@@ -17,6 +17,7 @@ from schemactl.destinations._migration.records import Example
 from schemactl.errors import DestinationError, InputError
 from schemactl.installation import install_command
 from schemactl.migration.abilities import Way, way_of
+from schemactl.migration.planner import undo_of
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -32,7 +33,6 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
-from schemactl.migration.undo import undo_of
 from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, DataType, Table

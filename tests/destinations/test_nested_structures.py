@@ -32,6 +32,8 @@ def test_new_fields_are_named_whatever_their_place(there: str, wanted: str, fiel
         ("struct<A:string>", "struct<a:string>"),
         ("array<bigint>", "struct<a:bigint>"),
         ("decimal(10,2)", "decimal(12,2)"),
+        ("struct<a:int>", "struct<a:bigint>"),
+        ("array<struct<a:float>>", "array<struct<a:double,b:date>>"),
         ("uuid", "struct<a:bigint>"),
     ],
 )
@@ -39,8 +41,15 @@ def test_what_loads_do_not_bring_is_none_of_theirs(there: str, wanted: str) -> N
     assert gained_by_ddl(there, wanted) is None
 
 
-def test_what_a_format_widens_in_place_is_gained() -> None:
-    there, wanted = "struct<d:decimal(10,2)>", "struct<d:decimal(12,2)>"
+@pytest.mark.parametrize(
+    ("there", "wanted"),
+    [
+        ("struct<d:decimal(10,2)>", "struct<d:decimal(12,2)>"),
+        ("struct<d:int>", "struct<d:bigint>"),
+        ("struct<d:float>", "struct<d:double>"),
+    ],
+)
+def test_what_a_format_widens_in_place_is_gained(there: str, wanted: str) -> None:
     assert gained_by_ddl(there, wanted) is None
     assert ICEBERG.gains(there, wanted) == ("d",)
 

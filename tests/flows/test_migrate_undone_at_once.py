@@ -12,11 +12,9 @@ from schemactl.destinations import delta, iceberg, parquet, spark
 from schemactl.migration.abilities import way_of
 from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run
-from schemactl.migration.planner import PlannedStep
+from schemactl.migration.planner import PlannedStep, risk_of, undo_of
 from schemactl.migration.rewrites import find_rewrites_back, undo_steps
-from schemactl.migration.risk import risk_of
 from schemactl.migration.steps import AddColumn, Backfill, ChangeType, FillColumn, RenameColumn, RenameTable, Step
-from schemactl.migration.undo import undo_of
 from schemactl.schema.changes import ColumnRenamed
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Table

@@ -11,7 +11,7 @@ from schemactl.migration.abilities import Way
 from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
-from schemactl.migration.risk import Risk
+from schemactl.migration.planner import Risk
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,

@@ -10,7 +10,8 @@ from migrated_datasets import ADDED, FIRST
 from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
 from schemactl.migration.directory import DialectPlan, Migration, own_files_of, with_own_files
-from schemactl.migration.own import OwnSql, When, own_document, own_from, read_own
+from schemactl.migration.documents import from_document, to_document
+from schemactl.migration.own import OwnSql, When, read_own
 from schemactl.migration.plan import MigrationPlan, Place, plain_schema, with_own
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.saved import plan_hash, plan_text, read_plan
@@ -228,7 +229,7 @@ def test_own_sql_is_kept_with_its_plan_and_counts_in_its_hash() -> None:
     }
     made = plan(texts)
     assert [own.when for own in made.own_of(2)] == [When.BEFORE, When.INSTEAD, When.AFTER]
-    assert all(own_from(own_document(own)) == own for own in made.own)
+    assert all(from_document(OwnSql, to_document(own)) == own for own in made.own)
     assert read_plan(plan_text(made), "x") == made
     assert plan_hash(made) != plan_hash(replace(made, own=()))
 

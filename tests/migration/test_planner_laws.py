@@ -14,8 +14,7 @@ from schemactl.migration.effects import run
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.plan import make_plan
-from schemactl.migration.planner import plan_steps, planned_as
-from schemactl.migration.risk import Risk
+from schemactl.migration.planner import Risk, plan_steps, planned_as
 from schemactl.migration.saved import plan_hash, read_plan, write_plan
 from schemactl.migration.steps import (
     AddColumn,

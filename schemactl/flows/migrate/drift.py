@@ -12,10 +12,10 @@ from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.moves import kept_table_origin
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.migration.spelling import spelled_as
-from schemactl.migration.table_moves import kept_table_origin
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,

@@ -26,8 +26,7 @@ from schemactl.migration.directory import (
 )
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place, with_own
-from schemactl.migration.planner import PlannedStep, planned_as
-from schemactl.migration.risk import Risk
+from schemactl.migration.planner import PlannedStep, Risk, planned_as
 from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.steps import column_of, table_of
 from schemactl.review.judgment import (

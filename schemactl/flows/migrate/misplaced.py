@@ -5,8 +5,9 @@ from __future__ import annotations
 from schemactl.destinations import MigrationSession, Migrator, RunState
 from schemactl.flows.migrate.target import Found
 from schemactl.flows.migrate.unfinished import plan_of
-from schemactl.migration.provenance import Place, misplaced_after
+from schemactl.migration.provenance import misplaced_after
 from schemactl.migration.spelling import spelled_as
+from schemactl.migration.tracing import Place
 from schemactl.migration.verification import Misplaced
 from schemactl.schema.renames import RENAMED_FROM
 

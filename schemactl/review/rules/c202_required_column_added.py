@@ -1,25 +1,14 @@
 """C202: a column is new, and every row has to have a value."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Addition, added_columns
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import typed
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null, in a table that was there."""
     for change in added_columns(comparison, Addition.REQUIRED):
-        yield Match(
-            sentence=f"column {typed(change.column)} is new in `{change.table}`, and may not be null",
-            table=change.table,
-            column=change.column.name,
-            after=change.column.to_dict(),
-        )
+        yield Match.of(change, f"column {typed(change.column)} is new in `{change.table}`, and may not be null")
 
 
 RULE = Rule(

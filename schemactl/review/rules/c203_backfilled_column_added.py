@@ -1,26 +1,17 @@
 """C203: a column is new, every row has to have a value, and it is said what stored rows get."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import BACKFILL, Addition, added_columns
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null and states ``x-backfill``."""
     for change in added_columns(comparison, Addition.BACKFILLED):
         value = shown(change.column.properties[BACKFILL])
-        yield Match(
-            sentence=f"column {typed(change.column)} is new in `{change.table}` and may not be null; "
-            f"stored rows get {value}",
-            table=change.table,
-            column=change.column.name,
-            after=change.column.to_dict(),
+        yield Match.of(
+            change,
+            f"column {typed(change.column)} is new in `{change.table}` and may not be null; stored rows get {value}",
         )
 
 

@@ -1,22 +1,23 @@
 """C204: a column that readers may select is gone."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
 from schemactl.review.added_removed import Removal, removed_columns
 from schemactl.review.announcements import column_last_day
-from schemactl.review.comparison import Comparison, is_stored
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.comparison import is_stored
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    BREAKS_NOBODY,
+    Comparison,
+    Direction,
+    Impact,
+    Match,
+    Matches,
+    Rule,
+    Severity,
+)
 from schemactl.schema.contract import Mode, contract_for
 
-_WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
-_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that was removed without notice, or before the end of its notice.
 
     One without a data type is in no table; a contract takes it for new when data brings it, stated or not.
@@ -28,12 +29,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
         is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
         has_rows = is_stored(change.column)
         untyped = "" if has_rows else ", and never had a data type"
-        yield Match(
-            sentence=f"column `{name}` is gone from `{table}`{until}{untyped}",
-            table=table,
-            column=name,
-            before=change.column.to_dict(),
-            impact=(_WHERE_FROZEN if is_frozen else None) if has_rows else _NEVER_STORED,
+        yield Match.of(
+            change,
+            f"column `{name}` is gone from `{table}`{until}{untyped}",
+            impact=(BREAKS_ALL if is_frozen else None) if has_rows else BREAKS_NOBODY,
         )
 
 

@@ -1,27 +1,16 @@
 """C205: a column is gone whose end was announced and has come."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Removal, removed_columns
 from schemactl.review.announcements import column_last_day
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that was removed after the end of its notice."""
     for change in removed_columns(comparison, Removal.ANNOUNCED):
         name = change.column.name
         until = column_last_day(comparison.base_table(change.table), name)
-        yield Match(
-            sentence=f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}",
-            table=change.table,
-            column=name,
-            before=change.column.to_dict(),
-        )
+        yield Match.of(change, f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}")
 
 
 RULE = Rule(

@@ -1,33 +1,21 @@
 """C206: a column has another name."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import advice
 from schemactl.schema.changes import ColumnRenamed
 
-_TAKEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each renamed column."""
     for change in comparison.of(ColumnRenamed):
         verb = "is" if change.is_stated else "seems to be"
         base = comparison.base_table(change.table)
         is_taken = base is not None and change.after in base.columns
         ending = f", and `{change.after}` was another column: queries on it read other values" if is_taken else ""
-        yield Match(
-            sentence=f"column `{change.before}` of `{change.table}` {verb} called `{change.after}` now{ending}",
-            impact=_TAKEN if is_taken else None,
-            table=change.table,
-            column=change.after,
-            before=change.before,
-            after=change.after,
+        yield Match.of(
+            change,
+            f"column `{change.before}` of `{change.table}` {verb} called `{change.after}` now{ending}",
+            impact=BREAKS_ALL if is_taken else None,
             advice="" if change.is_stated else advice(change.before, change.after),
         )
 

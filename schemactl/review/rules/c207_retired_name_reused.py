@@ -1,42 +1,29 @@
 """C207: a name is used again that was announced as removed."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Addition, added_columns, added_tables
 from schemactl.review.announcements import column_last_day, own_last_day
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import typed
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each new column or table whose name the base schema has retired."""
     for added in added_tables(comparison, Addition.REVIVED):
         name = added.table.name
         since = own_last_day(comparison.base.schema, name)
-        yield Match(
-            sentence=f"table `{name}` is new, but the name is retired since {since}",
-            table=name,
-            after=added.table.to_dict(),
-        )
+        yield Match.of(added, f"table `{name}` is new, but the name is retired since {since}")
     for change in added_columns(comparison, Addition.REVIVED):
         column = change.column
         since = column_last_day(comparison.base_table(change.table), column.name)
-        yield Match(
-            sentence=f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}",
-            table=change.table,
-            column=column.name,
-            after=column.to_dict(),
+        yield Match.of(
+            change, f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}"
         )
 
 
 RULE = Rule(
     id="C207",
     title="retired name used again",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="The base schema names it in `x-removed-columns` or `x-removed-tables`. Where it was never dropped at the "
     "destination, dlt goes on with what is there: old values of another meaning, maybe of another type, stand beside "

@@ -1,30 +1,17 @@
 """C208: values of another type came, and dlt gave them a column of their own."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Addition, added_columns, variant_of
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
-from schemactl.schema.naming import naming_of
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each added variant, by its mark or by its name."""
     for change in added_columns(comparison, Addition.VARIANT):
-        table = comparison.head.schema.tables[change.table]
-        of = variant_of(change.column, table, naming_of(comparison.head.schema).path_separator)
-        expected = table.columns[of].properties.get("data_type") if of else None
-        beside = f" beside `{of}` (which is {shown(expected)})" if of else ""
-        yield Match(
-            sentence=f"variant {typed(change.column)} is new in `{change.table}`{beside}",
-            table=change.table,
-            column=change.column.name,
-            after=change.column.to_dict(),
-        )
+        of = variant_of(comparison, change)
+        column = comparison.head_column(change.table, of) if of else None
+        beside = f" beside `{of}` (which is {shown(column.properties.get('data_type'))})" if column else ""
+        yield Match.of(change, f"variant {typed(change.column)} is new in `{change.table}`{beside}")
 
 
 RULE = Rule(

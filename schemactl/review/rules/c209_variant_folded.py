@@ -1,24 +1,16 @@
 """C209: a variant is gone, its column stays."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Removal, removed_columns, variant_of
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
-from schemactl.schema.naming import naming_of
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each removed variant at the column that has to hold its values."""
     for change in removed_columns(comparison, Removal.FOLDED):
-        table = comparison.head.schema.tables[change.table]
-        of = variant_of(change.column, table, naming_of(comparison.head.schema).path_separator)
-        if of is not None:
-            column = table.columns[of]
+        of = variant_of(comparison, change)
+        column = comparison.head_column(change.table, of) if of else None
+        if column is not None:
             yield Match(
                 sentence=f"variant {typed(change.column)} is gone from `{change.table}`: `{of}` "
                 f"({shown(column.properties.get('data_type'))}) has to hold its values",

@@ -1,20 +1,11 @@
 """C210: single values became lists, which dlt keeps in a nested table."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.reshapes import Form, reshapes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed
 
-_BESIDE: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column of single values whose name a new nested table has."""
     for reshape in reshapes(comparison):
         if reshape.form is not Form.LISTED:
@@ -29,7 +20,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             column=reshape.column,
             before={"column": reshape.column},
             after={"tables": list(reshape.tables)},
-            impact=_BESIDE if reshape.keeps_column else None,
+            impact=Impact(readers=Severity.WARN, writers=Severity.INFO) if reshape.keeps_column else None,
         )
 
 

@@ -1,21 +1,17 @@
 """C213: two keys of the data become one column."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed, plain
 from schemactl.schema.changes import TablePropertyChanged
 
 _SOURCE_NAMES: Final = "x-source-names"
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each key that ``x-source-names`` kept apart from another key, and does so no longer."""
     for change in comparison.of(TablePropertyChanged):
         if change.name != _SOURCE_NAMES:
@@ -33,8 +29,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 
 def _match(change: TablePropertyChanged, phrase: str, before: Any, after: Any) -> Match:
-    keys = ("tables", change.table, _SOURCE_NAMES)
-    return Match(sentence=f"{phrase} in `{change.table}`", table=change.table, keys=keys, before=before, after=after)
+    return Match.of(change, f"{phrase} in `{change.table}`", before=before, after=after)
 
 
 def _names(stated: Any) -> Mapping[str, str]:
@@ -53,7 +48,7 @@ def _shared(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
 RULE = Rule(
     id="C213",
     title="keys merged",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="Several keys of the data, such as `userId` and `user_id`, are normalized to one name. dlt writes them into "
     "one column with no more than a line in the log: the later key of a row overwrites the earlier one.",

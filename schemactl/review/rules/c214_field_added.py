@@ -1,34 +1,24 @@
 """C214: a field is new inside a column that keeps objects or lists."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
 from schemactl.review.announcements import column_last_day
-from schemactl.review.comparison import Comparison
 from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
-
-_RETIRED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
-"""That of C207."""
+from schemactl.review.rule import BREAKS_ALL, BREAKS_NOBODY, Comparison, Direction, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each field that is new; those inside of it are not reported as well."""
     for found in field_changes(comparison, FieldEvent.ADDED):
         assert found.after is not None
         since = column_last_day(comparison.base_table(found.change.table), found.name)
         retired = f", but the name is retired since {since}" if since else ""
         sentence = f"field {found.where} (`{type_label(found.after)}`) is new{retired}"
-        yield found.match(sentence, _RETIRED if since else None)
+        yield found.match(sentence, BREAKS_ALL if since else None)
 
 
 RULE = Rule(
     id="C214",
     title="field added inside a column",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
     why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
     "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "

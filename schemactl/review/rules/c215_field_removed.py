@@ -1,40 +1,24 @@
 """C215: a field is gone from inside a column that keeps objects or lists."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from datetime import date
-from typing import Final
-
 from schemactl.review.announcements import column_last_day, is_over
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import freezes_fields
 from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
-
-_WHERE_FROZEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
-_ANNOUNCED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)
-"""That of C205."""
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each field that is gone; those inside of it are not reported as well."""
     for found in field_changes(comparison, FieldEvent.REMOVED):
         assert found.before is not None
         table = found.change.table
         until = column_last_day(comparison.base_table(table), found.name)
-        sentence = f"field {found.where} (`{type_label(found.before)}`) is gone{_phrases(until, comparison.today)}"
-        where_frozen = _WHERE_FROZEN if freezes_fields(comparison.head.schema, table) else None
-        yield found.match(sentence, _ANNOUNCED if is_over(until, comparison.today) else where_frozen)
-
-
-def _phrases(until: date | None, today: date) -> str:
-    if until is None:
-        return ""
-    if is_over(until, today):
-        return f", as announced: its last day was {until}"
-    return f", though it was to stay until {until}"
+        if is_over(until, comparison.today):
+            notice = f", as announced: its last day was {until}"
+            impact: Impact | None = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)  # of C205
+        else:
+            notice = f", though it was to stay until {until}" if until else ""
+            impact = BREAKS_ALL if freezes_fields(comparison.head.schema, table) else None
+        yield found.match(f"field {found.where} (`{type_label(found.before)}`) is gone{notice}", impact)
 
 
 RULE = Rule(

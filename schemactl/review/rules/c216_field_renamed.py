@@ -1,16 +1,10 @@
 """C216: a field inside a column that keeps objects or lists has another name."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.nested_fields import FieldEvent, field_changes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each field that seems to be called otherwise; a guess that is made as with columns."""
     for found in field_changes(comparison, FieldEvent.RENAMED):
         new = found.path[-1]

@@ -1,25 +1,16 @@
 """D301: another data type that takes over every value."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import converted
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.conversions import Conversion
 
-_ACROSS_FAMILIES: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose new type holds every value of the old one."""
     for retype, _ in converted(comparison, Conversion.WHOLE):
         survives = "every value survives, queries on it do not" if retype.crosses_families else "every value survives"
         sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {survives}"
-        yield retype.match(sentence, impact=_ACROSS_FAMILIES if retype.crosses_families else None)
+        yield retype.match(sentence, impact=retype.impact(RULE.impact))
 
 
 RULE = Rule(

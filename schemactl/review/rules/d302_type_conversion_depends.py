@@ -1,25 +1,15 @@
 """D302: another data type that takes over only some of the values."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import converted
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.conversions import Conversion
 
-_ACROSS_FAMILIES: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.DEPENDS)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose new type refuses some values of the old one, or has no room for them."""
     for retype, lost in converted(comparison, Conversion.DEPENDS):
         sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}"
-        impact = _ACROSS_FAMILIES if retype.crosses_families else None
-        yield retype.match(sentence, impact=impact, question="type")
+        yield retype.match(sentence, impact=retype.impact(RULE.impact), question="type")
 
 
 RULE = Rule(

@@ -1,24 +1,15 @@
 """D303: another data type that takes over every value and keeps only a part of it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import converted
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.conversions import Conversion
 
-_ACROSS_FAMILIES: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose values lose digits or their meaning in the new type."""
     for retype, lost in converted(comparison, Conversion.LOSES):
         sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}"
-        yield retype.match(sentence, impact=_ACROSS_FAMILIES if retype.crosses_families else None)
+        yield retype.match(sentence, impact=retype.impact(RULE.impact))
 
 
 RULE = Rule(

@@ -1,23 +1,14 @@
 """D304: another data type that takes over no value, or no data type any more."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.retypes import converted, type_match
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.retypes import converted
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.full_types import full_type
 
-_UNTYPED: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose new type takes no value of the old one, and each that has no type any more."""
     for retype, _ in converted(comparison, Conversion.REFUSED):
         sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: dlt converts no value"
@@ -27,13 +18,15 @@ def find(comparison: Comparison) -> Iterator[Match]:
         if before and full_type(change.after) is None:
             where = place(change.table, change.column)
             sentence = f"{where} loses its type `{before}`: the next load would infer one anew"
-            yield type_match(change, sentence, impact=_UNTYPED)
+            yield Match.of(
+                change, sentence, impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
+            )
 
 
 RULE = Rule(
     id="D304",
     title="type conversion refused",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="dlt converts no value of the old type to the new one. A pipeline that still sends the old type fills a "
     "variant column such as `total__v_bool`, or fails where the contract freezes data types; stored values cannot be "

@@ -1,16 +1,10 @@
 """D305: more bits, digits or characters."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import grows, resized
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose values may be longer now."""
     for retype in resized(comparison):
         if grows(retype.before, retype.after):
@@ -20,7 +14,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="D305",
     title="size increased",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
     why="Every value still fits. Readers that reserved room for the old size may meet longer values. dlt checks no "
     "value against a size: it creates new columns by it, and never alters those that a destination has.",

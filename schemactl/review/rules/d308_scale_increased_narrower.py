@@ -1,16 +1,10 @@
 """D308: more digits after the point, and fewer before it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import is_finer, keeps_integer_digits, resized
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that got digits after the point, and lost some before it."""
     for retype in resized(comparison):
         before, after = retype.before, retype.after

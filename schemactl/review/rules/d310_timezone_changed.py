@@ -1,16 +1,10 @@
 """D310: a timestamp that knows its time zone no longer does, or does now."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import resized
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each timestamp with another time zone property; absent means true, as in dlt."""
     for retype in resized(comparison):
         if retype.before.timezone == retype.after.timezone:

@@ -1,20 +1,11 @@
 """D311: a timestamp or time with more or fewer digits of a second."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.retypes import resized
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.types import DataType
 
-_FINER: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each timestamp and time of another precision; absent means six digits."""
     for retype in resized(comparison):
         before, after = retype.before.precision, retype.after.precision
@@ -22,7 +13,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             continue
         if before != after:
             sentence = f"{retype.where} keeps {after} instead of {before} digits of a second"
-            yield retype.match(sentence, impact=_FINER if after > before else None)
+            yield retype.match(sentence, impact=BREAKS_NOBODY if after > before else None)
 
 
 RULE = Rule(

@@ -1,15 +1,12 @@
 """D312: a type becomes text, and every engine spells it in its own way."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.nested_fields import had_fields
 from schemactl.review.retypes import converted
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion
 from schemactl.schema.types import DataType
 
@@ -24,18 +21,15 @@ _SPELLINGS: Final[Mapping[DataType, str]] = {
 }
 
 
-_HAD_FIELDS: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
-"""That of D313: queries name fields and elements that texts do not have."""
-
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that becomes text and was of a type without one common spelling."""
     for retype, _ in converted(comparison, Conversion.WHOLE, Conversion.DEPENDS):
         if retype.after.data_type == DataType.TEXT and retype.before.data_type in SPELLED_DIFFERENTLY:
-            impact = _HAD_FIELDS if had_fields(comparison, retype.change.table, retype.change.column) else None
-            lost = ", and its fields or elements are gone" if impact else ""
+            is_nested = had_fields(comparison, retype.change.table, retype.change.column)
+            lost = ", and its fields or elements are gone" if is_nested else ""
             sentence = f"{retype.where} becomes text{lost}: {_SPELLINGS[retype.before.data_type]}"
-            yield retype.match(sentence, impact=impact)
+            # Queries name fields and elements, which texts do not have: the impact of D313.
+            yield retype.match(sentence, impact=replace(RULE.impact, readers=Severity.ERROR) if is_nested else None)
 
 
 RULE = Rule(

@@ -1,39 +1,30 @@
 """D313: a field inside a column that keeps objects or lists, or the column itself, has another type."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import freezes_fields
-from schemactl.review.nested_fields import FieldChange, FieldEvent, field_changes, type_label
+from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
 from schemactl.review.nested_retypes import accepts_values, impact_of, value_effect
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each field that is there before and after, of another type."""
     for found in field_changes(comparison, FieldEvent.RETYPED):
-        yield _match(found, freezes_fields(comparison.head.schema, found.change.table))
-
-
-def _match(found: FieldChange, is_frozen: bool) -> Match:
-    assert found.before is not None
-    assert found.after is not None
-    kind = value_effect(found.before, found.after)
-    impact = impact_of(found.before, found.after)
-    if is_frozen and not accepts_values(found.before, found.after):
-        impact = replace(impact, writers=Severity.ERROR)
-    types = f"from `{type_label(found.before)}` to `{type_label(found.after)}`"
-    return found.match(f"{found.where} changes {types}: {kind.phrase}", impact, "field" if kind.is_open else None)
+        before, after = found.before, found.after
+        assert before is not None
+        assert after is not None
+        kind, impact = value_effect(before, after), impact_of(before, after)
+        if freezes_fields(comparison.head.schema, found.change.table) and not accepts_values(before, after):
+            impact = replace(impact, writers=Severity.ERROR)
+        types = f"from `{type_label(before)}` to `{type_label(after)}`"
+        yield found.match(f"{found.where} changes {types}: {kind.phrase}", impact, "field" if kind.is_open else None)
 
 
 RULE = Rule(
     id="D313",
     title="field retyped inside a column",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="Queries and programs see another type. No step of a migration changes a type inside a column: where the "
     "destination has the old one, loads are refused that do not fit it. How bad it is for the values is as with a "

@@ -1,16 +1,10 @@
 """H601: other columns partition a table."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that partitions its table now, or no longer."""
     for change in column_hints(comparison, "partition"):
         gone = is_unset(change.after)
@@ -20,7 +14,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="H601",
     title="partition changed",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="The same rows, stored in other parts: queries may become faster or slower and cost more. dlt partitions only "
     "tables that it creates; one that exists keeps its partitions.",

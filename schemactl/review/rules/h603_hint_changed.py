@@ -1,22 +1,17 @@
 """H603: an ``x-`` hint that schemactl does not know."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import HintChange, extra_hints, has_rule, hint_match, is_unset
 from schemactl.review.nested_fields import fields_of
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Matches, Rule
 from schemactl.review.wording import shown
 from schemactl.schema.arrow_types import NESTED_TYPE, describe
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.personal import is_protective
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each hint of a table or column that is new, gone or another, and has no rule of its own."""
     for change in extra_hints(comparison):
         has_own_rule = has_rule(change.name) or is_protective(change.name)
@@ -47,7 +42,7 @@ def _phrases(change: HintChange) -> str:
 RULE = Rule(
     id="H603",
     title="hint changed",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="dlt keeps hints that start with `x-` and hashes them. Only whoever reads them knows what they do: a "
     "destination (`x-bigquery-…`), a tool, or a person.",

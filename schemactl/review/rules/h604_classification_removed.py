@@ -1,18 +1,12 @@
 """H604: what marks personal or confidential data is gone, or says something else."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import extra_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.personal import is_protective
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each hint that protected a table or column and does not any more, or states another class."""
     for change in extra_hints(comparison):
         if not is_protective(change.name) or is_unset(change.before):

@@ -1,20 +1,16 @@
 """H605: what dlt notes for itself while it works."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import extra_hints, hint_match
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule
 
 _NOTES: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 _NESTING: Final = "max_nesting"
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each changed note of dlt on a table or column, but for the nesting, which is no mere note."""
     for change in extra_hints(comparison):
         if change.name in _NOTES and _notes(change.before) != _notes(change.after):

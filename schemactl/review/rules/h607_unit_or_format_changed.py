@@ -1,22 +1,12 @@
 """H607: the values of a column mean something else."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import UNITS, column_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, BREAKS_NOBODY, Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.changes import ColumnRetyped
 
-_STATED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
-_NOT_STATED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column with another unit, format, currency, encoding or time zone of its values.
 
     One that is gone with the type that it was stated for is reported by the rule of the type.
@@ -29,19 +19,23 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for change in column_hints(comparison, *UNITS):
         before, after = shown(change.before), shown(change.after)
         if is_unset(change.before):
-            yield hint_match(change, f"states `{change.name}` now: {after}", _STATED)
+            yield hint_match(change, f"states `{change.name}` now: {after}", BREAKS_NOBODY)
         elif not is_unset(change.after):
             yield hint_match(
                 change, f"changes `{change.name}` from {before} to {after}: its values mean something else"
             )
         elif (change.table, change.column) not in retyped:
-            yield hint_match(change, f"states `{change.name}` no longer; it was {before}", _NOT_STATED)
+            yield hint_match(
+                change,
+                f"states `{change.name}` no longer; it was {before}",
+                Impact(readers=Severity.WARN, writers=Severity.INFO),
+            )
 
 
 RULE = Rule(
     id="H607",
     title="unit or format changed",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="Readers compute with the unit: a sum over seconds and milliseconds is no sum. Pipelines that do not know of "
     "the change send the old unit, and stored rows keep it; no engine and no load converts them. The hints are "

@@ -1,20 +1,15 @@
 """H608: a table or column promises less than before."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import STABILITY, extra_hints, hint_match
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.stability import Stability, stability
 
 _PROMISES: Final = (Stability.DRAFT, Stability.BETA, Stability.STABLE)
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table and column that is less stable now; what is not stated is ``stable``."""
     for change in extra_hints(comparison):
         if change.name != STABILITY:

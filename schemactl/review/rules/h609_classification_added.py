@@ -1,18 +1,12 @@
 """H609: a column or table is marked as holding personal or confidential data."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import extra_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.personal import is_protective
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table and column that gets such a mark; of new ones it is reported with them."""
     for change in extra_hints(comparison):
         if is_protective(change.name) and is_unset(change.before):

@@ -1,19 +1,15 @@
 """H610: a table or column is marked as deprecated, or its end is announced or put off."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from schemactl.review.announcements import deprecated_until, notices
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import DEPRECATED, extra_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Matches, Rule
 from schemactl.schema.changes import ABSENT
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each notice that is new or later, and each mark without a day, new or gone."""
     for notice in notices(comparison):
         if notice.after and notice.before is None:
@@ -39,7 +35,7 @@ def _phrases(stated: Any) -> str:
 RULE = Rule(
     id="H610",
     title="deprecated, or its end announced",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="`x-deprecated: DATE` on a table or column, or `x-removed-columns` and `x-removed-tables`, inform readers till "
     "which day they may count on it. After that day its removal is rule C205 or T103, and breaks nobody.",

@@ -1,30 +1,23 @@
 """H611: readers are given less time than they need, or were promised."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
 from schemactl.review.announcements import notices
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 LEAST_DAYS: Final = 30
 """From the day of a review to the last day that it announces."""
 
-_WITHDRAWN: Final = Impact(readers=Severity.WARN)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each notice of less than 30 days, each one brought forward, and each one taken back."""
     earliest = comparison.today + timedelta(days=LEAST_DAYS)
     for notice in notices(comparison):
         before, after = notice.before, notice.after
         if after is None:
             phrase = "is to stay after all" if notice.is_there else "is no retired name any more"
-            yield notice.match(f"{notice.where} {phrase}; its last day was {before}", _WITHDRAWN)
+            yield notice.match(f"{notice.where} {phrase}; its last day was {before}", Impact(readers=Severity.WARN))
         elif before is None and after < earliest and notice.is_there:
             yield notice.match(f"{notice.where} is to go after {after}, which is less than {LEAST_DAYS} days away")
         elif before is not None and after < before:

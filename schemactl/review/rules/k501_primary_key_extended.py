@@ -1,17 +1,11 @@
 """K501: a table gets a primary key, or more columns in it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import key_changes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose primary key has more columns, and all it had before."""
     for change in key_changes(comparison, "primary_key"):
         if change.removed:

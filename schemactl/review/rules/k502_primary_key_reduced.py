@@ -1,31 +1,19 @@
 """K502: a primary key is gone, or has lost columns."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.keys import KeyChange, key_changes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.keys import key_changes
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
 
-_REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose primary key is gone or lacks columns that it had; others may have come in their place."""
     for change in key_changes(comparison, "primary_key"):
-        if change.removed:
-            yield change.match(_sentence(change), impact=_REPLACED if change.added else None)
-
-
-def _sentence(change: KeyChange) -> str:
-    if not change.after:
-        return f"{place(change.table)} has no primary key any more; it was {key(change.before)}"
-    verb = "changes" if change.added else "shrinks"
-    return f"the primary key of {place(change.table)} {verb} from {key(change.before)} to {key(change.after)}"
+        verb, sides = "changes" if change.added else "shrinks", f"from {key(change.before)} to {key(change.after)}"
+        if not change.after:
+            yield change.match(f"{place(change.table)} has no primary key any more; it was {key(change.before)}")
+        elif change.removed:
+            sentence = f"the primary key of {place(change.table)} {verb} {sides}"
+            yield change.match(sentence, impact=BREAKS_ALL if change.added else None)
 
 
 RULE = Rule(

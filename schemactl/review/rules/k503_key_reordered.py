@@ -1,20 +1,15 @@
 """K503: the columns of a key stand in another order."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import reordered_keys
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Matches, Rule
 from schemactl.review.wording import key, place
 
 _KEYS: Final = (("primary_key", "primary key"), ("merge_key", "merge key"))
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each composite key whose columns are the same in another order."""
     for hint, name in _KEYS:
         for change in reordered_keys(comparison, hint):
@@ -24,7 +19,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="K503",
     title="key order changed",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="A key is a set: dlt merges by all of its columns, in whatever order. Only an index that a destination makes "
     "of the key may serve other queries than before.",

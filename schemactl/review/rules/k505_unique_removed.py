@@ -1,16 +1,10 @@
 """K505: the values of a column need not be unique any more."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that was unique."""
     for change in column_hints(comparison, "unique"):
         if is_unset(change.after):

@@ -1,28 +1,20 @@
 """K506: another merge key."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.keys import KeyChange, key_changes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.keys import key_changes
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table with another merge key."""
     for change in key_changes(comparison, "merge_key"):
-        yield change.match(_sentence(change))
-
-
-def _sentence(change: KeyChange) -> str:
-    if not change.before:
-        return f"{place(change.table)} has a merge key now: {key(change.after)}"
-    if not change.after:
-        return f"{place(change.table)} has no merge key any more; it was {key(change.before)}"
-    return f"the merge key of {place(change.table)} changes from {key(change.before)} to {key(change.after)}"
+        where, before, after = place(change.table), key(change.before), key(change.after)
+        if not change.before:
+            yield change.match(f"{where} has a merge key now: {after}")
+        elif not change.after:
+            yield change.match(f"{where} has no merge key any more; it was {before}")
+        else:
+            yield change.match(f"the merge key of {where} changes from {before} to {after}")
 
 
 RULE = Rule(

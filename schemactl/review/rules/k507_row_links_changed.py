@@ -1,20 +1,15 @@
 """K507: other columns link nested rows to their parents."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import key_changes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Matches, Rule
 from schemactl.review.wording import key, place
 
 _LINKS: Final = (("row_key", "row key"), ("parent_key", "parent key"), ("root_key", "root key"))
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table with another row key, parent key or root key."""
     for hint, name in _LINKS:
         for change in key_changes(comparison, hint):
@@ -25,7 +20,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="K507",
     title="links between nested rows changed",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="dlt fills these columns itself, and nested tables are joined to their parents by them. Rows that are stored "
     "already keep the old links, so joins lose them, and dlt's merge deletes nested rows by the root key.",

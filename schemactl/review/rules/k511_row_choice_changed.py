@@ -1,14 +1,10 @@
 """K511: another column decides which rows are loaded, kept or deleted."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.changes import ColumnPropertyChanged
 
 _ROLES: Final[Mapping[str, str]] = {
@@ -18,7 +14,7 @@ _ROLES: Final[Mapping[str, str]] = {
 }
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose ``dedup_sort``, ``hard_delete`` or ``incremental`` changed."""
     for change in column_hints(comparison, *_ROLES):
         yield hint_match(change, _phrases(change))

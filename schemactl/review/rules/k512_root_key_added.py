@@ -1,29 +1,18 @@
 """K512: nested rows that are stored get a root key that must not be null."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnAdded
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each root key that is new in a nested table with rows, and may not be null."""
     for change in comparison.of(ColumnAdded):
         base, column = comparison.base_table(change.table), change.column
         is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
         if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:
             where = place(change.table, change.column.name)
-            yield Match(
-                sentence=f"{where} is new and may not be null; the rows of {place(change.table)} have none",
-                table=change.table,
-                column=change.column.name,
-                after=change.column.to_dict(),
-            )
+            yield Match.of(change, f"{where} is new and may not be null; the rows of {place(change.table)} have none")
 
 
 RULE = Rule(

@@ -1,17 +1,13 @@
 """K513: a reference leads to a table or column that is gone, or from one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import Reference, distinct, read_references
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each reference with what the base schema had and the head schema has not, under its name."""
     for table in comparison.head.schema.tables.values():
         for reference in distinct(read_references(table.name, table.properties.get("references"))):

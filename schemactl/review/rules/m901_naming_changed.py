@@ -1,17 +1,11 @@
 """M901: another naming convention."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.names import NamingChange, naming_changes, naming_of, new_names
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the change of convention, with the names that it changes."""
     for change in naming_changes(comparison):
         yield Match(
@@ -34,7 +28,7 @@ def _effect(comparison: Comparison, change: NamingChange) -> str:
 RULE = Rule(
     id="M901",
     title="naming convention changed",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="dlt names every table and column anew. Where a table has received data (`seen-data`) it raises "
     "`TableIdentifiersFrozen` instead, even if no name changes. Names that do change are new tables and columns in "

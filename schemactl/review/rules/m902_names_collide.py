@@ -1,17 +1,11 @@
 """M902: two names become one under the new naming convention."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.names import column_collisions, naming_changes, naming_of, table_collisions
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the tables, and the columns of one table, that would get one name."""
     for change in naming_changes(comparison):
         naming = naming_of(change)
@@ -40,7 +34,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="M902",
     title="names collide",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.TIGHTENS,
     why="dlt merges columns that come to the same name, with a line in its log: the hints of the later one win, and in "
     "each row the last value. Tables that come to one name receive each other's rows.",

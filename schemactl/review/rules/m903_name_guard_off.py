@@ -1,21 +1,16 @@
 """M903: dlt may give tables with data other names."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import NormalizerChanged
 
 _FLAG: Final = "allow_identifier_change_on_table_with_data"
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the flag where it is set and was not."""
     for change in comparison.of(NormalizerChanged):
         if change.name == _FLAG and is_unset(change.before) and not is_unset(change.after):

@@ -1,20 +1,16 @@
 """M904: nested data is taken apart in another way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place, plain, shown
 from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
 
 _PATHS = "use_break_path_on_normalize"
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each changed option of the JSON normalizer, for the schema and for single tables."""
     for change in comparison.of(NormalizerChanged):
         if change.name == "json":
@@ -35,7 +31,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             )
 
 
-def _options(comparison: Comparison, change: NormalizerChanged) -> Iterator[Match]:
+def _options(comparison: Comparison, change: NormalizerChanged) -> Matches:
     before, after = (
         {} if stated is ABSENT or not stated else stated.get("config") or {} for stated in (change.before, change.after)
     )

@@ -1,17 +1,13 @@
 """M905: a name is longer than the destination keeps, or collides there with one that differs in case alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each such table and column of the side that is compared with a destination's catalog."""
     sides = comparison.base, comparison.head
     for catalogue, file in (sides, sides[::-1]):
@@ -19,17 +15,14 @@ def find(comparison: Comparison) -> Iterator[Match]:
             yield from _in_schema(file.schema, catalogue.destination)
 
 
-def _in_schema(schema: Schema, limits: NameLimits) -> Iterator[Match]:
+def _in_schema(schema: Schema, limits: NameLimits) -> Matches:
     # Tables stand in any order in a file, columns in that of the table.
     for name, kind, phrase in _troubles(sorted(schema.tables), limits):
         yield Match(sentence=f"table `{name}` {phrase}", table=name, aspect=kind)
     for table in schema.tables.values():
         for name, kind, phrase in _troubles(table.columns, limits):
             yield Match(
-                sentence=f"column `{name}` of `{table.name}` {phrase}",
-                table=table.name,
-                column=name,
-                aspect=kind,
+                sentence=f"column `{name}` of `{table.name}` {phrase}", table=table.name, column=name, aspect=kind
             )
 
 

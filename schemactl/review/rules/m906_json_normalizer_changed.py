@@ -1,18 +1,13 @@
 """M906: another module takes documents apart."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.schema.changes import ABSENT, NormalizerChanged
 from schemactl.schema.templates import RELATIONAL_NORMALIZER
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the change of the JSON normalizer's module."""
     for change in comparison.of(NormalizerChanged):
         if change.name != "json":
@@ -36,7 +31,7 @@ def _module(stated: Any) -> str:
 RULE = Rule(
     id="M906",
     title="JSON normalizer changed",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="The normalizer decides which tables and columns come out of a document, how rows are linked, and what becomes "
     "of values of another type. Another one makes other tables of the same data, beside those that are stored.",

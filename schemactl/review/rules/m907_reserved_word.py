@@ -1,17 +1,11 @@
 """M907: a new name is a word of SQL in one of the usual warehouses."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.names import columns_newly_named, tables_newly_named, warehouses_reserving
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each new or renamed table and column with such a name."""
     for table in tables_newly_named(comparison):
         yield from _match(table, None)
@@ -19,7 +13,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
         yield from _match(table, column)
 
 
-def _match(table: str, column: str | None) -> Iterator[Match]:
+def _match(table: str, column: str | None) -> Matches:
     name = table if column is None else column
     warehouses = warehouses_reserving(name)
     if warehouses:

@@ -1,28 +1,20 @@
 """M908: two names differ in case alone."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Mapping, Sequence
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.names import columns_newly_named, tables_newly_named
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each new or renamed table and column whose name another one has in another case."""
     tables = comparison.head.schema.tables
     of_tables = _by_case(sorted(tables))
     of_columns: dict[str, Mapping[str, Sequence[str]]] = {}
     for table in tables_newly_named(comparison):
         if other := _other(table, of_tables):
-            yield Match(
-                sentence=f"table `{table}` differs from `{other}` in case alone",
-                table=table,
-                after=other,
-            )
+            yield Match(sentence=f"table `{table}` differs from `{other}` in case alone", table=table, after=other)
     for table, column in columns_newly_named(comparison):
         if table not in of_columns:
             of_columns[table] = _by_case(tables[table].columns)

@@ -1,33 +1,21 @@
 """N401: a column must not be null any more."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison, is_stored
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.wording import place, plain
+from schemactl.review.comparison import is_stored
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
+from schemactl.review.wording import place
 from schemactl.schema.changes import NullabilityChanged
 
-_NEVER_STORED: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column that may not be null any more; one without a data type has no rows yet (rule C211)."""
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.after is False:
             column = comparison.base_column(change.table, change.column)
             has_rows = column is None or is_stored(column)
-            yield Match(
-                sentence=f"{place(change.table, change.column)} must not be null any more",
-                table=change.table,
-                column=change.column,
-                keys=("tables", change.table, "columns", change.column, "nullable"),
-                before=plain(change.before),
-                after=plain(change.after),
-                impact=None if has_rows else _NEVER_STORED,
+            yield Match.of(
+                change,
+                f"{place(change.table, change.column)} must not be null any more",
+                impact=None if has_rows else BREAKS_NOBODY,
                 question="null" if has_rows else None,
             )
 

@@ -1,16 +1,11 @@
 """P001: the settings that decide reviews change with the change that is reviewed."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each setting that will be another one after the merge."""
     for change in comparison.settings:
         yield Match(

@@ -1,19 +1,12 @@
 """Q951: a column may have values that it could not have before."""
 
-from __future__ import annotations
+from dataclasses import replace
 
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, permitted_values, values, without
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
-
-_REPLACED: Final = Impact(readers=Severity.ERROR, writers=Severity.INFO)
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose list of permitted values (``x-enum``) is longer, or gone."""
     for change in column_hints(comparison, "x-enum"):
         before, after = permitted_values(change.before), permitted_values(change.after)
@@ -23,7 +16,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
             yield hint_match(change, f"may have any value now; it was one of {values(before)}")
         elif added := without(after, before):
             is_replaced = bool(without(before, after))
-            yield hint_match(change, f"may be {values(added)} now", _REPLACED if is_replaced else None)
+            impact = replace(RULE.impact, readers=Severity.ERROR) if is_replaced else None
+            yield hint_match(change, f"may be {values(added)} now", impact)
 
 
 RULE = Rule(

@@ -1,16 +1,10 @@
 """Q952: a column must not have values any more that it could have before."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, hint_match, permitted_values, values, without
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column whose list of permitted values (``x-enum``) is shorter, or new."""
     for change in column_hints(comparison, "x-enum"):
         before, after = permitted_values(change.before), permitted_values(change.after)

@@ -1,23 +1,15 @@
 """Q953: other bounds or another pattern for the values of a column."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import column_hints, limit_match
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
-_NAMES: Final[Mapping[str, str]] = {
-    "x-minimum": "smallest value",
-    "x-maximum": "largest value",
-    "x-pattern": "pattern",
-}
+_NAMES: Final[Mapping[str, str]] = {"x-minimum": "smallest value", "x-maximum": "largest value", "x-pattern": "pattern"}
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
     for change in column_hints(comparison, *_NAMES):
         yield limit_match(change, _NAMES[change.name])

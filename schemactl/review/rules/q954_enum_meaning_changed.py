@@ -1,19 +1,15 @@
 """Q954: a permitted value stands for something else."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from collections.abc import Iterator, Mapping
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import ENUM, column_hints, hint_match, permitted_values, values, without
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Matches, Rule
 from schemactl.review.wording import shown
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.types import DataType
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column where a code has another label, or names have other numbers."""
     for change in column_hints(comparison, ENUM):
         if isinstance(change.before, Mapping) and isinstance(change.after, Mapping):
@@ -40,7 +36,7 @@ def _are_numbered(comparison: Comparison, change: ColumnPropertyChanged) -> bool
 RULE = Rule(
     id="Q954",
     title="permitted value means something else",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="`x-enum` says what the codes of a column stand for: by a mapping of codes to labels, or by the place of a "
     "name where the column holds numbers. Readers distinguish the codes by it; stored rows, and pipelines that do not "

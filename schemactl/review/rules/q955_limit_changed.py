@@ -1,17 +1,11 @@
 """Q955: other lengths, exclusive bounds, steps or numbers of items."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.hints import LIMITS, canonical, extra_hints, limit_match
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.changes import ColumnPropertyChanged
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each column with another limit of that kind."""
     for change in extra_hints(comparison):
         name = LIMITS.get(canonical(change.name))

@@ -1,31 +1,25 @@
 """S801: other detectors of types."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed, plain
 from schemactl.schema.changes import ABSENT, NormalizerChanged, SettingChanged
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
-    sections = (
-        ("settings", tuple(comparison.of(SettingChanged))),
-        ("normalizers", tuple(comparison.of(NormalizerChanged))),
-    )
-    for section, changes in sections:
-        for change in changes:
-            if change.name != "detections":
-                continue
+    changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged)]
+    for change in [*changes, *comparison.of(NormalizerChanged)]:
+        if change.name == "detections":
+            section = "settings" if isinstance(change, SettingChanged) else "normalizers"
             before, after = _names(change.before), _names(change.after)
             if before != after:
+                new = [name for name in after if name not in before]
+                gone = [name for name in before if name not in after]
+                phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
                 yield Match(
-                    sentence=_sentence(before, after),
+                    sentence=f"detection of types changes: {', '.join(phrase) or 'asked in another order'}",
                     keys=(section, "detections"),
                     before=plain(change.before),
                     after=plain(change.after),
@@ -34,14 +28,6 @@ def find(comparison: Comparison) -> Iterator[Match]:
 
 def _names(stated: Any) -> list[str]:
     return [] if stated is ABSENT or not stated else list(stated)
-
-
-def _sentence(before: list[str], after: list[str]) -> str:
-    new = [name for name in after if name not in before]
-    gone = [name for name in before if name not in after]
-    phrase = [f"{listed(new)} on"] if new else []
-    phrase += [f"{listed(gone)} off"] if gone else []
-    return f"detection of types changes: {', '.join(phrase) or 'asked in another order'}"
 
 
 RULE = Rule(

@@ -1,20 +1,16 @@
 """S802: other patterns give new columns their hints and types."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed
 from schemactl.schema.changes import ABSENT, SettingChanged
 from schemactl.schema.path_patterns import PREFIX
 from schemactl.schema.settings import Settings, compile_pattern
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each list of ``default_hints`` with other patterns, and the change of ``preferred_types``."""
     for change in comparison.of(SettingChanged):
         before, after = ({} if each is ABSENT or not each else each for each in (change.before, change.after))
@@ -24,7 +20,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
             yield from _types(comparison, before, after)
 
 
-def _hints(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Match]:
+def _hints(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
     places = _column_names(comparison)
     for hint in {**before, **after}:
         old, new = before.get(hint) or [], after.get(hint) or []
@@ -44,7 +40,7 @@ def _hints(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str
         )
 
 
-def _types(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Match]:
+def _types(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
     places = _column_names(comparison)
     old, new = _preferred(before, places), _preferred(after, places)
     if before == after and old == new:  # only the order of patterns changed, and decides nothing

@@ -1,32 +1,22 @@
 """T101: a table is new."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Addition, added_tables
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import counted
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each added table; its columns are not reported one by one."""
     for change in added_tables(comparison, Addition.PLAIN):
         table = change.table
         nested = f", nested in `{table.parent}`" if table.parent else ""
-        yield Match(
-            sentence=f"table `{table.name}` is new, with {counted(len(table.columns), 'column')}{nested}",
-            table=table.name,
-            after=table.to_dict(),
-        )
+        yield Match.of(change, f"table `{table.name}` is new, with {counted(len(table.columns), 'column')}{nested}")
 
 
 RULE = Rule(
     id="T101",
     title="table added",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
     why="Nobody reads or writes a table that was not there. dlt makes it with the next load. Where the schema's "
     "contract freezes `tables`, rule X703 reports that as well.",

@@ -1,24 +1,16 @@
 """T102: a table that readers may select from is gone."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
 from schemactl.review.added_removed import Removal, removed_tables
 from schemactl.review.announcements import table_last_day
-from schemactl.review.comparison import Comparison, is_stored
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.comparison import is_stored
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import counted
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Table
 
-_BREAKS_NOBODY: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table that was removed without notice, or before the end of its notice.
 
     One whose columns have no data type is in no destination. dlt's own tables are the dataset's: where a whole schema
@@ -28,11 +20,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
         table = change.table
         last_day = table_last_day(comparison.base.schema, table.name)
         until = f", though it was to stay until {last_day}" if last_day else ""
-        yield Match(
-            sentence=f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}",
-            table=table.name,
-            before=table.to_dict(),
-            impact=None if _is_missed(comparison, table) else _BREAKS_NOBODY,
+        yield Match.of(
+            change,
+            f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}",
+            impact=None if _is_missed(comparison, table) else BREAKS_NOBODY,
         )
 
 

@@ -1,26 +1,16 @@
 """T103: a table is gone whose end was announced and has come."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 from schemactl.review.added_removed import Removal, removed_tables
 from schemactl.review.announcements import table_last_day
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table that was removed after the end of its notice."""
     for change in removed_tables(comparison, Removal.ANNOUNCED):
         name = change.table.name
         last_day = table_last_day(comparison.base.schema, name)
-        yield Match(
-            sentence=f"table `{name}` is gone, as announced: its last day was {last_day}",
-            table=name,
-            before=change.table.to_dict(),
-        )
+        yield Match.of(change, f"table `{name}` is gone, as announced: its last day was {last_day}")
 
 
 RULE = Rule(

@@ -1,22 +1,14 @@
 """T104: a table has another name."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import advice, counted
 from schemactl.schema.changes import TableRenamed
 from schemactl.schema.types import chain_of
 
-_TAKEN: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each renamed table; tables nested in it that only follow are counted."""
     followers = _followers(comparison)
     for change in comparison.of(TableRenamed):
@@ -27,12 +19,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
         nested = f"; {counted(number, 'nested table')} with it" if number else ""
         is_taken = change.after in comparison.base.schema.tables
         ending = f", and `{change.after}` was another table: queries on it read other rows" if is_taken else ""
-        yield Match(
-            sentence=f"table `{change.before}` {verb} called `{change.after}` now{ending}{nested}",
-            impact=_TAKEN if is_taken else None,
-            table=change.after,
-            before=change.before,
-            after=change.after,
+        yield Match.of(
+            change,
+            f"table `{change.before}` {verb} called `{change.after}` now{ending}{nested}",
+            impact=BREAKS_ALL if is_taken else None,
             advice="" if change.is_stated else advice(change.before, change.after),
         )
 

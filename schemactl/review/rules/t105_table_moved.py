@@ -1,25 +1,18 @@
 """T105: a table is nested in another table than before."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import plain
 from schemactl.schema.changes import TablePropertyChanged
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose parent is another; a parent's new name alone is no such change."""
     for change in comparison.of(TablePropertyChanged):
         before, after = plain(change.before) or None, plain(change.after) or None
         if change.name == "parent" and before != after:
-            yield Match(
-                sentence=f"table `{change.table}` {_place(after)} now; before, it {_place(before, 'was')}",
-                table=change.table,
-                keys=("tables", change.table, "parent"),
+            yield Match.of(
+                change,
+                f"table `{change.table}` {_place(after)} now; before, it {_place(before, 'was')}",
                 before=before,
                 after=after,
             )
@@ -32,7 +25,7 @@ def _place(parent: str | None, verb: str = "is") -> str:
 RULE = Rule(
     id="T105",
     title="table moved",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="`_dlt_parent_id` of the stored rows points into the old parent, so joins along the new one find nothing. A "
     "pipeline whose schema has the old parent stops with `TablePropertiesConflictException`.",

@@ -1,17 +1,11 @@
 """T106: nested data became one ``json`` column, or the other way round."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.reshapes import Form, Reshape, reshapes
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each ``json`` column that stands for tables or columns on the other side."""
     for reshape in reshapes(comparison):
         if reshape.form is Form.LISTED:

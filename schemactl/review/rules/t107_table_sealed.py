@@ -1,27 +1,15 @@
 """T107: a table is sealed."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import TablePropertyChanged
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table that is sealed now."""
     for change in comparison.of(TablePropertyChanged):
         if change.name == "table_sealed" and plain(change.after) is True:
-            yield Match(
-                sentence=f"table `{change.table}` is sealed now",
-                table=change.table,
-                keys=("tables", change.table, "table_sealed"),
-                before=plain(change.before),
-                after=True,
-            )
+            yield Match.of(change, f"table `{change.table}` is sealed now")
 
 
 RULE = Rule(

@@ -1,14 +1,10 @@
 """T108: the next load treats stored rows in another way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import INSERT_ONLY, SCD2, merge_strategy
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed, plain, shown
 from schemactl.schema.changes import TablePropertyChanged
 from schemactl.schema.types import Table, root_of
@@ -22,10 +18,9 @@ _LACKS_ROOT_KEYS: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, 
 _PILES_UP: Final = Impact(readers=Severity.ERROR)
 _IS_APART: Final = Impact(readers=Severity.WARN)
 _STOPS: Final = Impact(readers=Severity.WARN, writers=Severity.WARN)
-_STARTS: Final = Impact(readers=Severity.INFO, writers=Severity.INFO)
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose ``write_disposition`` changed; a root table that states none appends."""
     for change in comparison.of(TablePropertyChanged):
         if change.name != "write_disposition":
@@ -37,10 +32,9 @@ def find(comparison: Comparison) -> Iterator[Match]:
             continue
         without_root_key = tuple(_without_root_key(comparison, table)) if table and after == "merge" else ()
         effect, impact = _effect(before, after, merge_strategy(table), without_root_key)
-        yield Match(
-            sentence=f"`write_disposition` of `{change.table}` goes from {shown(before)} to {shown(after)}: {effect}",
-            table=change.table,
-            keys=("tables", change.table, "write_disposition"),
+        yield Match.of(
+            change,
+            f"`write_disposition` of `{change.table}` goes from {shown(before)} to {shown(after)}: {effect}",
             before=before,
             after=after,
             impact=impact,
@@ -77,7 +71,7 @@ def _effect(
             lack = f"the stored rows of {listed(without_root_key)} have no `_dlt_root_id`"
             return f"{lack}, so the next load fails", _LACKS_ROOT_KEYS
         case "skip", _:
-            return "loads write the table now", _STARTS
+            return "loads write the table now", BREAKS_NOBODY
         case _, "merge" if strategy == SCD2:
             return "each row that changed is stored as a further version", _PILES_UP
         case _, "merge" if strategy == INSERT_ONLY:

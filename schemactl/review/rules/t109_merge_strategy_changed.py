@@ -1,14 +1,9 @@
 """T109: rows are merged in another way."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
 from schemactl.review.keys import INSERT_ONLY, SCD2, STRATEGY, UPSERT, has_primary_key, merge_strategy
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.changes import TablePropertyChanged
 from schemactl.schema.types import Table
@@ -18,7 +13,7 @@ _LACKS_KEY: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=S
 _TRIGGERS: Final = ("write_disposition", STRATEGY)
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table that merges by another strategy; to merge at all or no more is T108, unless by another one."""
     changed = (change.table for change in comparison.of(TablePropertyChanged) if change.name in _TRIGGERS)
     for name in dict.fromkeys(changed):

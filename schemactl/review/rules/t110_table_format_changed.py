@@ -1,27 +1,16 @@
 """T110: a table is stored in another format."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import plain, shown
 from schemactl.schema.changes import TablePropertyChanged
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table with another ``table_format``."""
     for change in comparison.of(TablePropertyChanged):
         if change.name == "table_format" and plain(change.before) != plain(change.after):
-            yield Match(
-                sentence=f"`table_format` of `{change.table}` goes from {shown(change.before)} to "
-                f"{shown(change.after)}",
-                table=change.table,
-                keys=("tables", change.table, "table_format"),
-                before=plain(change.before),
-                after=plain(change.after),
+            yield Match.of(
+                change, f"`table_format` of `{change.table}` goes from {shown(change.before)} to {shown(change.after)}"
             )
 
 

@@ -1,18 +1,14 @@
 """T112: other fields of the rows are left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed, plain
 from schemactl.schema.changes import TablePropertyChanged
 from schemactl.schema.types import Properties
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose ``filters`` changed."""
     for change in comparison.of(TablePropertyChanged):
         if change.name != "filters":
@@ -20,12 +16,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
         before, after = plain(change.before) or {}, plain(change.after) or {}
         phrase = [*_phrases("excludes", before, after), *_phrases("includes", before, after)]
         if phrase:
-            yield Match(
-                sentence=f"`filters` of `{change.table}` changed: {'; '.join(phrase)}",
-                table=change.table,
-                keys=("tables", change.table, "filters"),
-                before=before,
-                after=after,
+            yield Match.of(
+                change, f"`filters` of `{change.table}` changed: {'; '.join(phrase)}", before=before, after=after
             )
 
 

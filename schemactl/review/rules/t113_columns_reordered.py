@@ -1,16 +1,10 @@
 """T113: the columns of a table stand in another order."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 from schemactl.schema.changes import ColumnAdded, ColumnsReordered
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table whose columns stand in another order among each other; where a new one stands says nothing."""
     added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
     for change in comparison.of(ColumnsReordered):
@@ -19,8 +13,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
             for order in (change.before, change.after)
         )
         if before != after:
+            places = enumerate(zip(before, after, strict=True), 1)
+            moved = next(f"number {at} is `{new}`, no longer `{old}`" for at, (old, new) in places if old != new)
             yield Match(
-                sentence=f"the columns of `{change.table}` stand in another order: {_first_move(before, after)}",
+                sentence=f"the columns of `{change.table}` stand in another order: {moved}",
                 table=change.table,
                 keys=("tables", change.table, "columns"),
                 before=list(before),
@@ -28,16 +24,10 @@ def find(comparison: Comparison) -> Iterator[Match]:
             )
 
 
-def _first_move(before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    places = enumerate(zip(before, after, strict=True), 1)
-    number, old, new = next((number, old, new) for number, (old, new) in places if old != new)
-    return f"number {number} is `{new}`, no longer `{old}`"
-
-
 RULE = Rule(
     id="T113",
     title="columns reordered",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="The order of columns is part of dlt's hash, so the version counts on. Queries that name their columns do "
     "not notice. A table that is there already keeps its order, a table that is made anew has the new one: then "

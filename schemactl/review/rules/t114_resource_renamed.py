@@ -1,20 +1,11 @@
 """T114: the rows of a table come from a resource of another name."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Final
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import plain, shown
 from schemactl.schema.changes import TablePropertyChanged
 
-_LOSES_CURSOR: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
 
-
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each root table with another ``resource``; where none is stated it is the table's name."""
     for change in comparison.of(TablePropertyChanged):
         base, head = comparison.base_table(change.table), comparison.head.schema.tables.get(change.table)
@@ -27,13 +18,12 @@ def find(comparison: Comparison) -> Iterator[Match]:
         has_cursor = any(column.properties.get("incremental") for column in base.columns.values())
         loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
         phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
-        yield Match(
-            sentence=f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{phrase}",
-            table=change.table,
-            keys=("tables", change.table, "resource"),
+        yield Match.of(
+            change,
+            f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{phrase}",
             before=before,
             after=after,
-            impact=_LOSES_CURSOR if loses_cursor else None,
+            impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN) if loses_cursor else None,
         )
 
 

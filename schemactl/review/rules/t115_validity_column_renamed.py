@@ -1,19 +1,14 @@
 """T115: other columns distinguish the versions of rows."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Final
 
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.schema.types import Table
 
 _ROLES: Final = {"x-valid-from": "beginning", "x-valid-to": "end"}
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each validity column of ``scd2`` that is another one now; dlt may keep the old one beside it."""
     for name, head in comparison.head.schema.tables.items():
         base = comparison.base_table(name)
@@ -40,7 +35,7 @@ def _with(table: Table | None, hint: str) -> list[str]:
 RULE = Rule(
     id="T115",
     title="validity column renamed",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.BOTH,
     why="dlt adds the new columns, null in all stored rows, and takes rows whose end of validity is null for current: "
     "all old versions are current again, beside the new ones, and no load ever closes them. Queries on the old columns "

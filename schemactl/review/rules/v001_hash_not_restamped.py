@@ -1,15 +1,9 @@
 """V001: the content of a file is another than its ``version_hash`` says."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match where the head was edited since its hash was made; an old edit in both is reported only once."""
     head = comparison.head
     if head.is_edited and comparison.changes:

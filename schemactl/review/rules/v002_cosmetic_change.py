@@ -1,16 +1,10 @@
 """V002: the hash changed, the structure did not."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.cosmetic import cosmetic_kind, is_content
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match where all that changed is cosmetic."""
     kinds = [cosmetic_kind(change) for change in comparison.changes if is_content(change)]
     phrase = [kind for kind in dict.fromkeys(kinds) if kind is not None]
@@ -28,7 +22,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="V002",
     title="only hints, wording or order changed",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="dlt's hash is made of all that a schema states: descriptions, hints and the order of columns as well. So "
     "the hash, and with it the version, changes although tables, columns and types are the same.",

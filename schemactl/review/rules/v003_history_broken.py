@@ -1,16 +1,10 @@
 """V003: the head does not come after the base."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match where two contents have one version, or the head does not know the base's hash."""
     sentence = _phrases(comparison)
     if sentence:

@@ -1,15 +1,9 @@
 """V004: the files were written by different versions of dlt's schema engine."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match where the stated engine versions differ."""
     before, after = comparison.base.stated_engine_version, comparison.head.stated_engine_version
     if before != after:
@@ -24,7 +18,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="V004",
     title="engine version changed",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="dlt upgrades an older file when it loads it, and cannot load a newer one than it knows: pipelines with an "
     "older dlt stop with an error when they meet the new file.",

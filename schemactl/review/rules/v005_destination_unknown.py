@@ -1,16 +1,10 @@
 """V005: a destination was loaded with a schema that the file does not come from."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match where the file knows nothing of the schema that the destination was loaded with last."""
     sides = comparison.base, comparison.head
     for catalogue, file in (sides, sides[::-1]):

@@ -1,17 +1,11 @@
 """V006: the schema has another name."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.renames import is_related
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match where the name at the top changed; not where one schema stands in the place of another."""
     for change in comparison.of(HeaderChanged):
         if change.name == "name" and is_related(comparison.base.schema, comparison.head.schema):

@@ -1,15 +1,9 @@
 """V007: an import file was edited, and only data can say what becomes of the schema."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield a match for each question that only data can answer; one that the base had already is old."""
     for question in comparison.head.open_questions:
         if question not in comparison.base.open_questions:
@@ -20,7 +14,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="V007",
     title="import edited, not taken over",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR),
+    impact=BREAKS_ALL,
     direction=Direction.UNDETERMINED,
     why="The import file was edited in a way that changes how data becomes tables: the types of columns that no file "
     "states, or all names. The export file does not show the result, so nobody can review it.",

@@ -1,16 +1,10 @@
 """X701: a contract lets more through."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import shifts
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each entity whose contract is less strict, wherever it is inherited from."""
     for shift in shifts(comparison):
         if shift.is_loosened:

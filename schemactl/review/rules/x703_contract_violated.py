@@ -1,19 +1,13 @@
 """X703: the change breaks the contract that the base schema states."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import broken_by_fields, states_contract
 from schemactl.review.nested_fields import FieldChange, FieldEvent, type_label
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.contract import Entity
 from schemactl.schema.judgment import Violation, judge
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each change that dlt would not let data make; a renamed table, column or field is a new one."""
     base, head = comparison.base.schema, comparison.head.schema
     if not comparison.changes or not (states_contract(base) or states_contract(head)):

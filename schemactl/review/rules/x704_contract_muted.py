@@ -1,16 +1,10 @@
 """X704: what failed loudly is dropped in silence now."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import shifts
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each entity that goes from ``freeze`` to ``discard_row`` or ``discard_value``."""
     for shift in shifts(comparison):
         if shift.is_muted:

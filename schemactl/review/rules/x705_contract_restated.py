@@ -1,16 +1,10 @@
 """X705: a contract is stated in another place or another way, and holds as before."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import CONTRACT, restated
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield each table, or the schema, whose ``schema_contract`` changed without any effect."""
     for table in restated(comparison):
         owner = "the schema" if table is None else f"`{table}`"
@@ -24,7 +18,7 @@ def find(comparison: Comparison) -> Iterator[Match]:
 RULE = Rule(
     id="X705",
     title="contract restated",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO),
+    impact=BREAKS_NOBODY,
     direction=Direction.NONE,
     why="A table without a contract of its own inherits that of its parent, and then that of the schema's settings. "
     "What holds for the tables is the same as before; the hash is another.",

@@ -1,20 +1,14 @@
 """X706: a contract is gone, and what it held evolves."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from schemactl.review.comparison import Comparison
 from schemactl.review.contracts import CONTRACT, shifts
 from schemactl.review.hints import is_unset
-from schemactl.review.rule import Match, Rule
-from schemactl.review.severity import Direction, Impact, Severity
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
 from schemactl.schema.contract import Mode
 
 
-def find(comparison: Comparison) -> Iterator[Match]:
+def find(comparison: Comparison) -> Matches:
     """Yield the schema, and each table, whose contract was taken out, where that lets everything in somewhere."""
     freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
     for change in comparison.of(SettingChanged):
@@ -27,11 +21,8 @@ def find(comparison: Comparison) -> Iterator[Match]:
     for stated in comparison.of(TablePropertyChanged):
         is_gone = is_unset(stated.after) and not is_unset(stated.before)
         if stated.name == CONTRACT and is_gone and stated.table in freed:
-            yield Match(
-                sentence=f"`{stated.table}` states no contract any more; it was {shown(stated.before)}",
-                table=stated.table,
-                keys=("tables", stated.table, CONTRACT),
-                before=stated.before,
+            yield Match.of(
+                stated, f"`{stated.table}` states no contract any more; it was {shown(stated.before)}", after=None
             )
 
 
