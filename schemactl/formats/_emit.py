@@ -90,9 +90,7 @@ def yaml_flow(value: Any) -> str:
 def yaml_scalar(value: Any, quote: str = "") -> str:
     """Return a value without parts on one line.
 
-    Args:
-        value: a scalar.
-        quote: the quotes that a text is to have if it can, empty for as few as possible.
+    A text gets the quotes ``quote`` if it can have them, where that is empty as few as possible.
     """
     if quote and isinstance(value, str):
         return _dump(

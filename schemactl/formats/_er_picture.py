@@ -27,10 +27,7 @@ _LONGEST: Final = 26
 def er_picture(tables: Sequence[Table], relations: Sequence[Relation], ids: Mapping[str, str]) -> str:
     """Return the picture, nothing where no table has to do with another.
 
-    Args:
-        tables: what to draw.
-        relations: between them; dashed where they are stated, not those of nested tables.
-        ids: of the sections of the page that the boxes lead to, by table.
+    Relations are dashed where they are stated. Boxes lead to the sections of the page with these ``ids``.
     """
     related = {name for each in relations for name in (each.table, each.other)}
     drawn = [table for table in tables if table.name in related]

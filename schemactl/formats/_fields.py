@@ -94,8 +94,56 @@ class Codec(Generic[Native]):
     write: Callable[[Field], Native]
     read: Callable[[str, Native], Field]
 
+    def hints(self, field: Field) -> dict[str, Any]:
+        """Return what the native form of a column does not say of it."""
+        return beside(field.properties, properties_of(self.read(field.name, self.write(field))))
+
+    def restored(self, name: str, native: Native, hints: Any, path: str) -> dict[str, Any]:
+        """Return the properties of a column of its native form and the hints beside it.
+
+        Where the type in the native form was edited since, the hints on the type are old, and do not count.
+
+        Raises:
+            InputError: the hints are none that a column can have.
+        """
+        own = properties_of(self.read(name, native))
+        if hints is None:
+            return own
+        if not isinstance(hints, Mapping):
+            raise InputError(f"`{HINTS}` of `{name}` is no mapping", at=Location(path))
+        full = joined(own, hints)
+        if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
+            message = f"`{HINTS}` of `{name}` states what no column can have"
+            raise InputError(message, at=Location(path), problems=problems)
+        if self.write(field_of(Column(name, full))) == native:
+            return full
+        found = joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
+        # A column whose type dlt states keeps doing so.
+        return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
+
 
 # --- columns and fields ---
+
+
+def fields_of(table: Table) -> list[Field]:
+    """Return the columns of a table as ``field_of`` does."""
+    return [field_of(column) for column in table.columns.values()]
+
+
+def note(text: Any, key: str = "description") -> dict[str, str]:
+    """Return a description under the key that a format has for it; nothing where there is none."""
+    return {key: text} if isinstance(text, str) and text else {}
+
+
+def named(stated: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list that have a name."""
+    found = stated if isinstance(stated, list) else ()
+    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+def hinted(hints: Any) -> dict[str, Any]:
+    """Return hints under their key; nothing where there are none."""
+    return {HINTS: hints} if hints else {}
 
 
 def stated(properties: Properties) -> dict[str, Any]:
@@ -120,7 +168,7 @@ def field_of(column: Column) -> Field:
 def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
     """Return a field of Arrow; what dlt has no type for is text."""
     comment = (field.metadata or {}).get(COMMENT.encode(), b"").decode(errors="replace")
-    return _of_arrow(name, field.type, {"nullable": field.nullable, **({"description": comment} if comment else {})})
+    return _of_arrow(name, field.type, {"nullable": field.nullable, **note(comment)})
 
 
 def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
@@ -168,8 +216,8 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
             return Field(name, {"data_type": "json"})
 
 
-def _noted(name: str, of: NestedType, note: Any) -> Field:
-    known = note if isinstance(note, Mapping) else {}
+def _noted(name: str, of: NestedType, stated_note: Any) -> Field:
+    known = stated_note if isinstance(stated_note, Mapping) else {}
     field = _nested(name, of, known.get("fields"))
     return replace(field, properties=joined(field.properties, {k: v for k, v in known.items() if k != "fields"}))
 
@@ -181,10 +229,10 @@ def _notes(field: Field) -> dict[str, Any]:
     found = {}
     for each in field.fields:
         known = {key: value for key, value in stated(each.properties).items() if (key, value) != ("nullable", True)}
-        note = beside(known, _nested(each.name, _type_of(each), None).properties)
+        own = beside(known, _nested(each.name, _type_of(each), None).properties)
         inner = _notes(each)
-        if note or inner:
-            found[each.name] = {**note, **({"fields": inner} if inner else {})}
+        if own or inner:
+            found[each.name] = {**own, **({"fields": inner} if inner else {})}
     return found
 
 
@@ -212,38 +260,9 @@ def joined(native: Properties, more: Properties) -> dict[str, Any]:
     return {key: value for key, value in {**native, **more}.items() if value is not None}
 
 
-def hints_of(field: Field, codec: Codec[Native]) -> dict[str, Any]:
-    """Return what the native form of a column does not say of it."""
-    return beside(field.properties, properties_of(codec.read(field.name, codec.write(field))))
-
-
-def restored(name: str, native: Native, hints: Any, codec: Codec[Native], path: str) -> dict[str, Any]:
-    """Return the properties of a column of its native form and the hints beside it.
-
-    Where the type in the native form was edited since, the hints on the type are old, and do not count.
-
-    Raises:
-        InputError: the hints are none that a column can have.
-    """
-    own = properties_of(codec.read(name, native))
-    if hints is None:
-        return own
-    if not isinstance(hints, Mapping):
-        raise InputError(f"`{HINTS}` of `{name}` is no mapping", at=Location(path))
-    full = joined(own, hints)
-    if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
-        raise InputError(f"`{HINTS}` of `{name}` states what no column can have", at=Location(path), problems=problems)
-    if codec.write(field_of(Column(name, full))) == native:
-        return full
-    found = joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
-    # A column whose type dlt states keeps doing so.
-    return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
-
-
-def table_properties(name: str, description: str | None) -> dict[str, Any]:
+def table_properties(name: str, description: Any) -> dict[str, Any]:
     """Return the properties of a table of which a format says no more than name and description."""
-    note = {"description": description} if description else {}
-    return {"write_disposition": "append", "resource": name, **note}
+    return {"write_disposition": "append", "resource": name, **note(description)}
 
 
 def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
@@ -287,6 +306,12 @@ class Record:
     properties: Properties
 
 
+def record(name: str, columns: Iterable[tuple[str, Properties]], description: Any, hints: Any, **native: Any) -> Record:
+    """Return a table of its description, of other properties that the format states, and of the hints beside them."""
+    own = {**table_properties(name, description), **native}
+    return Record(name, tuple(columns), joined(own, hints) if isinstance(hints, Mapping) else own)
+
+
 def own_tables(schema: Schema) -> Iterator[Table]:
     """Yield the tables of data; dlt's own are the same in each schema, and made anew on import."""
     prefix = system_prefix(naming_of(schema))
@@ -296,10 +321,7 @@ def own_tables(schema: Schema) -> Iterator[Table]:
 def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     """Return the schema of tables that were read; names become those of its naming convention.
 
-    Args:
-        records: the tables.
-        hints: what ``schema_hints`` found when the file was written; None in files of others.
-        path: names the file in messages.
+    ``hints`` are what ``schema_hints`` found when the file was written; None in files of others.
 
     Raises:
         InputError: two names become one, a hint is none that a schema can have, or a name is none.

@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from schemactl.formats._fields import (
     Field,
-    Record,
     field_of,
     file_table_name,
+    note,
     only_table,
     properties_of,
+    record,
     schema_of,
     stated,
-    table_properties,
 )
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -65,15 +65,15 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 def _write(field: Field) -> dict[str, Any]:
-    note = {"description": field.description} if field.description else {}
+    described = note(field.description)
     inner = field.element
     # Lists of lists and maps do not exist there.
     if inner is not None and inner.element is None and inner.values is None:
         repeated = _write(replace(inner, name=field.name))
-        return {**repeated, "mode": "REPEATED", **note}
+        return {**repeated, "mode": "REPEATED", **described}
     named = {"name": field.name, "type": "RECORD" if field.fields else _type(field)}
     below = {"fields": [_write(each) for each in field.fields]} if field.fields else {}
-    return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **note, **_sizes(field), **below}
+    return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **described, **_sizes(field), **below}
 
 
 def _type(field: Field) -> str:
@@ -107,7 +107,7 @@ def read(text: str, path: str) -> Document:
     name = file_table_name(path)
     columns = tuple((each["name"], stated(properties_of(_read(each["name"], each)))) for each in stated_fields)
     losses = tuple(loss for each in stated_fields for loss in _unread(name, each))
-    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), losses)
+    return Document(schema_of([record(name, columns, None, None)], None, path), losses)
 
 
 def _is_field(native: Any) -> bool:
@@ -117,9 +117,7 @@ def _is_field(native: Any) -> bool:
 
 def _read(name: str, native: dict[str, Any]) -> Field:
     mode = str(native.get("mode") or "NULLABLE").upper()
-    description = native.get("description")
-    note = {"description": description} if isinstance(description, str) and description else {}
-    properties: dict[str, Any] = {"nullable": mode != "REQUIRED", **note}
+    properties: dict[str, Any] = {"nullable": mode != "REQUIRED", **note(native.get("description"))}
     if mode == "REPEATED":
         element = {key: value for key, value in native.items() if key not in ("mode", "description")}
         return Field(name, {"data_type": "json", **properties}, element=_read("element", element))

@@ -95,9 +95,7 @@ def load(path: Path) -> Document:
 def read(text: str, path: str) -> Document:
     """Return what a schema file says.
 
-    Args:
-        text: the file's content, YAML or JSON: by the path's ending, else by how the text starts.
-        path: names the file in messages.
+    It is YAML or JSON by the path's ending, else by how the text starts.
 
     Raises:
         InputError: dlt would refuse the file, or it is hostile; with file, line and column of each problem.
@@ -185,11 +183,7 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
 def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> Layout:
     """Return the layout with other keys for tables and columns, which stand where they stood, with their comments.
 
-    A file whose keys are not its own (aliases) is let alone.
-
-    Args:
-        layout: of a file.
-        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    A file whose keys are not its own (aliases) is let alone. Columns are renamed by the old name of their table.
     """
     from schemactl.formats._edit import Edit, patched
     from schemactl.formats._emit import yaml_scalar

@@ -18,17 +18,15 @@ from schemactl.formats._fields import (
     HINTS,
     Codec,
     Field,
-    Record,
-    field_of,
+    fields_of,
     file_table_name,
-    hints_of,
-    joined,
     lone_table_hints,
+    named,
+    note,
     only_table,
-    restored,
+    record,
     schema_hints,
     schema_of,
-    table_properties,
 )
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -72,7 +70,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         InputError: the schema has several tables, or none.
     """
     table = only_table(schema)
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     natives = {field.name: _write(field) for field in fields}
     stated = [field.properties.get("x-id") for field in fields]
     numbers = {each for each in stated if isinstance(each, int) and not isinstance(each, bool) and each > 0}
@@ -83,8 +81,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     }
     written = [{"id": ids[name], **_numbered(native, free)} for name, native in natives.items()]
     last = max([*ids.values(), next(free) - 1])
-    columns = {field.name: hints for field in fields if (hints := hints_of(field, CODEC))}
-    description = table.properties.get("description")
+    columns = {field.name: hints for field in fields if (hints := CODEC.hints(field))}
     hints = {"table": lone_table_hints(table), "columns": columns, "schema": schema_hints(schema)}
     partitions = [field.name for field in fields if field.properties.get("partition") is True]
     document = {
@@ -105,7 +102,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
         "properties": {
-            **({"comment": description} if description else {}),
+            **note(table.properties.get("description"), "comment"),
             HINTS: json.dumps({key: each for key, each in hints.items() if each}, ensure_ascii=False),
         },
         "snapshots": [],
@@ -115,8 +112,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 def _write(field: Field) -> dict[str, Any]:
     """Return a field without its number."""
-    note = {"doc": field.description} if field.description else {}
-    return {"name": field.name, "required": not field.nullable, "type": _type(field), **note}
+    doc = note(field.description, "doc")
+    return {"name": field.name, "required": not field.nullable, "type": _type(field), **doc}
 
 
 def _type(field: Field) -> Any:
@@ -173,22 +170,20 @@ def read(text: str, path: str) -> Document:
     properties = stated if isinstance(stated, dict) else {}
     own = _own(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
-    fields = [each for each in struct["fields"] if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    fields = named(struct["fields"])
     partitions, losses = _partitions(root, fields, name)
     keys = struct.get("identifier-field-ids") or ()
     columns = []
     for each in fields:
         native = _unnumbered({key: value for key, value in each.items() if key in _READ})
-        found = restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), CODEC, path)
+        found = CODEC.restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), path)
         found |= {"x-id": each["id"]} if own is None and isinstance(each.get("id"), int) else {}
         found |= {"primary_key": True} if each.get("id") in keys else {}
         columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
         losses += _unread(f"{name}.{each['name']}", each)
-    comment = properties.get("comment")
-    known = table_properties(name, comment if isinstance(comment, str) else None)
-    record = Record(name, tuple(columns), joined(known, (own or {}).get("table") or {}))
+    table = record(name, columns, properties.get("comment"), (own or {}).get("table"))
     losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
-    return Document(schema_of([record], (own or {}).get("schema"), path), tuple(losses))
+    return Document(schema_of([table], (own or {}).get("schema"), path), tuple(losses))
 
 
 def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -240,9 +235,7 @@ def _unnumbered(native: Any) -> Any:
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    doc = native.get("doc")
-    note = {"description": doc} if isinstance(doc, str) and doc else {}
-    return _typed(name, native.get("type"), {"nullable": native.get("required") is not True, **note})
+    return _typed(name, native.get("type"), {"nullable": native.get("required") is not True, **note(native.get("doc"))})
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:

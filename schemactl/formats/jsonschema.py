@@ -18,16 +18,15 @@ from schemactl.formats._fields import (
     Codec,
     Field,
     Record,
-    field_of,
+    fields_of,
     file_table_name,
-    hints_of,
-    joined,
+    hinted,
+    note,
     own_tables,
-    restored,
+    record,
     schema_hints,
     schema_of,
     table_hints,
-    table_properties,
 )
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -103,19 +102,12 @@ def _pointer(name: str) -> str:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     native = _object(tuple(fields))
     for field in fields:
-        if hints := hints_of(field, CODEC):
-            native["properties"][field.name][HINTS] = hints
-    description = table.properties.get("description")
-    hints = table_hints(table)
-    return {
-        "title": table.name,
-        **({"description": description} if description else {}),
-        **native,
-        **({HINTS: hints} if hints else {}),
-    }
+        native["properties"][field.name] |= hinted(CODEC.hints(field))
+    described = note(table.properties.get("description"))
+    return {"title": table.name, **described, **native, **hinted(table_hints(table))}
 
 
 def _object(fields: tuple[Field, ...]) -> dict[str, Any]:
@@ -151,7 +143,7 @@ def _write(field: Field) -> dict[str, Any]:
         native["$anchor"] = anchor
     # The type first, as people write it.
     words = {"type": native.pop("type")} if "type" in native else {}
-    return {**words, **({"description": field.description} if field.description else {}), **native}
+    return {**words, **note(field.description), **native}
 
 
 def _sizes(field: Field) -> dict[str, Any]:
@@ -206,22 +198,16 @@ def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) 
     for column, each in native["properties"].items():
         own = {key: value for key, value in each.items() if key != HINTS} if isinstance(each, dict) else {}
         hints = each.get(HINTS) if isinstance(each, dict) else None
-        properties = restored(column, own, hints, codec, path)
+        properties = codec.restored(column, own, hints, path)
         if column not in required and properties.get("nullable") is False:
             del properties["nullable"]
         columns.append((column, properties))
-    own_properties = table_properties(name, _text(native.get("description")))
-    hints = native.get(HINTS)
-    return Record(name, tuple(columns), joined(own_properties, hints) if isinstance(hints, dict) else own_properties)
+    return record(name, columns, native.get("description"), native.get(HINTS))
 
 
 def _required(native: dict[str, Any]) -> frozenset[str]:
     stated = native.get("required")
     return frozenset(each for each in stated if isinstance(each, str)) if isinstance(stated, list) else frozenset()
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 _NULL: Final = {"type": "null"}
@@ -306,9 +292,7 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
         seen = (*seen, stated["$ref"])
     types = [each for each in _types(native) if each != "null"]
     is_nullable = "null" in _types(native) or not types
-    properties: dict[str, Any] = {"nullable": is_nullable}
-    if description := _text(native.get("description")):
-        properties["description"] = description
+    properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description"))}
     for hint, (word, of) in _LIMITS.items():
         if isinstance(native.get(word), of):
             properties[hint] = native[word]

@@ -15,15 +15,14 @@ from schemactl.formats._fields import (
     Codec,
     Field,
     Record,
-    field_of,
-    hints_of,
-    joined,
+    fields_of,
+    named,
+    note,
     own_tables,
-    restored,
+    record,
     schema_hints,
     schema_of,
     table_hints,
-    table_properties,
 )
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -101,18 +100,17 @@ def _custom(hints: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     keys = [field.name for field in fields if field.properties.get("primary_key") is True]
     properties = []
     for field in fields:
         native = _write(field)
         if field.name in keys:
             native["primaryKeyPosition"] = keys.index(field.name) + 1
-        properties.append({**native, **_custom(hints_of(field, CODEC))})
-    description = table.properties.get("description")
-    note = {"description": description} if description else {}
-    named = {"name": table.name, "logicalType": "object", "physicalType": "table", **note}
-    return {**named, "properties": properties, **_custom(table_hints(table))}
+        properties.append({**native, **_custom(CODEC.hints(field))})
+    head = {"name": table.name, "logicalType": "object", "physicalType": "table"}
+    described = note(table.properties.get("description"))
+    return {**head, **described, "properties": properties, **_custom(table_hints(table))}
 
 
 def _write(field: Field) -> dict[str, Any]:
@@ -132,7 +130,7 @@ def _element(field: Field) -> dict[str, Any]:
         **({"id": identity} if isinstance(identity, str) and _ID.fullmatch(identity) else {}),
         "logicalType": logical,
         "physicalType": write_sql_type(field),
-        **({"description": field.description} if field.description else {}),
+        **note(field.description),
         **({} if field.nullable else {"required": True}),
         **({"primaryKey": True} if stated.get("primary_key") is True else {}),
         **({"unique": True} if stated.get("unique") is True else {}),
@@ -163,10 +161,9 @@ def read(text: str, path: str) -> Document:
         raise source.refuse(
             "this is no data contract of ODCS 3", 0, "it has `kind: DataContract` and `apiVersion: v3...`"
         )
-    tables = [each for each in root.get("schema") or () if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    tables = named(root.get("schema"))
     purpose = root.get("description")
-    described = purpose.get("purpose") if isinstance(purpose, dict) else None
-    hints = {**({"description": described} if isinstance(described, str) else {}), **(_hints(root) or {})}
+    hints = {**note(purpose.get("purpose") if isinstance(purpose, dict) else None), **(_hints(root) or {})}
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
 
@@ -179,22 +176,15 @@ def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _properties(native: dict[str, Any]) -> list[dict[str, Any]]:
-    found = native.get("properties") or ()
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
-
-
 _BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
     columns = []
-    for native in _properties(table):
+    for native in named(table.get("properties")):
         own = {key: value for key, value in native.items() if key not in _BESIDE}
-        columns.append((native["name"], restored(native["name"], own, _hints(native), CODEC, path)))
-    description = table.get("description")
-    properties = table_properties(table["name"], description if isinstance(description, str) else None)
-    return Record(table["name"], tuple(columns), joined(properties, _hints(table) or {}))
+        columns.append((native["name"], CODEC.restored(native["name"], own, _hints(native), path)))
+    return record(table["name"], columns, table.get("description"), _hints(table))
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
@@ -202,11 +192,10 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     flags = {"primaryKey": "primary_key", "unique": "unique", "partitioned": "partition"}
     stated |= {hint: True for word, hint in flags.items() if native.get(word) is True}
     stated |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}
-    if isinstance(native.get("description"), str) and native["description"]:
-        stated["description"] = native["description"]
+    stated |= note(native.get("description"))
     if isinstance(native.get("id"), str):
         stated["x-id"] = native["id"]
-    if inner := tuple(_read(each["name"], each) for each in _properties(native)):
+    if inner := tuple(_read(each["name"], each) for each in named(native.get("properties"))):
         return Field(name, {"data_type": "json", **stated}, fields=inner)
     if isinstance(native.get("items"), dict):
         return Field(name, {"data_type": "json", **stated}, element=_read("element", native["items"]))
@@ -240,7 +229,7 @@ def _losses(table: dict[str, Any]) -> Iterator[Loss]:
         "id",
     )
     yield from (Loss(table["name"], key) for key in table if key not in known)
-    for native in _properties(table):
+    for native in named(table.get("properties")):
         yield from _unread(table["name"], native)
 
 
@@ -250,5 +239,5 @@ def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
     for each in native.get("customProperties") or ():
         if isinstance(each, dict) and each.get("property") != HINTS:
             yield Loss(here, "customProperties", each.get("property"))
-    for each in _properties(native):
+    for each in named(native.get("properties")):
         yield from _unread(here, each)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._arrow import arrow_schema, read_arrow
 from schemactl.formats._losses import Document
+from schemactl.formats.arrow import arrow_schema, read_arrow
 from schemactl.schema.arrow_types import arrow
 from schemactl.schema.types import Schema
 

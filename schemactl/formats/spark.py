@@ -15,14 +15,14 @@ from schemactl.formats._fields import (
     HINTS,
     Codec,
     Field,
-    Record,
     field_of,
     file_table_name,
-    hints_of,
+    hinted,
+    named,
+    note,
     only_table,
-    restored,
+    record,
     schema_of,
-    table_properties,
 )
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -62,25 +62,20 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None) -> dict[str, Any]:
     """Return the StructType of the rows of the only table of a schema.
 
-    Args:
-        schema: the schema.
-        codec: how fields are written; None for Spark's own types.
-
     Raises:
         InputError: the schema has several tables, or none.
     """
     codec = codec or CODEC
     fields = []
     for field in map(field_of, only_table(schema).columns.values()):
-        native, hints = codec.write(field), hints_of(field, codec)
-        metadata = {**native["metadata"], **({HINTS: hints} if hints else {})}
-        fields.append({**native, "metadata": metadata})
+        native = codec.write(field)
+        fields.append({**native, "metadata": {**native["metadata"], **hinted(codec.hints(field))}})
     return {"type": "struct", "fields": fields}
 
 
 def write_field(field: Field) -> dict[str, Any]:
     """Return a StructField as plain data."""
-    metadata = {"comment": field.description} if field.description else {}
+    metadata = note(field.description, "comment")
     return {"name": field.name, "type": _type(field), "nullable": field.nullable, "metadata": metadata}
 
 
@@ -117,23 +112,17 @@ def table_of(struct: dict[str, Any], path: str) -> Document:
     """
     name = file_table_name(path)
     columns = columns_of(struct, CODEC, path)
-    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), unread(name, struct))
+    return Document(schema_of([record(name, columns, None, None)], None, path), unread(name, struct))
 
 
 def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:
     """Return the columns of rows that a StructType describes, with the hints in its metadata."""
-    return tuple((each["name"], _restored(each, codec, path)) for each in _fields(struct))
+    return tuple((each["name"], _restored(each, codec, path)) for each in named(struct.get("fields")))
 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return what a StructType says and the columns of a table do not."""
-    return tuple(loss for each in _fields(struct) for loss in _unread(f"{table}.{each['name']}", each))
-
-
-def _fields(struct: dict[str, Any]) -> list[dict[str, Any]]:
-    fields = struct.get("fields")
-    found = fields if isinstance(fields, list) else []
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return tuple(loss for each in named(struct.get("fields")) for loss in _unread(f"{table}.{each['name']}", each))
 
 
 def _metadata(native: dict[str, Any]) -> dict[str, Any]:
@@ -144,20 +133,19 @@ def _metadata(native: dict[str, Any]) -> dict[str, Any]:
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
     metadata = {key: value for key, value in _metadata(native).items() if key != HINTS}
     own = {**native, "metadata": metadata}
-    return restored(native["name"], own, _metadata(native).get(HINTS), codec, path)
+    return codec.restored(native["name"], own, _metadata(native).get(HINTS), path)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    comment = _metadata(native).get("comment")
-    note = {"description": comment} if isinstance(comment, str) and comment else {}
-    return _typed(name, native.get("type"), {"nullable": native.get("nullable") is not False, **note})
+    properties = {"nullable": native.get("nullable") is not False, **note(_metadata(native).get("comment"))}
+    return _typed(name, native.get("type"), properties)
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match of:
-        case {"type": "struct"} if _fields(of):
-            return Field(name, json_, fields=tuple(_read(each["name"], each) for each in _fields(of)))
+        case {"type": "struct"} if named(of.get("fields")):
+            return Field(name, json_, fields=tuple(_read(each["name"], each) for each in named(of.get("fields"))))
         case {"type": "array"}:
             return Field(name, json_, element=_typed("element", of.get("elementType"), {}))
         case {"type": "map", "keyType": "string"}:
@@ -185,7 +173,7 @@ def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
 def _unread_type(place: str, of: Any) -> Iterator[Loss]:
     match of:
         case {"type": "struct"}:
-            for each in _fields(of):
+            for each in named(of.get("fields")):
                 yield from _unread(f"{place}.{each['name']}", each)
         case {"type": "array"}:
             yield from _unread_type(place, of.get("elementType"))

@@ -19,11 +19,10 @@ from schemactl.formats._fields import (
     Codec,
     Field,
     Record,
-    field_of,
-    hints_of,
-    joined,
+    fields_of,
+    note,
     own_tables,
-    restored,
+    record,
     schema_hints,
     schema_of,
     table_hints,
@@ -143,7 +142,7 @@ class SqlDialect:
     # --- writing ---
 
     def _table(self, table: Table, schema: Schema) -> str:
-        fields = [field_of(column) for column in table.columns.values()]
+        fields = fields_of(table)
         references = references_of(table, schema) if self.has_references else []
         native = table_properties(table.name, self._kept(table))
         native |= {"references": references} if references else {}
@@ -159,7 +158,7 @@ class SqlDialect:
     def _lines(self, fields: list[Field], keys: list[str], references: list[dict[str, Any]]) -> Iterator[str]:
         for field in fields:
             written = self.codec.write(field)
-            hints = self._comment(hints_of(field, self.codec), "  ").lstrip()
+            hints = self._comment(self.codec.hints(field), "  ").lstrip()
             made = self.sql.definition(_column(field), self._word(field), is_unique=bool(written.get("unique")))
             yield f"{hints}{'  ' if hints else ''}{made}"
         if keys:
@@ -214,8 +213,8 @@ class SqlDialect:
                     for each in table.columns.values()
                 ):
                     yield "SETTINGS allow_nullable_key = 1"
-        if note := self.sql.note(description_of(table), is_table=True):
-            yield note.strip()
+        if comment := self.sql.note(description_of(table), is_table=True):
+            yield comment.strip()
 
     def _comment(self, hints: dict[str, Any], indent: str = "") -> str:
         return f"{indent}-- {HINTS}: {json.dumps(hints)}\n" if hints else ""
@@ -238,7 +237,7 @@ class SqlDialect:
             **({"not_null": True} if not field.nullable else {}),
             **({"primary_key": True} if is_key and not field.nullable else {}),
             **({"unique": True} if is_unique else {}),
-            **({"comment": note} if (note := self._kept(_column(field))) else {}),
+            **note(self._kept(_column(field)), "comment"),
         }
 
     def _read(self, name: str, native: dict[str, Any]) -> Field:
@@ -246,7 +245,7 @@ class SqlDialect:
         properties: dict[str, Any] = {**of, "nullable": not native.get("not_null")}
         properties |= {"primary_key": True} if native.get("primary_key") else {}
         properties |= {"unique": True} if native.get("unique") else {}
-        properties |= {"description": native["comment"]} if native.get("comment") else {}
+        properties |= note(native.get("comment"))
         return Field(name, properties)
 
     # --- reading ---
@@ -325,8 +324,8 @@ class _Table:
                     native |= {"primary_key": True, "not_null": True}
                 case exp.UniqueColumnConstraint():
                     native["unique"] = True
-                case exp.CommentColumnConstraint() as note:
-                    native["comment"] = note.this.name
+                case exp.CommentColumnConstraint() as comment:
+                    native["comment"] = comment.this.name
                 case exp.Reference() as reference:
                     self._refer([stated.name], reference)
                 case exp.Properties() as properties if (note_ := _option(properties)) is not None:
@@ -394,13 +393,11 @@ class _Table:
     def record(self) -> Record:
         """Return the table as formats take it."""
         codec, hints = self._dialect.codec, self._hints
-        columns = tuple(
-            (name, restored(name, native, hints.get(name), codec, self._path)) for name, native in self._natives.items()
-        )
-        known = table_properties(self.name, self._note)
-        known |= {"references": self._references} if self._references else {}
-        own = hints.get(None)
-        return Record(self.name, columns, joined(known, own if isinstance(own, dict) else {}))
+        columns = [
+            (name, codec.restored(name, native, hints.get(name), self._path)) for name, native in self._natives.items()
+        ]
+        more = {"references": self._references} if self._references else {}
+        return record(self.name, columns, self._note, hints.get(None), **more)
 
 
 def _parsed(hints: str, path: str, line: int) -> Any:

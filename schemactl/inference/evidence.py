@@ -339,12 +339,7 @@ def _cut_row(value: Any, firsts: _Firsts) -> Any:
 
 
 def _cut(value: Any, firsts: _Firsts) -> Any:
-    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left.
-
-    Args:
-        value: what stands at a path in a document.
-        firsts: what the document is the first of there and below.
-    """
+    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left."""
     is_first = firsts.take(value)
     match value:
         case dict():

@@ -230,15 +230,7 @@ def find_nulls(resolution: Resolution, evidence: Evidence) -> tuple[NullFinding,
 def find_violations(
     violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence, before: Schema, override: Stated
 ) -> tuple[ViolationFinding, ...]:
-    """Return contract violations with the values that they are about, and who stated the contract.
-
-    Args:
-        violations: by the contracts of ``before``.
-        resolution: what the data asks for.
-        evidence: of the data.
-        before: the schema as it was.
-        override: the contract of the call.
-    """
+    """Return contract violations with the values that they are about, and who stated the contract."""
     if not violations:
         return ()
     seen = Taking(resolution, evidence)

@@ -61,11 +61,6 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept. A schema
     that was made for a destination with shorter names keeps that one's limit.
 
-    Args:
-        schema: as it is.
-        data: what the names come from.
-        max_length: of a name in characters; None for no limit.
-
     Raises:
         InputError: a name cannot be shortened.
     """
@@ -79,9 +74,7 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
 def with_names(schema: Schema, renamed: Mapping[Name, str]) -> Schema:
     """Return a schema with other names of tables and columns, which state the old ones (``x-renamed-from``).
 
-    Args:
-        schema: as it is.
-        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    Columns are renamed by the old name of their table.
     """
     found = {table.name: _renamed_table(table, renamed) for table in schema.tables.values()}
     normalizers = _with_propagation(schema.normalizers, renamed)

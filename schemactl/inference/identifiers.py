@@ -38,10 +38,7 @@ class SystemNames:
 class Identifiers:
     """Names the keys of data in tables.
 
-    Args:
-        naming: the schema's naming convention.
-        config: the schema's ``normalizers`` section.
-        renamed: names for source paths that collide with others, by path; the convention names the rest.
+    ``renamed`` has names for source paths that collide with others; the convention names the rest.
     """
 
     def __init__(self, naming: Naming, config: NormalizerConfig, renamed: Mapping[Path, str] | None = None) -> None:

@@ -59,10 +59,7 @@ class Lineage:
 def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Lineage:
     """Return where the tables and columns come from that data feeds.
 
-    Args:
-        evidence: of the data.
-        resolution: what it asks the schema for.
-        schema: what the contract leaves of that; nothing else is fed.
+    Nothing is fed but what the contract leaves in ``schema``.
     """
     columns: dict[str, dict[str, Kinds]] = {}
     for (name, column), taken in resolution.taken.items():
@@ -114,10 +111,6 @@ def to_json(lineage: Lineage) -> str:
 
 def from_json(text: str, path: str) -> Lineage:
     """Read what ``to_json`` has written.
-
-    Args:
-        text: the content of the file.
-        path: of the file, for messages.
 
     Raises:
         InputError: the text is no lineage, or of a later format.

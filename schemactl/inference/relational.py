@@ -106,12 +106,7 @@ class Propagation:
 class RelationalNormalizer:
     """Turns documents into rows.
 
-    Args:
-        naming: the schema's naming convention.
-        config: the schema's ``normalizers`` section.
-        view: the schema as it stands; asked again for every document, so it may change between documents.
-        renamed: as in ``Identifiers``.
-        filters: the columns that tables leave out.
+    ``view`` is asked again for every document, so it may change between them; ``renamed`` is as in ``Identifiers``.
     """
 
     def __init__(
@@ -147,10 +142,7 @@ class RelationalNormalizer:
     def rows(self, document: Any, table: str, max_nesting: int | None) -> Iterator[Row]:
         """Yield the rows of one document, parents before children, in dlt's order.
 
-        Args:
-            document: parsed JSON; anything but an object is wrapped under ``value``.
-            table: normalized name of the root table.
-            max_nesting: levels that are flattened, None for no limit.
+        Anything but an object is wrapped under ``value``; without ``max_nesting`` all levels are flattened.
         """
         level = UNLIMITED_NESTING if max_nesting is None else max_nesting
         if not isinstance(document, dict):
@@ -314,11 +306,7 @@ class Filters:
     def drops(self, table: str, column: str, path: Path, is_made: bool) -> bool:
         """Return whether rows of a table lose a value of a column.
 
-        Args:
-            table: whose rows.
-            column: that takes the value.
-            path: where the value stands; where dlt makes it, the path of the row.
-            is_made: whether dlt makes it.
+        ``path`` is where the value stands; where dlt makes it (``is_made``), the path of the row.
         """
         if not self._rules:
             return False

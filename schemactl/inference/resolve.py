@@ -43,12 +43,7 @@ _TOGETHER: Final[Mapping[frozenset[DataType], DataType]] = {
 
 
 def type_of_texts(seen: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
-    """Return the type that all texts at one path have, ``text`` where they have none together, and who says so.
-
-    Args:
-        seen: the classes at the path.
-        detectors: in the order they are asked.
-    """
+    """Return the type that all texts at one path have, ``text`` where they have none together, and who says so."""
     found = dict(_detected(name, seen, detectors) for name in seen if kind_of(name) == DataType.TEXT)
     data_type = next(iter(found)) if len(found) == 1 else _TOGETHER.get(frozenset(found), DataType.TEXT)
     return data_type, "" if data_type is DataType.TEXT else ", ".join(sorted(found.values()))
@@ -195,13 +190,8 @@ def resolve(
 ) -> Resolution:
     """Evolve ``schema`` by what ``evidence`` holds.
 
-    Args:
-        evidence: what the data holds.
-        schema: the schema as it was.
-        table: the root table of the data, as the user names it.
-        renamed: names for source paths whose own names collide.
-        max_identifier_length: longest identifier of the destination, None for no limit.
-        is_loaded: whether the data is loaded, so that nested tables of merges need the key of their root row.
+    ``renamed`` has names for source paths whose own names collide. Where the data is loaded (``is_loaded``), nested
+    tables of merges need the key of their root row.
 
     Returns:
         The new schema with all that the evidence asks for; contracts are judged on the result, not here.

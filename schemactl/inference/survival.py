@@ -343,10 +343,7 @@ def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
 def judge_values(evidence: Evidence, fed: Iterable[Taken], target: FullType) -> Judged | None:
     """Judge the values of a column by evidence; None where objects or lists may be too long for a text.
 
-    Args:
-        evidence: what the data, or a part of it, holds.
-        fed: paths and classes of the column's values (``feeds``).
-        target: the column's new type.
+    ``fed`` are paths and classes of its values (``feeds``). The evidence may be of a part of the data.
     """
     known = [(path, name, evidence.paths[path][name]) for path, name in fed if name in evidence.paths.get(path, {})]
     verdicts = [(path, name, seen, judge_class(name, seen, target)) for path, name, seen in known]
@@ -382,11 +379,8 @@ def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[Taken
     """Count the rows of a table that have no value for a column.
 
     The first of them is reported where evidence knows it: where no row has a value, or every missing one is a null.
-
-    Args:
-        evidence: what the data, or a part of it, holds.
-        rows: paths whose values make the rows (``Resolution.rows``).
-        fed: paths and classes of the column's values, at most one a row.
+    ``rows`` are paths whose values make the rows (``Resolution.rows``), ``fed`` those of the column's values, at most
+    one a row.
     """
     rows, fed = tuple(rows), tuple(fed)
     made = [seen for path in rows for seen in evidence.paths.get(path, {}).values()]

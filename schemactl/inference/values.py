@@ -126,10 +126,7 @@ _EXACT: Final = Context(prec=100)
 def room_of(value: Any, column: Properties, seen: ClassEvidence | None) -> Mapping[str, Any]:
     """Return what a column needs for all values of one class, as properties; nothing where it states no size.
 
-    Args:
-        value: one of them.
-        column: that takes them.
-        seen: what was seen of the class; None where nobody has looked.
+    Nobody has looked at the class where ``seen`` is None.
     """
     if isinstance(value, TypedValue):
         return value.room

@@ -69,11 +69,7 @@ def with_room(column: Properties, stated: Properties) -> dict[str, Any]:
     """Return a column's properties with room for what a source states, the same where there is room.
 
     A timestamp takes those of any time zone and of none, as UTC. Without a stated size a source asks for nothing, and
-    where no decimal has all digits, the column stays as it is.
-
-    Args:
-        column: of a schema.
-        stated: by a source, of the same data type; else nothing is asked for.
+    where no decimal has all digits, the column stays as it is. A source that states another data type asks for nothing.
     """
     old, new = full_type(column), full_type(stated)
     if old is None or new is None or old.data_type is not new.data_type:

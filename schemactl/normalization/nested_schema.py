@@ -54,9 +54,7 @@ def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
 def stated_map(properties: Properties, levels: int) -> NestedType | None:
     """Return the type that keeps all maps that sources state, None where they state something else.
 
-    Args:
-        properties: of one path, as in ``Evidence.typed``.
-        levels: how many are kept; what is below is JSON text.
+    What is below ``levels`` is JSON text.
     """
     stated = [read_type(text) for text in properties.get(MAPS, ())]
     return _cut(_merge_types(stated, _widest), levels) if stated else None

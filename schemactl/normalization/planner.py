@@ -46,10 +46,8 @@ def propagate(
 ) -> tuple[Inherited, ...]:
     """Return the values that the rows below inherit (docs/dlt.md §5.5).
 
-    Args:
-        above: the values that the row inherited itself, which are passed on.
-        row: every value of the row under its name there, later ones over earlier ones.
-        mapping: the columns that the row copies down, with their names below.
+    ``row`` has every value of the row under its name there, later ones over earlier ones; ``mapping`` the columns that
+    it copies down, with their names below.
     """
     values = tuple(row)
     added = [
@@ -71,10 +69,6 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
 
     A root table that is reached through a list makes keys as one that is not (docs/dlt.md §5.6).
 
-    Args:
-        table: as the schema has it.
-        row_id: the name of ``_dlt_id``.
-
     Raises:
         InputError: the merge strategy finds rows by a primary key, and there is none.
     """
@@ -95,14 +89,7 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
 
 
 class Targets:
-    """Finds the columns for values.
-
-    Args:
-        schema: with all that the data asks for.
-        judgment: what the contract says of it.
-        naming: the schema's naming convention.
-        coerces: whether values may change their type.
-    """
+    """Finds the columns for values."""
 
     def __init__(self, schema: Schema, judgment: Judgment, naming: Naming, *, coerces: bool) -> None:
         self._schema = schema
@@ -175,10 +162,6 @@ _NONE: frozenset[DataType] = frozenset()
 
 def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
     """Return the plan of a load.
-
-    Args:
-        request: the load.
-        coerces: whether values may change their type to fit a column.
 
     Raises:
         InputError: rows are to be found by a primary key and a table has none, or the config copies keys over keys.

@@ -149,9 +149,7 @@ def nested_type_of(column: Column) -> NestedType | None:
 def restate(properties: Properties, known: object) -> Properties:
     """Return properties with dlt's ``x-nested-type`` in the place of ``x-spark-type``.
 
-    Args:
-        properties: of a column.
-        known: the value that the column had before; it stays where it holds the same type, since the hash counts it.
+    ``known``, the column's value so far, stays where it holds the same type, since the hash counts it.
     """
     column = Column("", properties)
     of = stated_type(column, keeps_sizes=True)

@@ -97,10 +97,7 @@ _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE))
 def conversion(before: DataType, after: DataType, *, counts_seconds: bool = False) -> Conversion:
     """Return how values of type ``before`` survive in a column of type ``after``.
 
-    Args:
-        before: the type so far.
-        after: another type.
-        counts_seconds: whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
+    ``counts_seconds`` says whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
 
     Raises:
         KeyError: both are the same type.
@@ -139,11 +136,6 @@ _CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
 
 def consequence(before: DataType, after: DataType, *, counts_seconds: bool = False) -> str:
     """Return what is lost, for a pair that ``DEPENDS`` or ``LOSES``: part of a sentence.
-
-    Args:
-        before: as in ``conversion``.
-        after: as in ``conversion``.
-        counts_seconds: as in ``conversion``.
 
     Raises:
         KeyError: nothing is lost, or nothing survives.

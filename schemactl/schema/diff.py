@@ -201,10 +201,6 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
     Lists are compared position by position, so that paths are the same in both. This is the one place where
     nested values are compared leaf by leaf, and so the one that needs deepdiff, which takes long to import: call it for
     values that do differ.
-
-    Args:
-        before: plain JSON data, or ``ABSENT``.
-        after: the same.
     """
     if before is ABSENT or after is ABSENT:
         return () if before is after else (Detail((), before, after),)

@@ -86,9 +86,7 @@ def deletes_by_merge_key(table: Table) -> bool:
 def merge_of(root: Table, now: datetime) -> Merge:
     """Return how a root table's rows are merged.
 
-    Args:
-        root: the table, with hints.
-        now: when the load was made; what begins to hold does so then, unless the table says when.
+    What begins to hold does so ``now``, when the load was made, unless the table says when.
 
     Raises:
         DestinationError: the strategy is not known, or the table lacks the columns that it needs.

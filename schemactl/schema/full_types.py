@@ -116,11 +116,6 @@ def conversion_between(before: FullType, after: FullType, *, counts_seconds: boo
 
     As ``conversion`` says of the data types, but: integers that are short enough lose nothing as double, and where all
     values survive by their data type, a stated size may have no room for them.
-
-    Args:
-        before: the type so far.
-        after: one of another data type.
-        counts_seconds: whether numbers are known to be seconds since 1970.
     """
     found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
     if (before.data_type, after.data_type) == (DataType.BIGINT, DataType.DOUBLE):

@@ -73,10 +73,7 @@ def parse_column(text: str) -> ColumnHint:
 def with_hints(schema: Schema, hints: Hints, root: str | None) -> Schema:
     """Return a schema with what is stated of its tables and columns; names are those of its naming convention.
 
-    Args:
-        schema: what is known.
-        hints: what is stated.
-        root: the root table; None where the hints name all their tables.
+    No ``root`` is needed where the hints name all their tables.
 
     Raises:
         InputError: a hint names no table, and there is no root table.

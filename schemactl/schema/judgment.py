@@ -48,14 +48,9 @@ class Judgment:
 def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
     """Judge a change of a schema by the contracts of the schema as it was (docs/dlt.md §7.2).
 
-    All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it
-    and are no violations of their own. dlt judges row by row and so refuses columns of a new *nested* table
-    that its first row lacks; here the whole table is new.
-
-    Args:
-        before: the schema as it was.
-        after: ``before`` and what the data asks for.
-        override: the contract of this call; it goes before those of the settings and of root tables.
+    All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it and are no
+    violations of their own. dlt judges row by row and so refuses columns of a new *nested* table that its first row
+    lacks; here the whole table is new. ``override`` goes before the contracts of the settings and of root tables.
 
     Raises:
         InputError: a contract is not one.
@@ -79,13 +74,7 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
 
 
 def leave_out(judgment: Judgment, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgment:
-    """Return a judgment without columns, or whole tables (column None), as they were before.
-
-    Args:
-        judgment: of a change of ``before``.
-        before: the schema as it was.
-        unfilled: tables with their columns.
-    """
+    """Return a judgment without columns, or whole tables (column None), as they were before."""
     whole = {name for name, column in unfilled if column is None}
     tables: dict[str, Table] = {}
     for name, table in judgment.schema.tables.items():

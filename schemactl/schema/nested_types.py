@@ -81,9 +81,7 @@ _PROPERTIES: Final[Mapping[str, Properties]] = {
 def leaf_of(properties: Properties, *, keeps_sizes: bool = False) -> NestedType:
     """Return the type of scalars with the properties of a column.
 
-    Args:
-        properties: as dlt's; text without a ``data_type``.
-        keeps_sizes: whether integers keep their size; they are stored in one.
+    With ``keeps_sizes`` integers keep their size; they are stored in one.
     """
     size = properties.get("precision")
     match DataType(properties.get("data_type") or "text"):
@@ -167,11 +165,7 @@ def differences(
 ) -> Iterator[Difference]:
     """Yield the places in which two types differ; the order of fields does not count.
 
-    Args:
-        before: a type.
-        after: another one.
-        renames: recognizes fields by another name; none by default.
-        path: where the two types stand.
+    ``renames`` recognizes fields by another name; none by default.
     """
     match before, after:
         case Struct(), Struct():
@@ -209,9 +203,7 @@ _JSON_COMMENT: Final = " COMMENT 'json'"
 def write_type(of: NestedType, *, has_comments: bool = True) -> str:
     """Return a type as Spark's DDL.
 
-    Args:
-        of: the type.
-        has_comments: whether JSON texts are distinguished from others; where types are compared, they are not.
+    ``has_comments`` distinguishes JSON texts from others; where types are compared, they are not.
     """
     match of:
         case Leaf(name):
@@ -254,9 +246,7 @@ _OWN_SIZES: Final[Mapping[str, str]] = {
 def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
     """Read Spark's DDL of one type.
 
-    Args:
-        text: the DDL.
-        keeps_sizes: whether integers and floats keep the size that is stated; they are stored in one size each.
+    With ``keeps_sizes`` integers and floats keep the size that is stated; they are stored in one size each.
 
     >>> read_type("array<struct<a: INT>>")
     ListOf(element=Struct(fields=(('a', Leaf(name='bigint')),)))
@@ -297,12 +287,7 @@ def _nested_type(of: DdlType, names: Mapping[str, str]) -> NestedType:  # noqa: 
 
 
 def structure_in(text: str, *, keeps_sizes: bool = False) -> NestedType | None:
-    """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none.
-
-    Args:
-        text: the DDL.
-        keeps_sizes: as in ``read_type``.
-    """
+    """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none."""
     try:
         found = read_type(text, keeps_sizes=keeps_sizes)
     except ValueError:
@@ -338,10 +323,6 @@ def structure_of(column: Column) -> NestedType | None:
 
 def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | None:
     """Return what a column of JSON states as its Spark type, None where it states none.
-
-    Args:
-        column: the column.
-        keeps_sizes: as in ``read_type``.
 
     Raises:
         InputError: it is no such type.

@@ -43,12 +43,7 @@ ID: Final = "x-id"
 
 
 def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
-    """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts.
-
-    Args:
-        gone: old names that are not there any more.
-        new: properties by names that were not there.
-    """
+    """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts."""
     pairs: dict[str, str] = {}
     for name, properties in new.items():
         origin = next((origin for origin in origins(properties) if origin in gone and origin not in pairs), None)
@@ -74,8 +69,7 @@ def _by_id(stated: Mapping[str, Properties]) -> dict[str, str]:
 def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
     """Return new names by old ones: pairs with a high score that is clearly the best of both names.
 
-    Args:
-        scores: scores of (old name, new name), 0 to 1; those that are left out count as 0.
+    Scores are from 0 to 1; pairs that are left out count as 0.
     """
     old: dict[str, list[float]] = {}
     new: dict[str, list[float]] = {}
@@ -111,10 +105,7 @@ def origins(properties: Properties) -> Iterator[str]:
 def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
     """Return new names by old ones, as the columns of a table state them for the first time.
 
-    Args:
-        table: as the schema has it.
-        there: as it is.
-        last: as the last schema had it.
+    ``there`` is the table as it is, ``last`` as the last schema had it.
     """
     claims: dict[str, str] = {}
     for column in table.columns.values():
@@ -134,13 +125,9 @@ def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
 def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hints: bool = False) -> dict[str, str]:
     """Return new names by old ones, as tables state them for the first time.
 
-    Files order tables freely, so of two that state one name the first by name counts.
-
-    Args:
-        catalogue: the tables as they are.
-        schema: the tables as they shall be.
-        known: the last schema.
-        counts_hints: whether tables count whose columns have hints only; no destination has such tables.
+    Files order tables freely, so of two that state one name the first by name counts. ``catalogue`` has the tables as
+    they are, ``known`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
+    destination has such tables.
     """
     claims: dict[str, str] = {}
     for name in sorted(schema.tables):
@@ -197,11 +184,8 @@ def column_renames(
 ) -> tuple[ColumnRenamed, ...]:
     """Return the columns of a table that have another name, stated ones first.
 
-    Args:
-        before: the table, under any name.
-        after: the same table in the other schema.
-        is_guessing: whether likeness counts; else only ``x-renamed-from`` and ``x-id``.
-        heeds_moves: whether columns may take names of each other, where the statement is new in ``after``.
+    With ``is_guessing`` likeness counts beside ``x-renamed-from`` and ``x-id``; with ``heeds_moves`` columns may take
+    names of each other, where the statement is new in ``after``.
     """
     claims = column_claims(after, before, before) if heeds_moves else {}
     moves = claims if any(new in before.columns for new in claims.values()) else {}
@@ -362,11 +346,8 @@ def table_renames(
 ) -> tuple[TableRenamed, ...]:
     """Return the tables that have another name: stated ones, then guesses, each followed by those nested in it.
 
-    Args:
-        before: a schema.
-        after: the schema that it became.
-        is_guessing: whether likeness counts; else only ``x-renamed-from`` and a parent's new name.
-        heeds_moves: whether tables may take names of each other, where the statement is new in ``after``.
+    With ``is_guessing`` likeness counts beside ``x-renamed-from`` and a parent's new name; with ``heeds_moves`` tables
+    may take names of each other, where the statement is new in ``after``.
     """
     claims = table_claims(before, after, before) if heeds_moves else {}
     moves = _table_moves(claims, before, after) if any(new in before.tables for new in claims.values()) else ()
@@ -455,8 +436,7 @@ class _Search:
     def guess(self, kept: Iterable[tuple[str, str]]) -> None:
         """Add guesses, table by table: those nested in one only once its own name is known.
 
-        Args:
-            kept: names of tables before and after that are the same.
+        ``kept`` are the names before and after of tables that are the same.
         """
         parents: list[tuple[str | None, str | None]] = [(None, None), *kept]
         parents += [(rename.before, rename.after) for rename in self.found.values()]

@@ -57,8 +57,7 @@ class Pattern:
 def compile_pattern(pattern: str) -> Pattern:
     """Compile dlt's SimpleRegex.
 
-    Args:
-        pattern: ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
+    It is ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
 
     Raises:
         InputError: the regular expression is not one.
@@ -142,11 +141,8 @@ class Settings:
     def column_hints(self, name: str, path: Path | None = None) -> dict[str, bool]:
         """Return the properties that a new column ``name`` gets, ``nullable`` first (docs/dlt.md §6.6).
 
-        As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable.
-
-        Args:
-            name: of the column.
-            path: where in the data its first value stands; None where that is not known.
+        As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable. ``path``
+        is where in the data its first value stands.
         """
         matched = {hint: any(_is_met(each, name, path) for each in patterns) for hint, patterns in self._hints}
         hints = {"nullable": not matched.pop("not_null", False)}

@@ -26,11 +26,8 @@ from schemactl.schema.types import ENGINE_VERSION
 def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, Any]:
     """Return the stored schema in the form of ``ENGINE_VERSION``.
 
-    The numeric version and the hash stay; ``hash.bump`` finds that the content changed.
-
-    Args:
-        stored: a schema as its file holds it, of any engine version, not validated.
-        source: path of the file, for messages.
+    The numeric version and the hash stay; ``hash.bump`` finds that the content changed. The stored schema need not be
+    valid; ``source``, the path of its file, is for messages.
 
     Raises:
         InputError: the engine version is missing, unknown or newer, or the content is not of that version.

@@ -40,10 +40,8 @@ from schemactl.schema.types import DataType
 def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return all that keeps dlt from taking the stored schema.
 
-    What does not fit together is looked for only where everything is right in itself.
-
-    Args:
-        stored: a schema of the current engine version, as its file states it (YAML's dates and bytes too).
+    What does not fit together is looked for only where everything is right in itself. It is stated as in its file, with
+    YAML's dates and bytes.
     """
     findings = tuple(chain(_schema.find(stored, ()), storable(stored, ())))
     return findings or tuple(chain(_parents_exist(stored), _parents_end(stored), _own_tables_exist(stored)))

@@ -229,12 +229,8 @@ _METHODS = (
 class ForeignNaming(Naming):
     """A dlt-style class at work. What the class has is the class's; what it lacks is as in ``Naming``.
 
-    The class must have ``normalize_identifier``, which shortens by itself. It need not come from dlt's base
-    class, so dlt need not be installed.
-
-    Args:
-        made_by: the class; called with ``max_length`` as its one argument.
-        max_length: longest identifier in characters, None for no limit.
+    The class must have ``normalize_identifier``, which shortens by itself. It need not come from dlt's base class, so
+    dlt need not be installed. The class is called with ``max_length`` as its one argument.
     """
 
     def __init__(self, made_by: Callable[[int | None], Any], max_length: int | None) -> None:
@@ -349,10 +345,6 @@ def _naming_by_class(by_class: type, reference: str, max_length: int | None) -> 
 
 def naming_of(schema: Schema, max_length: int | None = None) -> Naming:
     """Return a schema's naming convention.
-
-    Args:
-        schema: states it in its ``normalizers``.
-        max_length: as in ``load_naming``.
 
     Raises:
         InputError: as ``load_naming``.
