@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
-from schemactl.formats._compare import IsOrdered, Keys, moved_keys, paired_items, same
 from schemactl.formats._emit import json_line, json_text, yaml_entry, yaml_flow, yaml_item, yaml_scalar
 from schemactl.formats._scalars import MERGE
-from schemactl.formats._tree import Alias, Entry, Mapping, Node, Scalar, Sequence
+from schemactl.formats._tree import Alias, Entry, IsOrdered, Keys, Mapping, Node, Scalar, Sequence, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Editor:
         plan = _Plan(
             new=new,
             leaving={key for key in own if key in old and key not in new},
-            moved=moved_keys([key for key in own if key in new], list(new)) if is_ordered else set(),
+            moved=_moved_keys([key for key in own if key in new], list(new)) if is_ordered else set(),
             added={key for key in new if key not in own and not self._is_implied(old, new, key, keys)},
             within=within,
             is_ordered=is_ordered,
@@ -206,7 +206,7 @@ class Editor:
         if len(old) != len(node.items):
             yield write(new)
             return
-        pairs = paired_items(old, new)
+        pairs = _paired_items(old, new)
         within = [
             []
             if position is None
@@ -367,3 +367,33 @@ def tail_of(text: str, entry: Entry) -> int:
         if not stated.startswith("#") or len(line) - len(stated) <= column:
             return end
         end += len(line)
+
+
+def _moved_keys(own: list[str], wanted: list[str]) -> set[str]:
+    """Return the keys that have to leave their places for the rest to be in the wanted order."""
+    known = set(own)
+    order = [key for key in wanted if key in known]
+    blocks = SequenceMatcher(None, own, order, autojunk=False).get_matching_blocks()
+    return known - {key for block in blocks for key in own[block.a : block.a + block.size]}
+
+
+def _paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]:
+    """Return the new items, each with the position of the old one that it replaces, None if it is new."""
+    matcher = SequenceMatcher(None, [_frozen(item) for item in old], [_frozen(item) for item in new], autojunk=False)
+    pairs: list[tuple[int | None, Any]] = []
+    for _, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        for offset, value in enumerate(new[new_start:new_end]):
+            position = old_start + offset
+            pairs.append((position if position < old_end else None, value))
+    return pairs
+
+
+def _frozen(value: Any) -> Any:
+    """Return a hashable stand-in."""
+    match value:
+        case dict():
+            return frozenset((key, _frozen(item)) for key, item in value.items())
+        case list():
+            return tuple(_frozen(item) for item in value)
+        case _:
+            return (type(value), value)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.formats._fields import own_tables, stated
+from schemactl.formats._fields import stated
+from schemactl.formats._tables import own_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, nested_type_of
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of

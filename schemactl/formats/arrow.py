@@ -12,23 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import (
-    COMMENT,
-    HINTS,
-    Codec,
-    Field,
-    field_of_arrow,
-    fields_of,
-    file_table_name,
-    hinted,
-    lone_table_hints,
-    note,
-    only_table,
-    record,
-    schema_hints,
-    schema_of,
-)
+from schemactl.formats._fields import COMMENT, HINTS, Codec, Field, field_of_arrow, fields_of, hinted, note
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
 from schemactl.schema.arrow_types import WEI, arrow, is_list, scalar_properties, scalar_type
 from schemactl.schema.types import DataType, Schema
 

@@ -12,19 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    Field,
-    field_of,
-    file_table_name,
-    note,
-    only_table,
-    properties_of,
-    record,
-    schema_of,
-    stated,
-)
+from schemactl.formats._fields import Field, field_of, note, properties_of, stated
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import DataType, Schema

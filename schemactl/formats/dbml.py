@@ -12,22 +12,11 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._dbml_text import DbmlColumn, DbmlFile, DbmlTable, Settings, note_of, parse_dbml
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    fields_of,
-    note,
-    own_tables,
-    record,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tables import own_tables, record, schema_hints, schema_of, table_hints, table_properties
 from schemactl.formats._tree import Source
 from schemactl.schema.types import Schema, Table
 

@@ -12,20 +12,9 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    file_table_name,
-    hinted,
-    lone_table_hints,
-    note,
-    only_table,
-    record,
-    schema_hints,
-    schema_of,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, hinted, note
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
 from schemactl.formats._tree import Source
 from schemactl.formats.spark import CODEC as SPARK
 from schemactl.formats.spark import columns_of, struct_of, unread, write_field

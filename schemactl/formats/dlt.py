@@ -15,11 +15,10 @@ from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
-from schemactl.formats._compare import same
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Loss
 from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
-from schemactl.formats._tree import Finder, Key, Node, Source
+from schemactl.formats._tree import Finder, Key, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.memory import paused_collector
 from schemactl.schema.hash import stored_hash

@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.formats._fields import note, only_table
+from schemactl.formats._fields import note
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._tables import only_table
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 ENDINGS: Final = (".gx.json", ".json")

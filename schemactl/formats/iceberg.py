@@ -14,22 +14,10 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    fields_of,
-    file_table_name,
-    lone_table_hints,
-    named,
-    note,
-    only_table,
-    record,
-    schema_hints,
-    schema_of,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema

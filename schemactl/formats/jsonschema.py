@@ -13,23 +13,10 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    fields_of,
-    file_table_name,
-    hinted,
-    note,
-    own_tables,
-    record,
-    schema_hints,
-    schema_of,
-    table_hints,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import Record, file_table_name, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema, Table
 

@@ -6,9 +6,9 @@ import re
 from html import escape
 from typing import Final
 
-from schemactl.formats._fields import own_tables
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._relations import hints_in_words, relations_of, table_hints_in_words, type_in_words
+from schemactl.formats._tables import own_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".md", ".markdown")

@@ -10,23 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    fields_of,
-    named,
-    note,
-    own_tables,
-    record,
-    schema_hints,
-    schema_of,
-    table_hints,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.types import DataType, Schema, Table

@@ -10,8 +10,9 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, fields_of, hinted, note, own_tables, stated, table_hints
+from schemactl.formats._fields import Field, fields_of, hinted, note, stated
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._tables import own_tables, table_hints
 from schemactl.formats.spark import write_field
 from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE

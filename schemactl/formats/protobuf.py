@@ -13,21 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    fields_of,
-    note,
-    own_tables,
-    record,
-    schema_hints,
-    schema_of,
-    table_hints,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source
 from schemactl.schema.types import DataType, Schema
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Field, fields_of, note, own_tables, stated, table_hints
+from schemactl.formats._fields import HINTS, Field, fields_of, note, stated
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._tables import own_tables, table_hints
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import DataType, Schema
@@ -110,7 +111,10 @@ class _Classes:
         return name
 
     def _field(self, path: str, field: Field, taken: set[str]) -> str:
-        name = _identifier(field.name)
+        made = re.sub(r"\W", "_", field.name).lstrip("_") or "field"
+        made = f"field_{made}" if made[:1].isdecimal() or made.startswith("model_") else made
+        is_free = made.isidentifier() and not keyword.iskeyword(made) and made not in _TAKEN
+        name = made if is_free else f"{made}_"
         while name in taken:
             name += "_"
         taken.add(name)
@@ -159,13 +163,6 @@ def _docstring(text: str) -> str:
     # Beside both kinds of quotes `repr` escapes the single ones.
     lines = (repr(f"'\"{line}")[4:-1].replace("\\'", "'") for line in text.split("\n"))
     return '"""' + re.sub(r'"(?="|\Z)', r'\\"', "\n".join(lines).rstrip()) + '"""'
-
-
-def _identifier(name: str) -> str:
-    made = re.sub(r"\W", "_", name).lstrip("_") or "field"
-    made = f"field_{made}" if made[:1].isdecimal() or made.startswith("model_") else made
-    is_free = made.isidentifier() and not keyword.iskeyword(made) and made not in _TAKEN
-    return made if is_free else f"{made}_"
 
 
 def _native(field: Field) -> tuple[str, dict[str, Any]]:

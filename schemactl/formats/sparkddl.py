@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import field_of, only_table
+from schemactl.formats._fields import field_of
 from schemactl.formats._losses import Document
+from schemactl.formats._tables import only_table
 from schemactl.formats._tree import Source
 from schemactl.formats.spark import table_of, write_field
 from schemactl.schema.spark_ddl import DdlError, DdlField, DdlType, quoted_name, read_ddl_columns

@@ -14,22 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    fields_of,
-    note,
-    own_tables,
-    record,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints, table_properties
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
 from schemactl.schema.sql_types import UPPER_CASE, type_in

@@ -173,7 +173,7 @@ def separate(
     names = dict(renamed)
     used = set(reserved)
     for _, paths in _collisions(resolution):
-        kept = next((path for path in paths if _is_named(path, renamed)), paths[0])
+        kept = next((path for path in paths if any(path[:end] in renamed for end in range(1, len(path) + 1))), paths[0])
         for path in paths:
             if path == kept:
                 continue
@@ -186,10 +186,6 @@ def separate(
             candidates = (numbered(natural, number, naming) for number in count(2))
             names[at] = next(name for name in candidates if name not in taken)
     return names
-
-
-def _is_named(path: Path, names: Mapping[Path, str]) -> bool:
-    return any(path[:end] in names for end in range(1, len(path) + 1))
 
 
 def _parting(path: Path, kept: Path, naming: Naming) -> tuple[Path, Path]:

@@ -67,7 +67,15 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     limit = _find_limit(schema, data, max_length)
     if not limit or not any(_long_names(schema, limit)):
         return Fitted(schema, {}, limit)
-    renamed = _Names(schema, limit, _names_of_data(schema, data, limit)).renamed
+    old, new = _identifiers(schema, data, None), _identifiers(schema, data, limit)
+    found: dict[Name, str] = {}
+    roots = old.table(data.table), new.table(data.table)
+    for path in sorted(data.paths, key=format_path):
+        table, column = place(path, roots[0], old)
+        new_table, new_column = place(path, roots[1], new)
+        found.setdefault((table, None), new_table)
+        found.setdefault((table, column), new_column)
+    renamed = _Names(schema, limit, found).renamed
     return Fitted(with_names(schema, renamed), renamed, limit)
 
 
@@ -121,19 +129,6 @@ def without_long_names(schema: Schema, max_length: int | None) -> Schema:
 def _long_names(schema: Schema, max_length: int) -> Iterator[str]:
     for table in schema.tables.values():
         yield from (name for name in (table.name, *table.columns) if len(name) > max_length)
-
-
-def _names_of_data(schema: Schema, data: Data, max_length: int) -> dict[Name, str]:
-    """Return the new name of each table and column that the data fills, by the old ones; the first key decides."""
-    old, new = _identifiers(schema, data, None), _identifiers(schema, data, max_length)
-    found: dict[Name, str] = {}
-    roots = old.table(data.table), new.table(data.table)
-    for path in sorted(data.paths, key=format_path):
-        table, column = place(path, roots[0], old)
-        new_table, new_column = place(path, roots[1], new)
-        found.setdefault((table, None), new_table)
-        found.setdefault((table, column), new_column)
-    return found
 
 
 def place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:

@@ -287,7 +287,10 @@ class _Planner:
             values.append(Inherited(name, path, node.kinds))
         if node.is_list:
             self._wrap(table, found, values, lists, is_document=is_document)
-        return _Content(tuple(values), _grouped(lists))
+        groups: dict[tuple[str, ...], list[_List]] = {}
+        for each in lists:
+            groups.setdefault(each.ident, []).append(each)
+        return _Content(tuple(values), tuple(each for group in groups.values() for each in group))
 
     def _flatten(
         self, table: str, item: Node, path: Path, level: int, values: list[Inherited], lists: list[_List]
@@ -396,11 +399,3 @@ def _may_be_reached(found: _List, path: Path, cells: Iterable[Cell]) -> bool:
     """Return whether a row that holds a list has a cell, where filters leave it nothing else."""
     is_in_list = found.path == (*path, ELEMENT)
     return any(cell.path != path and not (is_in_list and cell.path[: len(path)] == path) for cell in cells)
-
-
-def _grouped(lists: list[_List]) -> tuple[_List, ...]:
-    """Return lists of one table together, as dlt walks them."""
-    groups: dict[tuple[str, ...], list[_List]] = {}
-    for each in lists:
-        groups.setdefault(each.ident, []).append(each)
-    return tuple(each for group in groups.values() for each in group)

@@ -16,22 +16,11 @@ REJECTS_TABLE: Final = "_rejects"
 
 REJECTS_COLUMNS: Final = tuple(
     Column(name, {"data_type": data_type, "nullable": name not in ("load_id", "table_name", "file", "line")})
-    for name, data_type in (
-        ("load_id", DataType.TEXT),
-        ("table_name", DataType.TEXT),
-        ("column_name", DataType.TEXT),
-        ("entity", DataType.TEXT),
-        ("mode", DataType.TEXT),
-        ("expected", DataType.TEXT),
-        ("found", DataType.TEXT),
-        ("value", DataType.TEXT),
-        ("path", DataType.TEXT),
-        ("file", DataType.TEXT),
-        ("line", DataType.BIGINT),
-        ("row_key", DataType.TEXT),
-        ("row", DataType.JSON),
-        ("inserted_at", DataType.TIMESTAMP),
-    )
+    for name, data_type in {
+        **dict.fromkeys(("load_id", "table_name", "column_name", "entity", "mode", "expected"), DataType.TEXT),
+        **dict.fromkeys(("found", "value", "path", "file"), DataType.TEXT),
+        **{"line": DataType.BIGINT, "row_key": DataType.TEXT, "row": DataType.JSON, "inserted_at": DataType.TIMESTAMP},
+    }.items()
 )
 """The columns of rejects: the refused change (as in ``Violation``, but for the name of a refused variant, which stands
 for the column that has another type), the value, where it stands (``path``: with its

@@ -108,7 +108,16 @@ def merge_of(root: Table, now: datetime) -> Merge:
         valid_to=valid_to,
         active=_moment(root.columns[valid_to].properties.get("x-active-record-timestamp"), root) if valid_to else None,
     )
-    _check(root, merge)
+    for hint in UNSUPPORTED:
+        if root.properties.get(hint):
+            raise _unsupported(root, f"`{hint}`")
+    match merge.strategy:
+        case Strategy.UPSERT | Strategy.INSERT_ONLY if not merge.primary_key:
+            raise _lacking(root, "a primary key")
+        case Strategy.SCD2:
+            for hint in ("x-valid-from", "x-valid-to", "x-row-version"):
+                if first(root, hint) is None:
+                    raise _lacking(root, f"a column with the hint `{hint}`")
     return merge
 
 
@@ -145,19 +154,6 @@ def _strategy(root: Table) -> Strategy:
     if stated not in tuple(Strategy):
         raise _unsupported(root, f"the merge strategy `{stated}`")
     return Strategy(stated)
-
-
-def _check(root: Table, merge: Merge) -> None:
-    for hint in UNSUPPORTED:
-        if root.properties.get(hint):
-            raise _unsupported(root, f"`{hint}`")
-    match merge.strategy:
-        case Strategy.UPSERT | Strategy.INSERT_ONLY if not merge.primary_key:
-            raise _lacking(root, "a primary key")
-        case Strategy.SCD2:
-            for hint in ("x-valid-from", "x-valid-to", "x-row-version"):
-                if first(root, hint) is None:
-                    raise _lacking(root, f"a column with the hint `{hint}`")
 
 
 def _unsupported(root: Table, what: str) -> DestinationError:

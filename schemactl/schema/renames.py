@@ -414,7 +414,14 @@ class _Search:
         added = list(renames)
         self._note(added)
         for rename in added:
-            following = self._following(rename)
+            names = {table.name for table in self._left(self.new, rename.after)}
+            nested = self._left(self.gone, rename.before)
+            renamed = {
+                table.name: rename.after + table.name.removeprefix(rename.before)
+                for table in nested
+                if table.name.startswith(rename.before)
+            }
+            following = [TableRenamed(old, name, follows_parent=True) for old, name in renamed.items() if name in names]
             self._note(following)
             added += following
 
@@ -422,16 +429,6 @@ class _Search:
         for rename in renames:
             self.found[rename.before] = rename
             self.taken.add(rename.after)
-
-    def _following(self, parent: TableRenamed) -> list[TableRenamed]:
-        names = {table.name for table in self._left(self.new, parent.after)}
-        nested = self._left(self.gone, parent.before)
-        renamed = {
-            table.name: parent.after + table.name.removeprefix(parent.before)
-            for table in nested
-            if table.name.startswith(parent.before)
-        }
-        return [TableRenamed(old, name, follows_parent=True) for old, name in renamed.items() if name in names]
 
     def guess(self, kept: Iterable[tuple[str, str]]) -> None:
         """Add guesses, table by table: those nested in one only once its own name is known.

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from schemactl.errors import CommandWarning, InputError
-from schemactl.formats._arc_fields import attributes, read_fields, read_typing
 from schemactl.formats._tree import Source
+from schemactl.formats.arc import attributes, read_fields, read_typing
 from schemactl.schema.typing.model import Array, Field, FieldType, Struct, Typing, spark_type
 
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'

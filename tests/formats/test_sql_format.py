@@ -17,8 +17,8 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import sql
-from schemactl.formats._fields import own_tables
 from schemactl.formats._losses import losses_between
+from schemactl.formats._tables import own_tables
 from schemactl.schema.types import Schema
 
 DIALECTS = (
