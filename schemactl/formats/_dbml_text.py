@@ -97,11 +97,7 @@ def note_of(settings: Settings) -> str | None:
 
 
 def parse_dbml(source: Source) -> DbmlFile:
-    """Return what a text declares.
-
-    Raises:
-        InputError: it is no DBML, with the place.
-    """
+    """Return what a text declares."""
     return _Parser(source).file()
 
 

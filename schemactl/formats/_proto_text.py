@@ -73,11 +73,7 @@ class ProtoFile:
 
 
 def parse_proto(source: Source) -> ProtoFile:
-    """Return what a file declares.
-
-    Raises:
-        InputError: it is no such file, with the place.
-    """
+    """Return what a file declares."""
     return _Parser(source).file()
 
 

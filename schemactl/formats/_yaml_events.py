@@ -120,9 +120,6 @@ def parse_events(source: Source, text: str) -> Node:
     """Return the tree of a YAML document.
 
     ``text`` is as the parser takes it: as many characters as the source, all of which may stand in YAML.
-
-    Raises:
-        InputError: the text is not YAML, or states what a schema file cannot hold; with the place.
     """
     builder = _Builder(source)
     try:

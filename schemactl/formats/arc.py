@@ -90,11 +90,7 @@ def recognises(text: str) -> bool:
 
 
 def read(text: str, path: str) -> Document:
-    """Return what an Arc schema says; its table is named after the file.
-
-    Raises:
-        InputError: it is no Arc schema, with the places of all that is wrong; or two fields become one column.
-    """
+    """Return what an Arc schema says; its table is named after the file."""
     typing = read_typing(text, path)
     schema = new_schema("arc")
     naming = naming_of(schema)
@@ -105,11 +101,7 @@ def read(text: str, path: str) -> Document:
 
 
 def table_columns(typing: Typing, naming: Naming, path: str) -> dict[str, Column]:
-    """Return the columns of the fields of a typing, by name; ``path`` names its file in messages.
-
-    Raises:
-        InputError: two fields become one column.
-    """
+    """Return the columns of the fields of a typing, by name; ``path`` names its file in messages."""
     columns: dict[str, Column] = {}
     origins: dict[str, str] = {}
     for field in typing.fields:
@@ -135,11 +127,7 @@ def _properties(field: Field, name: str) -> dict[str, Any]:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the Arc schema of the root table of a schema, tables that are nested in it as lists.
-
-    Raises:
-        InputError: the schema has several root tables, or none.
-    """
+    """Return the Arc schema of the root table of a schema, tables that are nested in it as lists."""
     name = only_root(schema)
     if name is None:
         hint = "an Arc schema describes one table: export a schema that has one"

@@ -37,12 +37,7 @@ def recognises(content: bytes) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> bytes:
-    """Return a file without rows; a name that ends in ``.arrows`` asks for a stream.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-        InputError: pyarrow is not installed.
-    """
+    """Return a file without rows; a name that ends in ``.arrows`` asks for a stream."""
     pa = arrow()
     made = arrow_schema(schema)
     sink = pa.BufferOutputStream()
@@ -53,12 +48,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:
 
 
 def read(content: bytes, path: str) -> Document:
-    """Return the schema of one table, named after the file; rows are not looked at.
-
-    Raises:
-        InputError: it is neither a file nor a stream of Arrow; or two names become one.
-        InputError: pyarrow is not installed.
-    """
+    """Return the schema of one table, named after the file; rows are not looked at."""
     pa = arrow()
     buffer = pa.py_buffer(content)
     try:
@@ -72,11 +62,7 @@ def read(content: bytes, path: str) -> Document:
 
 
 def arrow_schema(schema: Schema) -> pyarrow.Schema:
-    """Return the Arrow schema of the rows of the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the Arrow schema of the rows of the only table of a schema."""
     table = only_table(schema)
     fields = []
     for field in fields_of(table):
@@ -120,11 +106,7 @@ def _type(field: Field) -> pyarrow.DataType:
 
 
 def read_arrow(found: pyarrow.Schema, path: str) -> Document:
-    """Return the schema of one table, named after the file, whose rows an Arrow schema describes.
-
-    Raises:
-        InputError: two names become one, or a hint is none that a schema can have.
-    """
+    """Return the schema of one table, named after the file, whose rows an Arrow schema describes."""
     name = file_table_name(path)
     own = _metadata(found)
     hints = _read_hints(own, path)

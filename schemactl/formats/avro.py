@@ -157,11 +157,7 @@ def _unnamed(native: Any) -> Any:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema that an Avro schema describes: each record at its top is a table.
-
-    Raises:
-        InputError: it is no JSON, or describes no record; or two names become one.
-    """
+    """Return the schema that an Avro schema describes: each record at its top is a table."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     named: dict[str, Any] = {}

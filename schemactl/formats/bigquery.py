@@ -46,11 +46,7 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the BigQuery schema of the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the BigQuery schema of the only table of a schema."""
     columns = (column for column in only_table(schema).columns.values() if column.is_complete)
     return f"{json.dumps([_write(field_of(column)) for column in columns], indent=2, ensure_ascii=False)}\n"
 
@@ -85,11 +81,7 @@ def _sizes(field: Field) -> dict[str, str]:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named after the file.
-
-    Raises:
-        InputError: it is no JSON, or no table schema; or two names become one.
-    """
+    """Return the schema of one table, named after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     stated_fields = (root.get("fields") or (root.get("schema") or {}).get("fields")) if isinstance(root, dict) else root

@@ -41,11 +41,7 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the tables of a schema with their relations.
-
-    Raises:
-        InputError: a name has double quotes or ends of lines, for which DBML has no form.
-    """
+    """Return the tables of a schema with their relations."""
     body = f"  Note: {_string(schema.description)}\n" if schema.description else ""
     head = f"{_comment(schema_hints(schema))}Project {_name(schema.name)} {{\n{body}}}\n"
     tables = list(own_tables(schema))
@@ -122,11 +118,7 @@ def _comment(hints: dict[str, Any], indent: str = "") -> str:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of the tables of a file.
-
-    Raises:
-        InputError: it is no DBML; two names become one; or a relation names no table of the file.
-    """
+    """Return the schema of the tables of a file."""
     file = parse_dbml(Source(path, text))
     names = {key: table.name for table in file.tables for key in (table.alias, table.name) if key is not None}
     references: dict[str, list[dict[str, Any]]] = {}

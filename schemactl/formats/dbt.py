@@ -84,11 +84,7 @@ def _write(field: Field) -> dict[str, Any]:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of the sources, models, seeds and snapshots of a file.
-
-    Raises:
-        InputError: it is no YAML, or describes no tables; or two names become one.
-    """
+    """Return the schema of the sources, models, seeds and snapshots of a file."""
     source = Source(path, text)
     root = value_of(parse_yaml(source))
     tables = list(_tables(root)) if isinstance(root, dict) else []

@@ -30,11 +30,7 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the commit that makes an empty table, as Delta Lake's lines of JSON.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the commit that makes an empty table, as Delta Lake's lines of JSON."""
     table = only_table(schema)
     text = json.dumps(struct_of(schema, CODEC), ensure_ascii=False)
     hints = {key: each for key, each in (("table", lone_table_hints(table)), ("schema", schema_hints(schema))) if each}
@@ -74,11 +70,7 @@ CODEC: Final = Codec(lambda field: write_field(_timeless(field)), SPARK.read)
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named as it is there, else after the file.
-
-    Raises:
-        InputError: it is no commit that describes a table; or two names become one.
-    """
+    """Return the schema of one table, named as it is there, else after the file."""
     source = Source(path, text)
     metadata = _metadata(text)
     struct = _json(metadata.get("schemaString")) if metadata else None

@@ -43,11 +43,7 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the suite of the only table of a schema, which permits further columns.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the suite of the only table of a schema, which permits further columns."""
     table = only_table(schema)
     suite = {
         "name": table.name,

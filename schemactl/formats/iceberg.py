@@ -52,11 +52,7 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the metadata of an empty table with the columns of the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the metadata of an empty table with the columns of the only table of a schema."""
     table = only_table(schema)
     fields = fields_of(table)
     natives = {field.name: _write(field) for field in fields}
@@ -144,11 +140,7 @@ def _numbered(native: Any, free: Iterator[int]) -> Any:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table: of metadata the current one, named after the table's folder, else after the file.
-
-    Raises:
-        InputError: it is no JSON, or describes no table of Iceberg; or two names become one.
-    """
+    """Return the schema of one table: of metadata the current one, named after the table's folder, else after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     struct = _current(root) if isinstance(root, dict) else None

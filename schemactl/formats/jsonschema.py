@@ -151,9 +151,6 @@ def read(text: str, path: str) -> Document:
 
     What ``write`` made comes back as its tables. Of others the root object is a table, named after the file, or else
     each object in ``$defs`` is one. Objects and lists in it are columns of nested data.
-
-    Raises:
-        InputError: it is no JSON, or describes no object; or two names become one.
     """
     source = Source(path, text)
     root = value_of(parse_json(source))

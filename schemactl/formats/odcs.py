@@ -138,11 +138,7 @@ def _is_valid(word: str, value: Any) -> bool:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of a data contract.
-
-    Raises:
-        InputError: it is no YAML or JSON, or no contract of version 3; or two names become one.
-    """
+    """Return the schema of a data contract."""
     source = Source(path, text)
     root = value_of(parse_json(source) if path.lower().endswith(".json") else parse_yaml(source))
     if not isinstance(root, dict) or not str(root.get("apiVersion")).startswith("v3"):

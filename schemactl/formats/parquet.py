@@ -23,12 +23,7 @@ def recognises(content: bytes) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - one form for all endings
-    """Return a file without rows, whose footer describes the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-        InputError: pyarrow is not installed.
-    """
+    """Return a file without rows, whose footer describes the only table of a schema."""
     sink = arrow().BufferOutputStream()
     from pyarrow import parquet
 
@@ -39,12 +34,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - o
 
 
 def read(content: bytes, path: str) -> Document:
-    """Return the schema of one table, named after the file; its footer alone is looked at.
-
-    Raises:
-        InputError: it is no Parquet file; or two names become one.
-        InputError: pyarrow is not installed.
-    """
+    """Return the schema of one table, named after the file; its footer alone is looked at."""
     pa = arrow()
     from pyarrow import parquet
 

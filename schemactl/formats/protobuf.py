@@ -216,9 +216,6 @@ def read(text: str, path: str) -> Document:
     """Return the schema of the messages of a file.
 
     What ``write`` made comes back as its tables. Of others each message is a table that no other one has as a field.
-
-    Raises:
-        InputError: it is no ``.proto`` file, with the place; or it has no message, or two names become one.
     """
     source = Source(path, text)
     file = parse_proto(source)

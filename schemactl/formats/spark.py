@@ -40,20 +40,12 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the StructType of the rows of the only table of a schema, as indented JSON.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the StructType of the rows of the only table of a schema, as indented JSON."""
     return f"{json.dumps(struct_of(schema), indent=2, ensure_ascii=False)}\n"
 
 
 def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Return the StructType of the rows of the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the StructType of the rows of the only table of a schema."""
     codec = codec or CODEC
     fields = []
     for field in map(field_of, only_table(schema).columns.values()):
@@ -81,11 +73,7 @@ def _type(field: Field) -> Any:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named after the file.
-
-    Raises:
-        InputError: it is no JSON, or no StructType; or two names become one.
-    """
+    """Return the schema of one table, named after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     if not (isinstance(root, dict) and root.get("type") == "struct" and isinstance(root.get("fields"), list)):
@@ -94,11 +82,7 @@ def read(text: str, path: str) -> Document:
 
 
 def table_of(struct: dict[str, Any], path: str) -> Document:
-    """Return the schema of one table, whose rows a StructType describes, named after the file.
-
-    Raises:
-        InputError: two names become one.
-    """
+    """Return the schema of one table, whose rows a StructType describes, named after the file."""
     name = file_table_name(path)
     columns = columns_of(struct, CODEC, path)
     return Document(schema_of([record(name, columns, None, None)], None, path), unread(name, struct))

@@ -34,11 +34,7 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the DDL string of the only table of a schema, a column a line.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the DDL string of the only table of a schema, a column a line."""
     fields = [write_field(field_of(column)) for column in only_table(schema).columns.values() if column.is_complete]
     return ",\n".join(_column(each, " ") for each in fields) + "\n"
 
@@ -64,11 +60,7 @@ def _type(of: Any) -> str:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named after the file.
-
-    Raises:
-        InputError: it is no DDL of columns, with the place; or two names become one.
-    """
+    """Return the schema of one table, named after the file."""
     source = Source(path, text)
     try:
         fields = read_ddl_columns(text)

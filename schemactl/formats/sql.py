@@ -89,11 +89,7 @@ class SqlDialect:
         return "\n".join(parts)
 
     def read(self, text: str, path: str) -> Document:
-        """Return the schema of the tables that a file makes.
-
-        Raises:
-            InputError: it is no SQL of the dialect, or makes no table.
-        """
+        """Return the schema of the tables that a file makes."""
         from sqlglot import exp, parse
         from sqlglot.errors import SqlglotError
 
@@ -486,10 +482,6 @@ write, read, recognises = _POSTGRES.write, _POSTGRES.read, _POSTGRES.recognises
 
 
 def in_dialect(name: str | None, *, has_references: bool = False) -> SqlDialect:
-    """Return the format in a dialect; None for PostgreSQL.
-
-    Raises:
-        InputError: sqlglot knows no such dialect.
-    """
+    """Return the format in a dialect; None for PostgreSQL."""
     check_dialect(name or DEFAULT)
     return SqlDialect(name or DEFAULT, has_references)

@@ -290,11 +290,7 @@ class Filters:
 
     @classmethod
     def of(cls, schema: Schema, naming: Naming) -> Filters:
-        """Read the filters of all tables; includes without excludes have no effect.
-
-        Raises:
-            InputError: a pattern is not a regular expression.
-        """
+        """Read the filters of all tables; includes without excludes have no effect."""
         stated = {name: table.properties.get("filters") or {} for name, table in schema.tables.items()}
         rules = {
             name: _Rules(_compiled(filters["excludes"]), _compiled(filters.get("includes")))

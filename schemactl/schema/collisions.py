@@ -20,9 +20,6 @@ def find_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bool 
     """Return the identifiers that several names become, each with these names, in order of first appearance.
 
     ``breaks_paths`` says whether ``__`` in a name is a path separator (``use_break_path_on_normalize``).
-
-    Raises:
-        InputError: if a name cannot be shortened.
     """
     return {
         identifier: tuple(same)

@@ -173,11 +173,7 @@ def dedup_sort(root: Table) -> tuple[str, bool] | None:
 
 
 def _moment(stated: Any, table: Table) -> datetime | None:
-    """Return a moment that a table's hints state, in UTC.
-
-    Raises:
-        DestinationError: it is none.
-    """
+    """Return a moment that a table's hints state, in UTC."""
     if stated is None:
         return None
     try:

@@ -312,11 +312,7 @@ def keeps_structure(normalizers: Properties) -> bool:
 
 
 def structure_of(column: Column) -> NestedType | None:
-    """Return the type that a column keeps its objects or lists in, None where it keeps JSON texts or scalars.
-
-    Raises:
-        InputError: what the column states is no such type.
-    """
+    """Return the type that a column keeps its objects or lists in, None where it keeps JSON texts or scalars."""
     stated = stated_type(column)
     return None if stated is None or isinstance(stated, Json) else stated
 

@@ -73,11 +73,7 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def compile_any(pattern: str) -> Pattern | PathPattern:
-    """Compile a pattern of names, or one of paths (``path:$.orders[*].id``).
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Compile a pattern of names, or one of paths (``path:$.orders[*].id``)."""
     return compile_path(pattern) if pattern.startswith(PREFIX) else compile_pattern(pattern)
 
 
