@@ -33,16 +33,7 @@ _Write = Callable[[Any], Edit]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The changes of a mapping's keys.
-
-    Attributes:
-        new: what the mapping is to mean.
-        leaving: keys whose entries are taken out.
-        moved: keys whose entries are taken out and put in elsewhere.
-        added: keys that get an entry.
-        within: the edits within the values of entries that the text has.
-        is_ordered: whether keys must stand in the order of ``new``.
-    """
+    """The changes of a mapping's keys: entries that leave, move or are added, and the edits within those that stay."""
 
     new: dict[str, Any]
     leaving: set[str]
@@ -58,14 +49,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Edits one document.
-
-    Attributes:
-        text: the document.
-        is_ordered: where the order of keys has a meaning.
-        is_json: whether the document is JSON.
-        expands: whether aliases and merges give way to what they stand for.
-    """
+    """Edits one document; ``expands`` says whether aliases and merges give way to what they stand for."""
 
     text: str
     is_ordered: IsOrdered

@@ -34,12 +34,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProtoField:
-    """A field as it is declared.
-
-    Attributes:
-        label: ``optional``, ``required``, ``repeated``, ``map`` (with texts for keys), ``oneof``, or empty.
-        options: those in brackets, as texts.
-    """
+    """A field as declared; its label is ``optional``, ``required``, ``repeated``, ``map``, ``oneof``, or empty."""
 
     name: str
     type: str

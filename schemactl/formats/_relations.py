@@ -18,12 +18,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One table's columns that name rows of another table.
-
-    Attributes:
-        is_nested: whether it is the link of a nested table to the one it is nested in.
-        label: what the relation is called; empty where nothing is stated.
-    """
+    """One table's columns that name rows of another one; ``is_nested`` where the table is nested in the other."""
 
     table: str
     columns: tuple[str, ...]

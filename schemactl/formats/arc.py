@@ -269,15 +269,7 @@ _MOST_DIGITS: Final = 38
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of an attribute of a field.
-
-    Attributes:
-        path: names of the field and of those that it stands in, outermost first.
-        attribute: its name.
-        message: in Arc's words.
-        offset: where in the text the attribute stands; where it is missing, the field.
-        hint: the way out.
-    """
+    """A fault of an attribute of a field, in Arc's words; ``path`` names the fields around it, outermost first."""
 
     path: tuple[str, ...]
     attribute: str

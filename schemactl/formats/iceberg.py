@@ -140,7 +140,7 @@ def _numbered(native: Any, free: Iterator[int]) -> Any:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table: of metadata the current one, named after the table's folder, else after the file."""
+    """Return the schema of one table: of metadata the current one, named after its folder, else after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     struct = _current(root) if isinstance(root, dict) else None

@@ -68,12 +68,7 @@ def recognises(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A field of a message, its number left out.
-
-    Attributes:
-        label: as of a ``ProtoField``.
-        type: of a scalar or of a message that is known, the values of an enum, or the fields of a message.
-    """
+    """A field of a message without its number; the type is a name, values of an enum, or fields of a message."""
 
     label: str
     type: str | tuple[str, ...] | tuple[tuple[str, Native], ...]

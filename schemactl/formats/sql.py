@@ -65,13 +65,7 @@ _WEI: Final = ((156, 78), (78, 0), (76, 0))
 
 @dataclass(frozen=True, slots=True)
 class SqlDialect:
-    """The format in one dialect.
-
-    Attributes:
-        name: sqlglot's.
-        has_references: whether references are written as foreign keys, which the engine then sees to.
-        folds: whether names are written in upper case, as dlt writes them for Snowflake.
-    """
+    """The format in a dialect of sqlglot; it ``folds`` names into upper case, as dlt writes them for Snowflake."""
 
     name: str = DEFAULT
     has_references: bool = False

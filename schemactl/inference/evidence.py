@@ -295,14 +295,7 @@ _LONGEST_WITNESS: Final = 1 << 16
 
 @dataclass(slots=True)
 class _Firsts:
-    """The values at one path that a document is the first of their class with, as far as they were not met yet.
-
-    Attributes:
-        names: the classes.
-        below: the same for the steps from here, where there is any.
-        known: all classes of the path.
-        is_single: whether a document has no more than one value there.
-    """
+    """The classes at one path, and below, that a document is the first of, as far as they were not met yet."""
 
     names: set[str] = field(default_factory=set)
     below: dict[str | None, _Firsts] = field(default_factory=dict)

@@ -27,13 +27,7 @@ Name = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The places of the values of a load.
-
-    Attributes:
-        table: the root table, as the user names it.
-        paths: of all values, and of the objects and lists around them.
-        renamed: names for source paths whose own names collide.
-    """
+    """The values of a load: its root table as the user names it, all paths, and names for those that collide."""
 
     table: str
     paths: Iterable[Path]

@@ -28,12 +28,7 @@ Sources = Mapping[tuple[str, str | None], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TableLineage:
-    """The sources of one table.
-
-    Attributes:
-        rows: the paths of what makes its rows.
-        columns: for each column that data feeds the paths of the values that it may take.
-    """
+    """The sources of one table: the paths of what makes its rows, and of the values that each column may take."""
 
     rows: tuple[str, ...] = ()
     columns: Mapping[str, Kinds] = field(default_factory=dict)

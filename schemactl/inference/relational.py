@@ -46,12 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of one table, cells in dlt's order of columns.
-
-    Attributes:
-        parent: None for the rows of a root table.
-        path: what the row is made of: the document, or an element of a list.
-    """
+    """One row of a table, made of what stands at ``path``, cells in dlt's order; ``parent`` is None in root tables."""
 
     table: str
     parent: str | None
@@ -61,13 +56,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """The values that rows of a nested table take from the row above them.
-
-    Attributes:
-        tables: the parts of that row's table's name.
-        propagated: cells that are copied down, by column.
-        row_key: its ``_dlt_id``, which need not be a text where the data brings it.
-    """
+    """What rows of a nested table take from the row above: parts of its table's name, cells, its ``_dlt_id``."""
 
     tables: tuple[str, ...] = ()
     propagated: Mapping[str, Cell] = field(default_factory=dict)
@@ -88,12 +77,7 @@ class TableView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """The columns that rows copy into the rows below them, each with its name there (docs/dlt.md §5.5).
-
-    Attributes:
-        root: columns of all root tables.
-        tables: columns of single tables.
-    """
+    """Columns of all root tables, and of single tables, that rows copy down, with their names there (dlt.md §5.5)."""
 
     root: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -67,11 +67,7 @@ class TableFinding:
 
 @dataclass(frozen=True, slots=True)
 class CollisionFinding:
-    """Source paths whose names become one: dlt would keep the last value only.
-
-    Attributes:
-        column: None where lists become one table.
-    """
+    """Source paths whose names become one column, or one table (column None): dlt would keep the last value only."""
 
     table: str
     column: str | None
@@ -154,11 +150,7 @@ class TypingFinding:
 
 @dataclass(frozen=True, slots=True)
 class FileFinding:
-    """One input as it was read: records in it, documents taken (fewer in a sample), records that could not be read.
-
-    Attributes:
-        table: the root table of its data.
-    """
+    """One input of a root table as it was read: its records, the documents taken (fewer in a sample), bad records."""
 
     path: str
     records: int

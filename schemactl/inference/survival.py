@@ -274,12 +274,7 @@ def _judge_bool(own: str, seen: ClassEvidence) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The answer of evidence for a column's values.
-
-    Attributes:
-        tally: of all values but the scalars at the open paths.
-        open_paths: where the values themselves have to be looked at.
-    """
+    """The answer of evidence for a column's values but those at ``open_paths``, which have to be looked at."""
 
     tally: Tally
     open_paths: tuple[Path, ...] = ()

@@ -83,14 +83,7 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """Rows in which the values of several paths meet in one column, or several lists in one table, under one key.
-
-    Attributes:
-        column: None where lists meet; ``table`` is then the one of their elements.
-        paths: where the values or lists stand, in the plan's order.
-        count: how many rows.
-        first: the first record with such a row.
-    """
+    """Rows in which the values of several paths meet in one column, or several lists in one table (column None)."""
 
     table: str
     column: str | None
@@ -120,12 +113,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The counts of all rows of a load.
-
-    Attributes:
-        tables: the rows by table, those of refused tables among them; in the plan's order.
-        unfit, overwritten: what would be lost; where there is any, the tables must not be loaded.
-    """
+    """The counts of all rows of a load by table; where anything is unfit or overwritten, it must not be loaded."""
 
     tables: Mapping[str, RowCounts] = field(default_factory=dict)
     unfit: tuple[Unfit, ...] = ()

@@ -66,13 +66,7 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class StatedContract:
-    """The contract of a table, and where it is stated.
-
-    Attributes:
-        contract: the modes.
-        level: ``call``, ``settings`` or ``table NAME``; ``default`` where none is stated.
-        entities: those that are stated; the others evolve.
-    """
+    """The contract of a table, and where it is stated: ``call``, ``settings``, ``table NAME``, or ``default``."""
 
     contract: Contract
     level: str

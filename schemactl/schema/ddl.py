@@ -137,13 +137,7 @@ def check_dialect(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The SQL of an engine.
-
-    Attributes:
-        name: sqlglot's.
-        folds: whether names are written in upper case, as dlt writes them for Snowflake.
-        has_plain_texts: whether no character of a text is escaped but the quote: our sessions see to that.
-    """
+    """The SQL of an engine by sqlglot's name; with ``has_plain_texts`` our sessions escape nothing but quotes."""
 
     name: str
     folds: bool = False

@@ -183,12 +183,7 @@ def _keys(mapping: Mapping[Any, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A leaf that differs.
-
-    Attributes:
-        path: keys of mappings and positions (from 0) in lists, from the top of the value; () is the value itself.
-        before, after: ``ABSENT`` where the leaf is new or gone.
-    """
+    """A leaf that differs: the keys and positions (from 0) that lead to it; ``ABSENT`` where it is new or gone."""
 
     path: tuple[str | int, ...]
     before: Any

@@ -253,13 +253,7 @@ def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> di
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The features of a column by which renames are found.
-
-    Attributes:
-        kind: what must be the same: type and key hints.
-        previous, following: the nearest columns on either side that are there before and after.
-        hints: the other hints that are set, and whether it is nullable.
-    """
+    """The features of a column by which renames are found: type and key hints, neighbors that stay, other hints."""
 
     name: str
     kind: _Kind

@@ -106,12 +106,7 @@ _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The ``settings`` section.
-
-    Attributes:
-        detections: names of the type detectors for text and numbers, in the order they are asked.
-        schema_contract: the contract as stated: a mode, modes by entity, or None.
-    """
+    """The ``settings`` section: detectors in the order they are asked, and the contract as it is stated, or None."""
 
     detections: tuple[str, ...] = ()
     schema_contract: Mapping[str, str] | str | None = None

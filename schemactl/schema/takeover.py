@@ -35,12 +35,7 @@ Named = TypeVar("Named", Table, Column)
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """A schema with an edit of its import file taken over.
-
-    Attributes:
-        schema: the new content.
-        open_questions: what only data can answer; then the content is a guess.
-    """
+    """A schema with an edit of its import file taken over; a guess where only data can answer a question."""
 
     schema: Schema
     open_questions: tuple[str, ...] = ()

@@ -27,11 +27,7 @@ Keys = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong in a stored schema.
-
-    Attributes:
-        keys: where; of a key that is missing, the mapping that misses it.
-    """
+    """One thing that is wrong in a stored schema, and where; a missing key stands at the mapping that misses it."""
 
     keys: Keys
     message: str
@@ -43,12 +39,7 @@ Find = Callable[[Any, Keys], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition on values.
-
-    Attributes:
-        find: yields what is wrong with a value, given where it stands.
-        shape: the JSON Schema of the values that it finds nothing wrong with, or of more.
-    """
+    """A condition on values: what finds faults in one, and the JSON Schema of those that it lets through, or more."""
 
     find: Find
     shape: Mapping[str, Any]
