@@ -136,8 +136,6 @@ class _Parser:
             at = found.end()
         yield Token("end", "", at)
 
-    # --- words ---
-
     def _peek(self) -> Token:
         return self._tokens[self._at]
 
@@ -236,8 +234,6 @@ class _Parser:
             depth += token.is_mark("{") - token.is_mark("}")
             if depth == 0 and token.is_mark("}"):
                 return
-
-    # --- declarations ---
 
     def file(self) -> DbmlFile:
         hints = self._skip_lines()

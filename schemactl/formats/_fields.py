@@ -118,9 +118,6 @@ class Codec(Generic[Native]):
         return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
 
 
-# --- columns and fields ---
-
-
 def fields_of(table: Table) -> list[Field]:
     """Return the columns of a table as ``field_of`` does."""
     return [field_of(column) for column in table.columns.values()]
@@ -240,9 +237,6 @@ def _type_of(field: Field) -> NestedType:
         inner = _type_of(below)
         return Json() if isinstance(inner, Json) else ListOf(inner) if field.element else MapOf(inner)
     return leaf_of(field.properties, keeps_sizes=True)
-
-
-# --- what is carried beside the native form ---
 
 
 def beside(properties: Properties, native: Properties) -> dict[str, Any]:

@@ -186,8 +186,6 @@ def _merged(entry: Entry) -> Iterator[Mapping]:
     return merged_into(entry) if entry.key.value is MERGE else iter(())
 
 
-# --- values ---
-
 Keys = tuple[Key, ...]
 
 IsOrdered = Callable[[Keys], bool]

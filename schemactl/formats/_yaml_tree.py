@@ -48,8 +48,6 @@ def parse_yaml(source: Source) -> Node:
     return parse_events(source, text)
 
 
-# --- by lines ---
-
 # No indicator in front, no `: ` and no ` #` within: what is plain in every YAML.
 _REST = r"(?:[^\s:#]|:(?=[^\s:#]))"
 _WORD = rf"-?[\w+/(]{_REST}*"

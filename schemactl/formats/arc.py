@@ -123,9 +123,6 @@ def _properties(field: Field, name: str) -> dict[str, Any]:
     return {key: value for key, value in stated.items() if value is not None}
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the Arc schema of the root table of a schema, tables that are nested in it as lists."""
     name = only_root(schema)
@@ -240,8 +237,6 @@ def _leaf_type(name: str) -> FieldType:
     return Time(_TIMES) if name.startswith("time(") else known.get(name, String())
 
 
-# --- the fields of a file ---
-
 _T = TypeVar("_T")
 
 _TRUE: Final = frozenset(("true", "yes", "on"))
@@ -310,13 +305,19 @@ def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
     """
     if len(source.text) > MAX_CHARACTERS:
         raise InputError("the file is too large for a schema", at=Location(source.path))
-    root = parse_hocon(source)
+    no_schema = "this is no Arc schema: a list of fields, or `schema` with one, must stand here"
+    try:
+        root = parse_hocon(source)
+    except InputError as error:
+        if source.text.lstrip()[:1] in ("[", "{") or "schema" in source.text or recognises(source.text):
+            raise
+        hint = "it is JSON or HOCON: `[{name: id, type: integer, nullable: false, trim: true}]`"
+        raise source.refuse(no_schema, 0, hint) from error
     listed = root
     if isinstance(root, Mapping) and _items(root) is None:
         stated = fields_of(root).get("schema")
         if stated is None:
-            message = "this is no Arc schema: a list of fields, or `schema` with one, must stand here"
-            raise source.refuse(message, root.start)
+            raise source.refuse(no_schema, root.start)
         listed = stated
     items = _items(listed)
     if items is None:
@@ -578,9 +579,6 @@ class _Attributes:
     def warn(self, name: str, message: str) -> None:
         at = self._reader.source.locate(self._places.get(name, self._at))
         warnings.warn(CommandWarning(f"{at}: `{name}` of `{'.'.join(self.path)}`: {message}"), stacklevel=2)
-
-
-# --- values, as the reader of HOCON converts them ---
 
 
 def _string(node: Node) -> str | None:

@@ -58,9 +58,6 @@ def read(content: bytes, path: str) -> Document:
     return read_arrow(found, path)
 
 
-# --- from a schema ---
-
-
 def arrow_schema(schema: Schema) -> pyarrow.Schema:
     """Return the Arrow schema of the rows of the only table of a schema."""
     table = only_table(schema)
@@ -100,9 +97,6 @@ def _type(field: Field) -> pyarrow.DataType:
         case DataType.DECIMAL:
             return scalar_type({**field.properties, "precision": min(field.precision or 0, WEI[0])})
     return scalar_type(field.properties)
-
-
-# --- to a schema ---
 
 
 def read_arrow(found: pyarrow.Schema, path: str) -> Document:

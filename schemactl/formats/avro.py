@@ -55,9 +55,6 @@ def recognises(text: str) -> bool:
     return re.search(r'"type"\s*:\s*"record"', text) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the Avro schema of the rows of the tables of a schema."""
     records: list[dict[str, Any]] = []
@@ -151,9 +148,6 @@ def _unnamed(native: Any) -> Any:
         case list():
             return [_unnamed(each) for each in native]
     return native
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

@@ -37,9 +37,6 @@ def recognises(text: str) -> bool:
     return re.search(r"^\s*Table\s+\S+.*\{", text, re.MULTILINE | re.IGNORECASE) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the tables of a schema with their relations."""
     body = f"  Note: {_string(schema.description)}\n" if schema.description else ""
@@ -112,9 +109,6 @@ def _string(text: str) -> str:
 
 def _comment(hints: dict[str, Any], indent: str = "") -> str:
     return f"{indent}// {HINTS}: {json.dumps(hints)}\n" if hints else ""
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

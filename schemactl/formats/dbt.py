@@ -31,9 +31,6 @@ def recognises(text: str) -> bool:
     return re.search(r"^(?:models|sources|seeds|snapshots)\s*:", text, re.MULTILINE) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the properties of the tables of a schema as those of a source of its name."""
     from schemactl.formats._emit import yaml_text
@@ -78,9 +75,6 @@ def _write(field: Field) -> dict[str, Any]:
         tests.append({"accepted_values": {"values": values}})
     said = {"data_tests": tests} if tests else {}
     return {"data_type": write_sql_type(field), **note(field.description), **said}
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

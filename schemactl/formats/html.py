@@ -156,8 +156,6 @@ def _paragraph(text: str | None) -> str:
     return f"<p>{escape(text)}</p>" if text else ""
 
 
-# --- the picture: each table right of those that it names ---
-
 _PICTURE_STYLE: Final = """
 .picture { overflow-x: auto; } .picture rect { fill: var(--head); stroke: var(--line); }
 .picture text { fill: var(--text); font: 13px system-ui, sans-serif; } .picture .soft { fill: var(--soft); }

@@ -48,9 +48,6 @@ def recognises(text: str) -> bool:
     return is_metadata or re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"required"\s*:)', text, re.DOTALL) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the metadata of an empty table with the columns of the only table of a schema."""
     table = only_table(schema)
@@ -134,9 +131,6 @@ def _numbered(native: Any, free: Iterator[int]) -> Any:
         case {"type": dict() as inner}:
             return {**native, "type": _numbered(inner, free)}
     return native
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

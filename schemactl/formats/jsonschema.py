@@ -70,9 +70,6 @@ def recognises(text: str) -> bool:
     )
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the JSON Schema of documents that are rows of the tables of a schema."""
     tables = list(own_tables(schema))
@@ -141,9 +138,6 @@ def _sizes(field: Field) -> dict[str, Any]:
             return {"maxLength": field.precision}
         case _:
             return {}
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

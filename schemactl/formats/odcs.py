@@ -59,9 +59,6 @@ def recognises(text: str) -> bool:
     return re.search(r"""\bkind["']?\s*:\s*["']?DataContract\b""", text) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data contract of the tables of a schema, as YAML; its status is a draft."""
     from schemactl.formats._emit import yaml_text
@@ -132,9 +129,6 @@ def _is_valid(word: str, value: Any) -> bool:
     if word == "tags":
         return isinstance(value, list) and all(isinstance(each, str) for each in value) and len({*value}) == len(value)
     return isinstance(value, str)
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

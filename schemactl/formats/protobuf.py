@@ -75,9 +75,6 @@ class Native:
     comment: str = ""
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a file of proto3 with a message for each table of a schema."""
     messages = []
@@ -202,9 +199,6 @@ def _scalar_type(field: Field) -> str:
     if field.data_type is DataType.BIGINT and (field.precision or 64) <= 32:
         return "int32"
     return _TYPES[field.data_type]
-
-
-# --- to a schema ---
 
 
 def read(text: str, path: str) -> Document:

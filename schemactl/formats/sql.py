@@ -34,6 +34,9 @@ _STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
+_COMMENTS_FIRST: Final = frozenset(("hive", "athena"))
+"""Dialects that take the description of a table only before what partitions it."""
+
 _TEXTS: Final = frozenset(
     (
         *("TEXT", "VARCHAR", "NVARCHAR", "CHAR", "NCHAR", "BPCHAR", "NAME", "UUID", "ENUM", "FIXEDSTRING", "STRING"),
@@ -117,8 +120,6 @@ class SqlDialect:
         """Return whether a text makes a table."""
         return re.search(r"\bcreate\s+(?:or\s+replace\s+)?(?:\w+\s+)?table\b", text, re.IGNORECASE) is not None
 
-    # --- writing ---
-
     def _table(self, table: Table, schema: Schema) -> str:
         fields = fields_of(table)
         references = references_of(table, schema) if self.has_references else []
@@ -162,6 +163,9 @@ class SqlDialect:
             for hint in ("partition", "cluster", "sort")
         }
         partition, cluster, sort = (named[hint] for hint in ("partition", "cluster", "sort"))
+        comment = self.sql.note(description_of(table), is_table=True).strip()
+        if comment and self.name in _COMMENTS_FIRST:
+            yield comment
         match self.name:
             case "bigquery":
                 if partition:
@@ -191,8 +195,8 @@ class SqlDialect:
                     for each in table.columns.values()
                 ):
                     yield "SETTINGS allow_nullable_key = 1"
-        if comment := self.sql.note(description_of(table), is_table=True):
-            yield comment.strip()
+        if comment and self.name not in _COMMENTS_FIRST:
+            yield comment
 
     def _comment(self, hints: dict[str, Any], indent: str = "") -> str:
         return f"{indent}-- {HINTS}: {json.dumps(hints)}\n" if hints else ""
@@ -225,8 +229,6 @@ class SqlDialect:
         properties |= {"unique": True} if native.get("unique") else {}
         properties |= note(native.get("comment"))
         return Field(name, properties)
-
-    # --- reading ---
 
     def _hints(self, text: str, path: str) -> _Hints:
         """Return what our own comments state, by table and column."""

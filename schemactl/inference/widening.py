@@ -59,8 +59,6 @@ def _wider_numbers(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[st
     return {"precision": whole + scale, "scale": scale}
 
 
-# --- a column that is there ---
-
 _BITS: Final = 64
 _MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
 

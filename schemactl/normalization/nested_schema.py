@@ -146,9 +146,6 @@ def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
                     yield table, column
 
 
-# --- the relational normalizer at max_nesting 0 ---
-
-
 def flat(schema: Schema) -> Schema:
     """Return a schema under which the relational normalizer keeps all that is nested whole."""
     section = schema.normalizers.get("json") or {}
@@ -181,9 +178,6 @@ def _normalizers_as_before(flattened: Schema, before: Schema) -> Properties:
     if config == (old.get("config") or {}):
         return before.normalizers
     return {**flattened.normalizers, "json": {**new, "config": config}}
-
-
-# --- evolution ---
 
 
 def resolve_nested(

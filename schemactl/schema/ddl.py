@@ -192,8 +192,6 @@ class Dialect:
         """Return bytes as the dialect writes them."""
         return _BINARY.get(self.name, "X'{}'").format(value.hex())
 
-    # --- definitions ---
-
     def defined_type(self, column: Column, kind: str) -> str:
         """Return a column's type as its definition states it: ClickHouse has types that take nulls."""
         return f"Nullable({kind})" if self.name == "clickhouse" and column.nullable else kind
@@ -252,8 +250,6 @@ class Dialect:
             return words.of_table.format(table=place, text=stated)
         name, made = self.quote(column.name), self._bare(column, kind)
         return words.of_column.format(table=place, column=name, definition=made, text=stated)
-
-    # --- changes ---
 
     def rename_table(self, place: str, *new: str) -> str:
         """Return the statement that gives a table another name; ``new`` may begin with names of where it stands."""

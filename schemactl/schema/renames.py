@@ -107,14 +107,7 @@ def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
 
     ``there`` is the table as it is, ``last`` as the last schema had it.
     """
-    claims: dict[str, str] = {}
-    for column in table.columns.values():
-        if not is_newly_stated(column, last.columns.get(column.name)):
-            continue
-        open_origins = (each for each in origins(column.properties) if each in there.columns and each not in claims)
-        origin = next(open_origins, column.name)
-        if origin != column.name:
-            claims[origin] = column.name
+    claims = _claims(table.columns.values(), last.columns, there.columns)
     # A rename from a name that the table keeps for the same column is ambiguous.
     while kept := [old for old in claims if old in table.columns and old not in claims.values()]:
         for old in kept:
@@ -129,16 +122,12 @@ def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hin
     they are, ``known`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
     destination has such tables.
     """
-    claims: dict[str, str] = {}
-    for name in sorted(schema.tables):
-        table, last = schema.tables[name], known.tables.get(name)
-        has_columns = any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
-        if not (has_columns or counts_hints) or not is_newly_stated(table, last):
-            continue
-        open_origins = (each for each in origins(table.properties) if each in catalogue.tables and each not in claims)
-        origin = next(open_origins, name)
-        if origin != name:
-            claims[origin] = name
+    tables = [
+        table
+        for _, table in sorted(schema.tables.items())
+        if counts_hints or any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
+    ]
+    claims = _claims(tables, known.tables, catalogue.tables)
     # A rename from a name that the schema keeps for the same table is ambiguous; nested tables go with their parents.
     while kept := [
         old
@@ -149,6 +138,18 @@ def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hin
     ]:
         for old in kept:
             del claims[old]
+    return claims
+
+
+def _claims(
+    stated: Iterable[Table | Column], last: Mapping[str, Table | Column], there: Container[str]
+) -> dict[str, str]:
+    claims: dict[str, str] = {}
+    for each in stated:
+        if is_newly_stated(each, last.get(each.name)):
+            open_origins = (name for name in origins(each.properties) if name in there and name not in claims)
+            if (origin := next(open_origins, each.name)) != each.name:
+                claims[origin] = each.name
     return claims
 
 

@@ -17,6 +17,7 @@ from schemactl.errors import InputError, did_you_mean
 from schemactl.schema.arrow_types import NESTED_TYPE, NESTED_TYPE_HINT, check_text
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.hints import FLAGS
 from schemactl.schema.path_patterns import PREFIX, compile_path
 from schemactl.schema.templates import LOADS_TABLE, MAX_NAME_LENGTH, RELATIONAL_NORMALIZER, VERSION_TABLE
 from schemactl.schema.types import DataType
@@ -303,9 +304,6 @@ def _clean(value: Any) -> str:
     return "".join(character if character.isprintable() else "�" for character in cut)
 
 
-# --- schemas ---
-
-
 def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return all that keeps dlt from taking the stored schema.
 
@@ -349,10 +347,7 @@ def _find_contract(value: Any, keys: Keys) -> Iterator[Finding]:
 _contract = Check(_find_contract, {"anyOf": [_mode.shape, _contract_entities.shape]})
 
 
-_FLAGS = (
-    *("nullable", "timezone", "variant", "incremental", "sort", "unique", "partition", "cluster"),
-    *("primary_key", "merge_key", "row_key", "parent_key", "root_key", "hard_delete"),
-)
+_FLAGS = ("nullable", "timezone", "variant", *FLAGS)
 
 
 def _find_nested_type(value: Any, keys: Keys) -> Iterator[Finding]:

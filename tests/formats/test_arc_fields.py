@@ -129,6 +129,8 @@ def test_shared_parts_are_substituted():
         ("[1]", "f:1:2", "a field is an object"),
         ("[{name: a b c {} }]", "f:1:15", "put together of several"),
         ("", "f:1:1", "no Arc schema"),
+        ("id,name\n1,ada\n", "f:1:1", "no Arc schema"),
+        ("\n1;2;3\n", "f:1:1", "no Arc schema"),
     ],
 )
 def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, reported: str):
