@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
-from schemactl.formats._emit import json_line, json_text, yaml_entry, yaml_flow, yaml_item, yaml_scalar
+from schemactl.formats._emit import json_line, json_text, yaml_flow, yaml_lines, yaml_scalar
 from schemactl.formats._scalars import MERGE
 from schemactl.formats._tree import Alias, Entry, IsOrdered, Keys, Mapping, Node, Scalar, Sequence, same
 
@@ -130,7 +130,7 @@ class Editor:
         if (edit := self._written_over(node, place, value)) is not None:
             return edit
         indent = " " * column_of(self.text, entry.start)
-        lines = yaml_entry("k", value, indent)
+        lines = yaml_lines({"k": value}, indent)
         after_colon = self._joined(lines).removeprefix(f"{indent}k:")
         return Edit(self.text.index(":", entry.key.end) + 1, place.end, after_colon)
 
@@ -153,7 +153,7 @@ class Editor:
 
     def _lines_of(self, key: str, own: dict[Any, Entry], plan: _Plan, indent: str) -> str:
         if key in plan.added:
-            return self._joined(yaml_entry(key, plan.new[key], indent))
+            return self._joined(yaml_lines({key: plan.new[key]}, indent))
         entry = own[key]
         lines = patched(self.text, head_of(self.text, entry), tail_of(self.text, entry), plan.within[key])
         return lines.removesuffix(newline_of(self.text))
@@ -227,7 +227,7 @@ class Editor:
         if (edit := self._written_over(node, place, value)) is not None:
             return edit
         dash = self._dash(place)
-        lines = self._joined(yaml_item(value, " " * column_of(self.text, dash)))
+        lines = self._joined(yaml_lines([value], " " * column_of(self.text, dash)))
         return Edit(dash, place.end, lines.lstrip(" "))
 
     def _dash(self, item: Node) -> int:
@@ -244,7 +244,7 @@ class Editor:
         place = line_start(self.text, dashes[staying[0]])
         for (kept, value), edits in zip(pairs, within, strict=True):
             if kept is None:
-                yield self._inserted(self._joined(yaml_item(value, indent)), place)
+                yield self._inserted(self._joined(yaml_lines([value], indent)), place)
             else:
                 yield from edits
                 place = line_end(self.text, node.items[kept].end)

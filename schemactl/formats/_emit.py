@@ -72,14 +72,9 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     return _dump(value, _Dumper)
 
 
-def yaml_entry(key: str, value: Any, indent: str) -> list[str]:
-    """Return the lines of an entry of a block mapping; no text is broken over lines."""
-    return _lines({key: value}, indent)
-
-
-def yaml_item(value: Any, indent: str) -> list[str]:
-    """Return the lines of an item of a block sequence."""
-    return _lines([value], indent)
+def yaml_lines(value: Any, indent: str) -> list[str]:
+    """Return the lines of a block mapping or sequence; no text is broken over lines."""
+    return [indent + line for line in _dump(value, _OneLineDumper, width=_ENDLESS).removesuffix("\n").split("\n")]
 
 
 def yaml_flow(value: Any) -> str:
@@ -97,10 +92,6 @@ def yaml_scalar(value: Any, quote: str = "") -> str:
             value, _Dumper, width=_ENDLESS, default_style='"' if _OneLineDumper.quoted & {*value} else quote
         ).strip()
     return _dump([value], _OneLineDumper, width=_ENDLESS).removeprefix("- ").removesuffix("\n")
-
-
-def _lines(value: Any, indent: str) -> list[str]:
-    return [indent + line for line in _dump(value, _OneLineDumper, width=_ENDLESS).removesuffix("\n").split("\n")]
 
 
 def _dump(value: Any, dumper: type[_Values], **options: Any) -> str:

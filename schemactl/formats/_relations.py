@@ -62,25 +62,19 @@ def type_in_words(column: Column) -> str:
 
 
 _SAID: Final = frozenset(
-    ("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description")
+    (
+        *("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description"),
+        "references",
+    )
 )
-_SAID_OF_TABLES: Final = frozenset(("description", "references"))
 
 
-def hints_in_words(column: Column) -> list[str]:
-    """Return what a column states beside its type, nullability and description: ``primary_key``, ``x-owner: crm``."""
-    return _in_words({key: value for key, value in stated(column.properties).items() if key not in _SAID})
-
-
-def table_hints_in_words(table: Table) -> list[str]:
-    """Return what a table states beside its description and references."""
-    return _in_words({key: value for key, value in stated(table.properties).items() if key not in _SAID_OF_TABLES})
-
-
-def _in_words(properties: dict[str, Any]) -> list[str]:
+def hints_in_words(of: Column | Table) -> list[str]:
+    """Return what is stated beside type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
     return [
         key if each is True else f"{key}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}"
-        for key, each in properties.items()
+        for key, each in stated(of.properties).items()
+        if key not in _SAID
     ]
 
 

@@ -6,16 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-from schemactl.formats._losses import Loss
-from schemactl.formats._relations import (
-    Relation,
-    hints_in_words,
-    relations_of,
-    table_hints_in_words,
-    type_in_words,
-)
+from schemactl.formats._relations import Relation, hints_in_words, relations_of, type_in_words
 from schemactl.formats._tables import own_tables
-from schemactl.formats.markdown import losses as losses_of_dictionary
+from schemactl.formats.markdown import losses as losses
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".html", ".htm")
@@ -75,11 +68,6 @@ search();
 """
 
 
-def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the dictionary does not show: the settings of the schema."""
-    return losses_of_dictionary(schema)
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data dictionary of a schema."""
     tables = list(own_tables(schema))
@@ -121,7 +109,7 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> st
     return f"""<section id="{ids[table.name]}">
 <header><h2>{escape(table.name)}</h2>
 {_paragraph(table.properties.get("description"))}
-<p>{_hints(table_hints_in_words(table))}</p>{related}</header>
+<p>{_hints(hints_in_words(table))}</p>{related}</header>
 <div class="wide"><table>{head}
 <tbody>
 {rows}

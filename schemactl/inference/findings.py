@@ -88,12 +88,7 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
 
 
 def _reason(
-    origin: Origin,
-    before: Column | None,
-    column: Column,
-    kinds: Mapping[str, int],
-    taken: list[Seen],
-    seen: Taking,
+    origin: Origin, before: Column | None, column: Column, kinds: Mapping[str, int], taken: list[Seen], seen: Taking
 ) -> str | None:
     """Return what the type of a new column is by, where its values do not decide it."""
     if origin in seen.resolution.reasons:

@@ -248,17 +248,7 @@ def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
     return [cell for cell in kept if cell is not None] + list(left.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    excludes: tuple[Pattern | PathPattern, ...]
-    includes: tuple[Pattern | PathPattern, ...]
-
-    def drop(self, name: str, path: Path, is_made: bool) -> bool:
-        return any(_is_met(each, name, path) for each in self.excludes) and not any(
-            # Rows with something to include need their keys.
-            _is_met(each, name, path) or (is_made and isinstance(each, PathPattern) and each.is_below(path))
-            for each in self.includes
-        )
+_Patterns = tuple[Pattern | PathPattern, ...]
 
 
 def _is_met(pattern: Pattern | PathPattern, name: str, path: Path) -> bool:
@@ -270,14 +260,15 @@ class Filters:
     """The filters of a schema's tables; those of a table hold for the tables whose names go on from its own."""
 
     _naming: Naming
-    _rules: Mapping[str, _Rules] = field(default_factory=dict)
+    _rules: Mapping[str, tuple[_Patterns, _Patterns]] = field(default_factory=dict)
+    """Excludes and includes by table."""
 
     @classmethod
     def of(cls, schema: Schema, naming: Naming) -> Filters:
         """Read the filters of all tables; includes without excludes have no effect."""
         stated = {name: table.properties.get("filters") or {} for name, table in schema.tables.items()}
         rules = {
-            name: _Rules(_compiled(filters["excludes"]), _compiled(filters.get("includes")))
+            name: (_compiled(filters["excludes"]), _compiled(filters.get("includes")))
             for name, filters in stated.items()
             if filters.get("excludes")
         }
@@ -292,11 +283,18 @@ class Filters:
             return False
         parts = self._naming.break_path(table)
         for end in range(len(parts), 0, -1):
-            rules = self._rules.get(self._naming.make_path(*parts[:end]))
-            if rules and rules.drop(self._naming.make_path(*parts[end:], column), path, is_made):
+            if (rules := self._rules.get(self._naming.make_path(*parts[:end]))) is None:
+                continue
+            excludes, includes = rules
+            name = self._naming.make_path(*parts[end:], column)
+            if any(_is_met(each, name, path) for each in excludes) and not any(
+                # Rows with something to include need their keys.
+                _is_met(each, name, path) or (is_made and isinstance(each, PathPattern) and each.is_below(path))
+                for each in includes
+            ):
                 return True
         return False
 
 
-def _compiled(patterns: Iterable[Any] | None) -> tuple[Pattern | PathPattern, ...]:
+def _compiled(patterns: Iterable[Any] | None) -> _Patterns:
     return tuple(compile_any(str(pattern)) for pattern in patterns or ())

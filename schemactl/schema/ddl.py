@@ -92,7 +92,7 @@ _RESTATES: Final[Mapping[str, str]] = {
 _CHANGES_NULLS: Final = {"oracle": "MODIFY ({})"}
 """How dialects change whether a column takes nulls that have no ``ALTER COLUMN``."""
 _UPDATES: Final = {
-    "clickhouse": "ALTER TABLE {table} UPDATE {column} = {value} WHERE {condition} SETTINGS mutations_sync = 2",
+    "clickhouse": "ALTER TABLE {table} UPDATE {column} = {value} WHERE {condition} SETTINGS mutations_sync = 2"
 }
 """How dialects write values of stored rows that have no ``UPDATE``, or one that does not wait for its end."""
 _BINARY: Final[Mapping[str, str]] = {

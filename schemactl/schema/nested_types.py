@@ -223,24 +223,21 @@ def write_type(of: NestedType, *, has_comments: bool = True) -> str:
             return f"struct<{','.join(written)}>"
 
 
-_SAME: Final[Mapping[str, str]] = {
-    "bigint": BIGINT, "long": BIGINT, "int": BIGINT, "integer": BIGINT, "smallint": BIGINT, "short": BIGINT,
-    "tinyint": BIGINT, "byte": BIGINT, "double": DOUBLE, "float": DOUBLE, "real": DOUBLE, "boolean": BOOLEAN,
+_NAMES: Final[Mapping[str, str]] = {
+    "bigint": BIGINT, "long": BIGINT, "int": "int", "integer": "int", "smallint": "smallint", "short": "smallint",
+    "tinyint": "tinyint", "byte": "tinyint", "double": DOUBLE, "float": "float", "real": "float", "boolean": BOOLEAN,
     "string": STRING, "binary": "binary", "date": "date", "timestamp": "timestamp", "timestamp_ntz": "timestamp_ntz",
     "timestamp_ltz": "timestamp",
 }  # fmt: skip
-"""Spark's names of types with those that are stored: integers and floats have one size here."""
+"""The spellings of types, with the names that are written."""
+
+_STORED: Final[Mapping[str, str]] = {**dict.fromkeys(_BITS.values(), BIGINT), "float": DOUBLE}
+"""Names of types that are smaller than the one that is stored: integers and floats have one size each."""
 
 _SIZED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("decimal", "dec", "numeric"), ("decimal", "10", "0")), "time": ("time", "6"),
 }  # fmt: skip
 """Names of types that have sizes, with those that are taken where none are stated."""
-
-_OWN_SIZES: Final[Mapping[str, str]] = {
-    "int": "int", "integer": "int", "smallint": "smallint", "short": "smallint", "tinyint": "tinyint",
-    "byte": "tinyint", "float": "float", "real": "float",
-}  # fmt: skip
-"""Names of the types that are smaller than the one that is stored."""
 
 
 def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
@@ -254,10 +251,10 @@ def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
     Raises:
         ValueError: it is none, or one that nested data is not kept in; the message says where.
     """
-    return _nested_type(read_ddl_type(text), {**_SAME, **_OWN_SIZES} if keeps_sizes else _SAME)
+    return _nested_type(read_ddl_type(text), {} if keeps_sizes else _STORED)
 
 
-def _nested_type(of: DdlType, names: Mapping[str, str]) -> NestedType:  # noqa: C901 - a case for each type
+def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa: C901 - a case for each type
     match of.name:
         case "struct":
             fields: dict[str, NestedType] = {}
@@ -266,18 +263,18 @@ def _nested_type(of: DdlType, names: Mapping[str, str]) -> NestedType:  # noqa: 
                     raise ValueError(f"the field `{each.name}` stands there twice")
                 if not each.nullable:
                     raise ValueError(f"the field `{each.name}` may be null wherever it stands: leave `NOT NULL` out")
-                inner = _nested_type(each.type, names)
+                inner = _nested_type(each.type, stored)
                 fields[each.name] = Json() if each.comment == "json" and inner == Leaf(STRING) else inner
             return Struct(tuple(fields.items()))
         case "array":
-            return ListOf(_nested_type(of.inner[0], names))
+            return ListOf(_nested_type(of.inner[0], stored))
         case "map":
-            key, value = (_nested_type(each, names) for each in of.inner)
+            key, value = (_nested_type(each, stored) for each in of.inner)
             if key != Leaf(STRING):
                 raise ValueError("the keys of maps are texts: `map<string,...>`")
             return MapOf(value)
-        case name if name in names and not of.sizes:
-            return Leaf(names[name])
+        case name if name in _NAMES and not of.sizes:
+            return Leaf(stored.get(_NAMES[name], _NAMES[name]))
         case name if name in _SIZED:
             own, *defaults = _SIZED[name]
             if len(of.sizes) > len(defaults):

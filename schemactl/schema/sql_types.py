@@ -142,9 +142,7 @@ _STANDARD: Final = Words(
     time="TIME", binary="VARBINARY", sized_binary="VARBINARY({})", json="JSON", decimal="DECIMAL({},{})",
     wei=(38, 0),
 )  # fmt: skip
-_OWN: Final[Mapping[str, Mapping[DataType, str]]] = {
-    "hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
-}
+_OWN: Final[Mapping[str, Mapping[DataType, str]]] = {"hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"}}
 """Where an engine's own word is meant, and sqlglot's for a standard type is another."""
 
 _CASTS: Final[Mapping[str, Mapping[DataType, str]]] = {

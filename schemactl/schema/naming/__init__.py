@@ -198,13 +198,8 @@ def _limit(convention: Convention, asked: int | None) -> int | None:
 
 
 _METHODS = (
-    "normalize_identifier",
-    "normalize_table_identifier",
-    "normalize_path",
-    "normalize_tables_path",
-    "break_path",
-    "make_path",
-    "shorten_fragments",
+    *("normalize_identifier", "normalize_table_identifier", "normalize_path", "normalize_tables_path"),
+    *("break_path", "make_path", "shorten_fragments"),
 )
 
 
