@@ -13,10 +13,11 @@ from schemactl.errors import InputError
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.relational import LIST_KEY, Filters
-from schemactl.inference.values import ALWAYS_FITS, SOMETIMES_FITS
+from schemactl.inference.values import ALWAYS_FITS
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, TargetColumn
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tree import Node, tree_of
+from schemactl.schema.coercion import is_ever_coerced
 from schemactl.schema.contract import Mode
 from schemactl.schema.judgment import Judgment, Violation
 from schemactl.schema.naming import Naming
@@ -146,7 +147,7 @@ class Targets:
         data_type = target.column.data_type
         if data_type is None or not self._coerces:
             return data_type is kind
-        return data_type is kind or kind in SOMETIMES_FITS[data_type]
+        return is_ever_coerced(kind, data_type)
 
     def _is_total(self, target: TargetColumn, kind: DataType) -> bool:
         data_type = target.column.data_type

@@ -163,26 +163,15 @@ class ColumnsReordered:
 
 
 ColumnChange = (
-    ColumnRenamed
-    | ColumnRemoved
-    | ColumnAdded
-    | ColumnRetyped
-    | NullabilityChanged
-    | ColumnPropertyChanged
+    ColumnRenamed | ColumnRemoved | ColumnAdded | ColumnRetyped | NullabilityChanged | ColumnPropertyChanged
     | ColumnsReordered
-)
+)  # fmt: skip
 """A difference between the columns of a table."""
 
 Change = (
-    HeaderChanged
-    | SettingChanged
-    | NormalizerChanged
-    | TableRenamed
-    | TableRemoved
-    | TableAdded
-    | TablePropertyChanged
+    HeaderChanged | SettingChanged | NormalizerChanged | TableRenamed | TableRemoved | TableAdded | TablePropertyChanged
     | ColumnChange
-)
+)  # fmt: skip
 """Any difference between two schemas."""
 
 

@@ -88,6 +88,11 @@ def coerce(value: Any, from_: DataType, to: DataType) -> Any:
         raise ValueError(f"this `{from_}` cannot become `{to}`: {error}") from error
 
 
+def is_ever_coerced(from_: DataType, to: DataType) -> bool:
+    """Return whether a column of type ``to`` takes some values of type ``from_``."""
+    return from_ == to or to in _COERCERS[from_]
+
+
 def can_coerce(value: Any, from_: DataType, to: DataType) -> bool:
     """Return whether ``coerce`` would give a value; fast for texts, most of which are plain words."""
     if from_ == to:

@@ -67,7 +67,7 @@ def _engine_of(stored: Mapping[str, Any], at: Location | None) -> int:
 
 def _take_step(stored: dict[str, Any], engine: int, at: Location | None) -> None:
     try:
-        _STEPS[engine](stored)
+        _STEPS[engine - 1](stored)
     except KeyError as error:
         key = error.args[0]
         raise InputError(f"`{key}` is missing in a schema of engine version {engine}", at=at) from error
@@ -216,16 +216,8 @@ def _to_engine_11(stored: dict[str, Any]) -> None:
     stored["normalizers"]["use_break_path_on_normalize"] = False
 
 
-_STEPS: Final[Mapping[int, Callable[[dict[str, Any]], None]]] = {
-    1: _to_engine_2,
-    2: _to_engine_3,
-    3: _to_engine_4,
-    4: _to_engine_5,
-    5: _to_engine_6,
-    6: _to_engine_7,
-    7: _to_engine_8,
-    8: _to_engine_9,
-    9: _to_engine_10,
-    10: _to_engine_11,
-}
-"""By the engine version that they start from."""
+_STEPS: Final[tuple[Callable[[dict[str, Any]], None], ...]] = (
+    *(_to_engine_2, _to_engine_3, _to_engine_4, _to_engine_5, _to_engine_6),
+    *(_to_engine_7, _to_engine_8, _to_engine_9, _to_engine_10, _to_engine_11),
+)
+"""In order; the first one starts from engine version 1."""
