@@ -6,12 +6,12 @@ here, so every format agrees on it: one with a place for foreign keys carries it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats._losses import PROCESSING
+from schemactl.formats._losses import PROCESSING, Loss
 from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, is_list, restate, scalar_properties
 from schemactl.schema.nested_types import (
     FIELDS,
@@ -41,6 +41,11 @@ HINTS: Final = "x-dlt"
 
 _TYPE: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, FIELDS, NESTED_TYPE))
 
+FIELD_ID: Final = "PARQUET:field_id"
+_ARROWS_OWN: Final = frozenset(
+    (HINTS, COMMENT, FIELD_ID, "ARROW:schema", "ARROW:extension:name", "ARROW:extension:metadata")
+)
+
 Native = TypeVar("Native")
 
 
@@ -53,6 +58,7 @@ class Field:
         fields: of an object; empty for others.
         element: of a list.
         values: of an object whose keys are data.
+        unread: what a file says here and no property does: its word, the value, and what comes of it.
     """
 
     name: str
@@ -60,6 +66,7 @@ class Field:
     fields: tuple[Field, ...] = ()
     element: Field | None = None
     values: Field | None = None
+    unread: tuple[tuple[str, Any, Any], ...] = ()
 
     @property
     def data_type(self) -> DataType:
@@ -160,8 +167,15 @@ def field_of(column: Column) -> Field:
 
 def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
     """Return a field of Arrow; what dlt has no type for is text."""
-    comment = (field.metadata or {}).get(COMMENT.encode(), b"").decode(errors="replace")
-    return _of_arrow(name, field.type, {"nullable": field.nullable, **note(comment)})
+    known = metadata_of(field)
+    read = _of_arrow(name, field.type, {"nullable": field.nullable, **note(known.get(COMMENT))})
+    unread = tuple((key, value, None) for key, value in known.items() if key not in _ARROWS_OWN)
+    return replace(read, unread=(*unread, *read.unread))
+
+
+def metadata_of(of: pyarrow.Schema | pyarrow.Field) -> dict[str, str]:
+    """Return the metadata of Arrow's schema or field as texts."""
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in (of.metadata or {}).items()}
 
 
 def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
@@ -178,7 +192,19 @@ def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
         return Field(name, nested, values=_of_arrow("value", of.item_type, {}))
     if is_a.is_null(of):
         return Field(name, properties)
-    return Field(name, {**(scalar_properties(of) or {"data_type": "text"}), **properties})
+    if (scalar := scalar_properties(of)) is None:
+        lost = ("type", {"type": str(of)}, {"data_type": "text"})
+        return Field(name, {"data_type": "text", **properties}, unread=(lost,))
+    return Field(name, {**scalar, **properties})
+
+
+def losses_of(field: Field, place: str) -> Iterator[Loss]:
+    """Yield what the form of a column in a file says of it and its properties do not."""
+    yield from (Loss(place, *each) for each in field.unread)
+    for each in field.fields:
+        yield from losses_of(each, f"{place}.{each.name}")
+    for below in filter(None, (field.element, field.values)):
+        yield from losses_of(below, place)
 
 
 def properties_of(field: Field) -> dict[str, Any]:

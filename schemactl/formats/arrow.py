@@ -8,21 +8,30 @@ same schemas.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import COMMENT, HINTS, Codec, Field, field_of_arrow, fields_of, hinted, note
-from schemactl.formats._losses import Document, Loss
+from schemactl.formats._fields import (
+    COMMENT,
+    FIELD_ID,
+    HINTS,
+    Codec,
+    Field,
+    field_of_arrow,
+    fields_of,
+    hinted,
+    losses_of,
+    metadata_of,
+    note,
+)
+from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
-from schemactl.schema.arrow_types import WEI, arrow, is_list, scalar_properties, scalar_type
+from schemactl.schema.arrow_types import WEI, arrow, scalar_type
 from schemactl.schema.types import DataType, Schema
 
 if TYPE_CHECKING:
     import pyarrow
-
-_NUMBER: Final = "PARQUET:field_id"
-_OWN: Final = frozenset((HINTS, COMMENT, _NUMBER, "ARROW:schema", "ARROW:extension:name", "ARROW:extension:metadata"))
 
 ENDINGS: Final = (".arrow", ".feather", ".arrows", ".ipc")
 ONE_TABLE: Final = True
@@ -66,8 +75,8 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
         made = _write(field)
         number = field.properties.get("x-id")
         is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
-        more = {_NUMBER: str(number)} if is_number else {}
-        fields.append(made.with_metadata({**_metadata(made), **more, **_hints(CODEC.hints(field))} or None))
+        more = {FIELD_ID: str(number)} if is_number else {}
+        fields.append(made.withmetadata_of({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
     hints = {"table": lone_table_hints(table), "schema": schema_hints(schema)}
     described = note(table.properties.get("description"), COMMENT)
     metadata = {**described, **_hints({key: each for key, each in hints.items() if each})}
@@ -102,16 +111,14 @@ def _type(field: Field) -> pyarrow.DataType:
 def read_arrow(found: pyarrow.Schema, path: str) -> Document:
     """Return the schema of one table, named after the file, whose rows an Arrow schema describes."""
     name = file_table_name(path)
-    own = _metadata(found)
+    own = metadata_of(found)
     hints = _read_hints(own, path)
     columns = [(field.name, _restored(field, path)) for field in found]
     table = record(name, columns, own.get(COMMENT), hints.get("table"))
-    losses = tuple(loss for field in found for loss in _unread(f"{name}.{field.name}", field))
+    losses = tuple(
+        loss for field in found for loss in losses_of(field_of_arrow(field.name, field), f"{name}.{field.name}")
+    )
     return Document(schema_of([table], hints.get("schema"), path), losses)
-
-
-def _metadata(of: pyarrow.Schema | pyarrow.Field) -> dict[str, str]:
-    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in (of.metadata or {}).items()}
 
 
 def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
@@ -125,32 +132,12 @@ def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
 
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
-    metadata = _metadata(field)
-    own = field.with_metadata({key: value for key, value in metadata.items() if key == COMMENT} or None)
+    metadata = metadata_of(field)
+    own = field.withmetadata_of({key: value for key, value in metadata.items() if key == COMMENT} or None)
     properties = CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
     # Numbers are identities to Iceberg, which writes them.
-    number = metadata.get(_NUMBER, "")
+    number = metadata.get(FIELD_ID, "")
     return {**({"x-id": int(number)} if number.isdecimal() else {}), **properties}
 
 
 CODEC: Final = Codec(_write, field_of_arrow)
-
-
-def _unread(place: str, field: pyarrow.Field) -> Iterator[Loss]:
-    """Yield metadata that is neither a comment nor a hint, and types that become text."""
-    yield from (Loss(place, key, value) for key, value in _metadata(field).items() if key not in _OWN)
-    yield from _unread_type(place, field.type)
-
-
-def _unread_type(place: str, of: pyarrow.DataType) -> Iterator[Loss]:
-    from pyarrow import types as is_a
-
-    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of) or is_list(of):
-        yield from _unread_type(place, of.value_type)
-    elif is_a.is_struct(of) and of.num_fields:
-        for at in range(of.num_fields):
-            yield from _unread(f"{place}.{of.field(at).name}", of.field(at))
-    elif is_a.is_map(of) and is_a.is_string(of.key_type):
-        yield from _unread_type(place, of.item_type)
-    elif not is_a.is_null(of) and scalar_properties(of) is None:
-        yield Loss(place, "type", {"type": str(of)}, {"data_type": "text"})

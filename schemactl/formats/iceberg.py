@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
@@ -154,7 +155,7 @@ def read(text: str, path: str) -> Document:
         found |= {"x-id": each["id"]} if own is None and isinstance(each.get("id"), int) else {}
         found |= {"primary_key": True} if each.get("id") in keys else {}
         columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
-        losses += _unread(f"{name}.{each['name']}", each)
+        losses += losses_of(_read(each["name"], each), f"{name}.{each['name']}")
     table = record(name, columns, properties.get("comment"), (own or {}).get("table"))
     losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
     return Document(schema_of([table], (own or {}).get("schema"), path), tuple(losses))
@@ -209,7 +210,10 @@ def _unnumbered(native: Any) -> Any:
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    return _typed(name, native.get("type"), {"nullable": native.get("required") is not True, **note(native.get("doc"))})
+    properties = {"nullable": native.get("required") is not True, **note(native.get("doc"))}
+    read = _typed(name, native.get("type"), properties)
+    unread = tuple((key, value, None) for key, value in native.items() if key not in _READ)
+    return replace(read, unread=(*unread, *read.unread))
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
@@ -221,9 +225,13 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             return Field(name, json_, element=_typed("element", of.get("element"), {}))
         case {"type": "map", "key": "string"}:
             return Field(name, json_, values=_typed("value", of.get("value"), {}))
+        case {"type": "struct", "fields": []}:
+            return Field(name, json_)
         case str():
-            return Field(name, {**_scalar(of), **properties})
-    return Field(name, json_)
+            is_known = of in _PLAIN or _SIZED.fullmatch(of) is not None
+            lost = ("type", {"type": of}, {"data_type": "text"})
+            return Field(name, {**_scalar(of), **properties}, unread=() if is_known else (lost,))
+    return Field(name, json_, unread=(("type", {"type": of}, {"data_type": "json"}),))
 
 
 def _scalar(of: str) -> Mapping[str, Any]:
@@ -236,23 +244,3 @@ def _scalar(of: str) -> Mapping[str, Any]:
 
 
 CODEC: Final = Codec(_write, _read)
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
-    yield from _unread_type(place, native.get("type"))
-
-
-def _unread_type(place: str, of: Any) -> Iterator[Loss]:
-    match of:
-        case {"type": "struct", "fields": list(fields)}:
-            for each in fields:
-                yield from _unread(f"{place}.{each.get('name')}", each)
-        case {"type": "list"}:
-            yield from _unread_type(place, of.get("element"))
-        case {"type": "map", "key": "string"}:
-            yield from _unread_type(place, of.get("value"))
-        case str() if of in _PLAIN or _SIZED.fullmatch(of):
-            pass
-        case _:
-            yield Loss(place, "type", {"type": of}, {"data_type": "text" if isinstance(of, str) else "json"})

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, losses_of, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import file_table_name, only_table, record, schema_of
@@ -95,7 +96,8 @@ def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return what a StructType says and the columns of a table do not."""
-    return tuple(loss for each in named(struct.get("fields")) for loss in _unread(f"{table}.{each['name']}", each))
+    fields = (_read(each["name"], each) for each in named(struct.get("fields")))
+    return tuple(loss for field in fields for loss in losses_of(field, f"{table}.{field.name}"))
 
 
 def _metadata(native: dict[str, Any]) -> dict[str, Any]:
@@ -110,8 +112,11 @@ def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    properties = {"nullable": native.get("nullable") is not False, **note(_metadata(native).get("comment"))}
-    return _typed(name, native.get("type"), properties)
+    metadata = _metadata(native)
+    properties = {"nullable": native.get("nullable") is not False, **note(metadata.get("comment"))}
+    read = _typed(name, native.get("type"), properties)
+    unread = tuple((key, value, None) for key, value in metadata.items() if key not in ("comment", HINTS))
+    return replace(read, unread=(*unread, *read.unread))
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
@@ -129,29 +134,10 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             sized = re.fullmatch(r"(?:varchar|char)\((\d+)\)", of)
             if sized is not None:
                 return Field(name, {"data_type": "text", "precision": int(sized[1]), **properties})
-    return Field(name, json_)
+        case {"type": "struct"}:
+            return Field(name, json_)
+    lost = ("type", {"type": of}, {"data_type": "json"})
+    return Field(name, json_, unread=() if of == "variant" else (lost,))
 
 
 CODEC: Final = Codec(write_field, _read)
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    """Yield metadata that is neither a comment nor a hint, and types that become JSON."""
-    for key, value in _metadata(native).items():
-        if key not in ("comment", HINTS):
-            yield Loss(place, key, value)
-    yield from _unread_type(place, native.get("type"))
-
-
-def _unread_type(place: str, of: Any) -> Iterator[Loss]:
-    match of:
-        case {"type": "struct"}:
-            for each in named(of.get("fields")):
-                yield from _unread(f"{place}.{each['name']}", each)
-        case {"type": "array"}:
-            yield from _unread_type(place, of.get("elementType"))
-        case {"type": "map", "keyType": "string"}:
-            yield from _unread_type(place, of.get("valueType"))
-        case _:
-            if _typed("", of, {}).properties["data_type"] == "json" and of != "variant":
-                yield Loss(place, "type", {"type": of}, {"data_type": "json"})
