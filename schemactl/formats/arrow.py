@@ -76,7 +76,7 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
         number = field.properties.get("x-id")
         is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
         more = {FIELD_ID: str(number)} if is_number else {}
-        fields.append(made.withmetadata_of({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
+        fields.append(made.with_metadata({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
     hints = {"table": lone_table_hints(table), "schema": schema_hints(schema)}
     described = note(table.properties.get("description"), COMMENT)
     metadata = {**described, **_hints({key: each for key, each in hints.items() if each})}
@@ -133,7 +133,7 @@ def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     metadata = metadata_of(field)
-    own = field.withmetadata_of({key: value for key, value in metadata.items() if key == COMMENT} or None)
+    own = field.with_metadata({key: value for key, value in metadata.items() if key == COMMENT} or None)
     properties = CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
     # Numbers are identities to Iceberg, which writes them.
     number = metadata.get(FIELD_ID, "")

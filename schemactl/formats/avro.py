@@ -59,17 +59,16 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the Avro schema of the rows of the tables of a schema."""
     records: list[dict[str, Any]] = []
     for table in own_tables(schema):
-        fields = [_column(field, table.name) for field in fields_of(table)]
+        fields = [
+            {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hinted(CODEC.hints(field))}
+            for field in fields_of(table)
+        ]
         more = {**note(table.properties.get("description"), "doc"), **hinted(table_hints(table))}
         records.append({"type": "record", **_name(table.name), **more, "fields": fields})
     if hints := schema_hints(schema):
         records[:1] = [{**record, SCHEMA_HINTS: hints} for record in records[:1]]
     document = records[0] if len(records) == 1 else records
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
-
-
-def _column(field: Field, table: str) -> dict[str, Any]:
-    return {**_name(field.name), **_named(_write(field), (table, field.name)), **hinted(CODEC.hints(field))}
 
 
 def _name(name: str) -> dict[str, Any]:

@@ -126,17 +126,13 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
         if lists := _apart(paths):
             yield (table, None), lists
     for (table, column), paths in columns.items():
+        by_row: dict[Path, list[Path]] = {}
+        for path in paths:
+            by_row.setdefault(row_path(path), []).append(path)
         # Values of different lists meet in one row only where the lists themselves do, which is reported above.
-        for together in _by_row(paths).values():
+        for together in by_row.values():
             if values := _apart(together):
                 yield (table, column), values
-
-
-def _by_row(paths: Iterable[Path]) -> dict[Path, list[Path]]:
-    grouped: dict[Path, list[Path]] = {}
-    for path in paths:
-        grouped.setdefault(row_path(path), []).append(path)
-    return grouped
 
 
 def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:

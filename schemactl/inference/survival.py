@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from enum import Enum
+from operator import itemgetter
 from typing import Any, Final
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
@@ -40,21 +41,16 @@ class Tally:
 def add(tallies: Iterable[Tally]) -> Tally:
     """Return the sum of tallies of different values."""
     tallies = list(tallies)
-    known = sorted((tally for tally in tallies if tally.first is not None), key=_first)
-    examples = distinct(example for tally in known for example in tally.examples)
+    placed = sorted(((tally.first, tally) for tally in tallies if tally.first is not None), key=itemgetter(0))
+    examples = distinct(example for _, tally in placed for example in tally.examples)
     # Bad values without a place may stand before all others.
     is_placed = all(tally.first is not None for tally in tallies if tally.bad)
     return Tally(
         values=sum(tally.values for tally in tallies),
         bad=sum(tally.bad for tally in tallies),
         examples=examples,
-        first=known[0].first if known and is_placed else None,
+        first=placed[0][0] if placed and is_placed else None,
     )
-
-
-def _first(tally: Tally) -> Position:
-    assert tally.first is not None
-    return tally.first
 
 
 def distinct(values: Iterable[Any]) -> tuple[Any, ...]:

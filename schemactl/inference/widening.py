@@ -28,20 +28,15 @@ def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
 
     Associative and commutative. A property that only one of them states is dropped: without it a column is widest.
     """
-    data_type = _wider(DataType(left["data_type"]), DataType(right["data_type"]))
     if left["data_type"] != right["data_type"]:
-        return {"data_type": str(data_type)}
+        above = _and_above(DataType(right["data_type"]))
+        return {"data_type": str(next(each for each in _and_above(DataType(left["data_type"])) if each in above))}
     same = {key: value for key, value in left.items() if right.get(key) == value}
     if MAPS in left and MAPS in right:
         return {**same, MAPS: sorted({*left[MAPS], *right[MAPS]})}
     if "precision" in left and "precision" in right:
         return {**same, **_wider_numbers(left, right)}
     return {key: value for key, value in same.items() if key != "scale"}
-
-
-def _wider(left: DataType, right: DataType) -> DataType:
-    above = _and_above(right)
-    return next(data_type for data_type in _and_above(left) if data_type in above)
 
 
 def _and_above(data_type: DataType) -> list[DataType]:

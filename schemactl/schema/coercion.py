@@ -135,26 +135,14 @@ def _bool_of_text(text: str) -> bool:
     raise ValueError(text)
 
 
-def _hexadecimal(text: str) -> int | None:
-    return int(text[2:], 16) if text.startswith("0x") else None
-
-
-def _int_of_text(text: str) -> int:
-    digits = text.strip()
-    number = _hexadecimal(digits)
-    return int(digits) if number is None else number
-
-
-def _float_of_text(text: str) -> float:
+def _number_in(text: str) -> int | str:
+    """Return a hexadecimal number, or the digits of another one."""
     digits = text.strip()  # more than `float` strips by itself
-    number = _hexadecimal(digits)
-    return float(digits if number is None else number)
+    return int(digits[2:], 16) if digits.startswith("0x") else digits
 
 
 def _decimal_of_text(text: str) -> Decimal:
-    digits = text.strip()
-    number = _hexadecimal(digits)
-    return Decimal(digits if number is None else number, _NUMBERS)
+    return Decimal(_number_in(text), _NUMBERS)
 
 
 def _decimal_of_float(number: float) -> Decimal:
@@ -265,10 +253,10 @@ def _text_in_json(value: Any) -> str:
 
 _COERCERS: Final[Mapping[DataType, Mapping[DataType, Callable[[Any], Any]]]] = {
     DataType.TEXT: {
-        DataType.BIGINT: _int_of_text, DataType.DOUBLE: _float_of_text, DataType.DECIMAL: _decimal_of_text,
-        DataType.WEI: _decimal_of_text, DataType.BOOL: _bool_of_text, DataType.BINARY: _bytes_of_text,
-        DataType.JSON: _json_of_text, DataType.TIMESTAMP: _moment_of_text, DataType.DATE: _day_of_text,
-        DataType.TIME: _time_of_text,
+        DataType.BIGINT: lambda text: int(_number_in(text)), DataType.DOUBLE: lambda text: float(_number_in(text)),
+        DataType.DECIMAL: _decimal_of_text, DataType.WEI: _decimal_of_text, DataType.BOOL: _bool_of_text,
+        DataType.BINARY: _bytes_of_text, DataType.JSON: _json_of_text, DataType.TIMESTAMP: _moment_of_text,
+        DataType.DATE: _day_of_text, DataType.TIME: _time_of_text,
     },
     DataType.BIGINT: {
         DataType.TEXT: _text_of, DataType.DOUBLE: float, DataType.DECIMAL: Decimal, DataType.WEI: Decimal,
