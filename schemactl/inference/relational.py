@@ -77,7 +77,7 @@ class TableView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """Columns of all root tables, and of single tables, that rows copy down, with their names there (dlt.md §5.5)."""
+    """Columns of all root tables, and of single ones, that rows copy down, with names there (docs/dlt.md §5.5)."""
 
     root: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
