@@ -18,11 +18,10 @@ from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import Record, file_table_name, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
+from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.types import DataType, Schema, Table
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
-
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _ANY: Final = ["object", "array", "string", "number", "boolean"]
 _BY_TYPE: Final[Mapping[DataType, Mapping[str, Any]]] = {

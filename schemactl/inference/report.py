@@ -246,14 +246,8 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     first, last = reports[0], reports[-1]
     if first is last:
         return first
-    return replace(
-        last,
-        table=None,
-        files=tuple(each for report in reports for each in report.files),
-        tables=tuple(each for report in reports for each in report.tables),
-        collisions=tuple(each for report in reports for each in report.collisions),
-        nulls=tuple(each for report in reports for each in report.nulls),
-        violations=tuple(each for report in reports for each in report.violations),
-        hints=tuple(dict.fromkeys(each for report in reports for each in report.hints)),
-        typing=tuple(each for report in reports for each in report.typing),
-    )
+    lists = ("files", "tables", "collisions", "nulls", "violations", "typing")
+    joined: dict[str, Any] = {
+        name: tuple(each for report in reports for each in getattr(report, name)) for name in lists
+    }
+    return replace(last, table=None, hints=tuple(dict.fromkeys(each for of in reports for each in of.hints)), **joined)

@@ -28,7 +28,7 @@ from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig, Settings
-from schemactl.schema.types import DataType, Properties, Schema
+from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Properties, Schema
 
 DETECTIONS: Final = "x-detections"
 """Property of a root table: the detectors for its data, asked before those of the schema's ``settings``."""
@@ -58,7 +58,6 @@ def _detected(name: str, seen: PathEvidence, detectors: Sequence[str]) -> tuple[
 
 
 _TIMES: Final = (DataType.TIMESTAMP, DataType.TIME)
-_DEFAULT_SECOND_DIGITS: Final = 6
 
 
 def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
@@ -106,7 +105,7 @@ def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in properties.items() if key != MAPS}
     if kept["data_type"] in _TIMES:
         kept.pop("timezone", None)
-        if kept.get("precision", _DEFAULT_SECOND_DIGITS) >= _DEFAULT_SECOND_DIGITS:
+        if kept.get("precision", MICROSECOND_DIGITS) >= MICROSECOND_DIGITS:
             kept.pop("precision", None)
     return kept
 

@@ -23,7 +23,7 @@ from schemactl.inference.taking import variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.full_types import FullType
-from schemactl.schema.types import DataType
+from schemactl.schema.types import MICROSECOND_DIGITS, DataType
 
 MAX_EXAMPLES: Final = 5
 
@@ -68,9 +68,6 @@ LONGEST_DOUBLE: Final = 24
 
 EXACT_INTEGERS: Final = 2**53
 """Doubles hold every integer up to here."""
-
-MICROSECOND_DIGITS: Final = 6
-"""Digits of a second's fraction that a moment has."""
 
 
 def integer_limit(bits: int) -> int:

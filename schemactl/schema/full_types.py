@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.schema.conversions import Conversion, conversion
-from schemactl.schema.types import DataType, Properties
+from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Properties
 
 DEFAULT_DECIMAL: Final = (38, 9)
 """dlt's own decimal: all digits, and those after the point."""
@@ -19,7 +19,6 @@ def decimal_sizes(properties: Properties) -> tuple[int, int]:
 
 
 _BITS: Final = 64
-_SECOND_DIGITS: Final = 6
 _UNITS: Final = {
     DataType.BIGINT: "bit",
     DataType.DECIMAL: "digit",
@@ -69,7 +68,7 @@ class FullType:
                 size = f"({self.precision}, {self.scale})"
             case DataType.BIGINT if self.precision == _BITS:
                 size = ""
-            case DataType.TIMESTAMP | DataType.TIME if self.precision == _SECOND_DIGITS:
+            case DataType.TIMESTAMP | DataType.TIME if self.precision == MICROSECOND_DIGITS:
                 size = ""
             case _:
                 size = "" if self.precision is None else f"({self.precision})"
@@ -104,7 +103,7 @@ def full_type(properties: Properties) -> FullType | None:
 
 
 def _seconds(precision: int | None) -> int:
-    return _SECOND_DIGITS if precision is None else precision
+    return MICROSECOND_DIGITS if precision is None else precision
 
 
 EXACT_BITS: Final = 53
