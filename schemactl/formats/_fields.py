@@ -141,6 +141,11 @@ def named(stated: Any) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
 
 
+def mapping(stated: Any) -> dict[str, Any]:
+    """Return what is stated where it is an object; else an empty one."""
+    return stated if isinstance(stated, dict) else {}
+
+
 def hinted(hints: Any) -> dict[str, Any]:
     """Return hints under their key; nothing where there are none."""
     return {HINTS: hints} if hints else {}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, mapping, named, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
@@ -84,9 +84,8 @@ def read(text: str, path: str) -> Document:
     tables = list(_tables(root)) if isinstance(root, dict) else []
     if not isinstance(root, dict) or not any(isinstance(root.get(each), list) for each in ("sources", *_KINDS)):
         raise source.refuse("this is no properties file of dbt", 0, "it has `sources` or `models`")
-    hints = next(
-        (each for each in (_hints(one) for one in root.get("sources") or () if isinstance(one, dict)) if each), None
-    )
+    stated = (_meta(mapping(one)).get(HINTS) for one in root.get("sources") or ())
+    hints = next(filter(None, stated), None)
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
 
@@ -99,14 +98,7 @@ def _tables(root: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _meta(native: dict[str, Any]) -> dict[str, Any]:
-    config = native.get("config")
-    stated = native.get("meta") or (config.get("meta") if isinstance(config, dict) else None)
-    return stated if isinstance(stated, dict) else {}
-
-
-def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
-    found = _meta(native).get(HINTS)
-    return found if isinstance(found, dict) else None
+    return mapping(native.get("meta") or mapping(native.get("config")).get("meta"))
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
@@ -128,15 +120,9 @@ def _record(table: dict[str, Any], path: str) -> Record:
                 other = {"referenced_table": target[1], "referenced_columns": [stated["field"]]}
                 references.append({"columns": [native["name"]], **other})
     more: dict[str, Any] = {"references": references} if references else {}
-    if _is_enforced(table):
+    if mapping(mapping(table.get("config")).get("contract")).get("enforced") is True:
         more["schema_contract"] = {"columns": "freeze", "data_type": "freeze"}
-    return record(table["name"], columns, table.get("description"), _hints(table), **more)
-
-
-def _is_enforced(table: dict[str, Any]) -> bool:
-    config = table.get("config")
-    contract = config.get("contract") if isinstance(config, dict) else None
-    return isinstance(contract, dict) and contract.get("enforced") is True
+    return record(table["name"], columns, table.get("description"), _meta(table).get(HINTS), **more)
 
 
 def _tests(native: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

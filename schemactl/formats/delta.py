@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import HINTS, Codec, Field, hinted, note
+from schemactl.formats._fields import HINTS, Codec, Field, hinted, mapping, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
 from schemactl.formats._tree import Source
@@ -76,9 +76,8 @@ def read(text: str, path: str) -> Document:
     struct = _json(metadata.get("schemaString")) if metadata else None
     if metadata is None or not isinstance(struct, dict) or struct.get("type") != "struct":
         raise source.refuse("no line describes a table of Delta Lake", 0, "a `metaData` with a `schemaString`")
-    known = each if isinstance(each := metadata.get("configuration"), dict) else {}
-    hints = _json(known.get(HINTS))
-    hints = hints if isinstance(hints, dict) else {}
+    known = mapping(metadata.get("configuration"))
+    hints = mapping(_json(known.get(HINTS)))
     stated = metadata.get("name")
     name = stated if isinstance(stated, str) and stated else file_table_name(path)
     partitions = metadata.get("partitionColumns") or ()

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
@@ -141,8 +141,7 @@ def read(text: str, path: str) -> Document:
     struct = _current(root) if isinstance(root, dict) else None
     if struct is None or not isinstance(struct.get("fields"), list):
         raise source.refuse("this is no metadata of a table of Iceberg", 0, "it has `schemas` with `fields`")
-    stated = root.get("properties")
-    properties = stated if isinstance(stated, dict) else {}
+    properties = mapping(root.get("properties"))
     own = _own(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
     fields = named(struct["fields"])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
@@ -140,8 +140,7 @@ def read(text: str, path: str) -> Document:
             "this is no data contract of ODCS 3", 0, "it has `kind: DataContract` and `apiVersion: v3...`"
         )
     tables = named(root.get("schema"))
-    purpose = root.get("description")
-    hints = {**note(purpose.get("purpose") if isinstance(purpose, dict) else None), **(_hints(root) or {})}
+    hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
 
@@ -185,8 +184,7 @@ def _scalar(native: dict[str, Any]) -> dict[str, Any]:
     found = read_sql_type(physical) if isinstance(physical, str) else None
     if found is not None:
         return found
-    options = native.get("logicalTypeOptions")
-    longest = options.get("maxLength") if isinstance(options, dict) else None
+    longest = mapping(native.get("logicalTypeOptions")).get("maxLength")
     data_type = _BY_LOGICAL.get(str(native.get("logicalType")), "text")
     sized = data_type == "text" and isinstance(longest, int) and not isinstance(longest, bool)
     return {"data_type": data_type, **({"precision": longest} if sized else {})}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, losses_of, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import file_table_name, only_table, record, schema_of
@@ -100,19 +100,14 @@ def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     return tuple(loss for field in fields for loss in losses_of(field, f"{table}.{field.name}"))
 
 
-def _metadata(native: dict[str, Any]) -> dict[str, Any]:
-    stated = native.get("metadata")
-    return stated if isinstance(stated, dict) else {}
-
-
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
-    metadata = {key: value for key, value in _metadata(native).items() if key != HINTS}
+    metadata = {key: value for key, value in mapping(native.get("metadata")).items() if key != HINTS}
     own = {**native, "metadata": metadata}
-    return codec.restored(native["name"], own, _metadata(native).get(HINTS), path)
+    return codec.restored(native["name"], own, mapping(native.get("metadata")).get(HINTS), path)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    metadata = _metadata(native)
+    metadata = mapping(native.get("metadata"))
     properties = {"nullable": native.get("nullable") is not False, **note(metadata.get("comment"))}
     read = _typed(name, native.get("type"), properties)
     unread = tuple((key, value, None) for key, value in metadata.items() if key not in ("comment", HINTS))
