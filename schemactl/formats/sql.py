@@ -105,7 +105,7 @@ class SqlDialect:
                 if table.name in made:
                     raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
                 made[table.name] = table
-                losses += table.losses()
+                losses += table.losses
             elif isinstance(statement, exp.Comment) and (table_ := _commented(statement, made)) is not None:
                 table_.comment(statement)
             elif isinstance(statement, exp.Alter) and (altered := made.get(statement.this.name)) is not None:
@@ -272,7 +272,7 @@ class _Table:
         from sqlglot import exp
 
         self._dialect, self._path, self._hints = dialect, path, hints
-        self._losses: list[Loss] = []
+        self.losses: list[Loss] = []
         self.name = created.this.this.name
         self._note: str | None = None
         self._references: list[dict[str, Any]] = []
@@ -295,7 +295,7 @@ class _Table:
         kind = stated.args.get("kind")
         native: dict[str, Any] = {"type": kind.sql(self._dialect.name) if kind is not None else "text"}
         if kind is None or _properties_of(kind) is None:
-            self._losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
+            self.losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
         for constraint in stated.constraints:
             match constraint.kind:
                 case exp.NotNullColumnConstraint() as null:
@@ -311,7 +311,7 @@ class _Table:
                 case exp.Properties() as properties if (note_ := _option(properties)) is not None:
                     native["comment"] = note_
                 case other:
-                    self._losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
+                    self.losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
         return native
 
     def _constrain(self, stated: exp.Expression) -> None:
@@ -331,7 +331,7 @@ class _Table:
             case exp.ForeignKey():
                 self._refer(names, stated.args.get("reference"))
             case _:
-                self._losses.append(Loss(self.name, "constraint", stated.sql(self._dialect.name)))
+                self.losses.append(Loss(self.name, "constraint", stated.sql(self._dialect.name)))
 
     def _refer(self, columns: list[str], reference: exp.Expression | None) -> None:
         from sqlglot import exp
@@ -365,10 +365,6 @@ class _Table:
                     self._constrain(each)
             else:
                 yield Loss(self.name, "statement", stated.sql(self._dialect.name)[:80])
-
-    def losses(self) -> list[Loss]:
-        """What the table says and no schema does."""
-        return self._losses
 
     def record(self) -> Record:
         """Return the table as formats take it."""

@@ -105,19 +105,14 @@ class RelationalNormalizer:
         self.names = self._identifiers.system
         self._view = view
         self._filters = filters
-        self._propagation = Propagation(config.propagation_root, config.propagation_tables)
+        self.propagation = Propagation(config.propagation_root, config.propagation_tables)
         self._join = self._identifiers.join
-
-    @property
-    def propagation(self) -> Propagation:
-        """Return the columns that rows copy down, as far as they were stated."""
-        return self._propagation
 
     def propagate(self, table: str, columns: Mapping[str, str]) -> None:
         """Copy columns of ``table`` into the tables nested in it from now on; ``columns`` maps them to names there."""
-        tables = self._propagation.tables
+        tables = self.propagation.tables
         both = {**tables, table: {**tables.get(table, {}), **columns}}
-        self._propagation = Propagation(self._propagation.root, both)
+        self.propagation = Propagation(self.propagation.root, both)
 
     def table_name(self, source: str) -> str:
         """Return the table that data named ``source`` goes to."""
@@ -225,7 +220,7 @@ class RelationalNormalizer:
         return {column: Cell(column, value, NO_PATH) for column, value in values.items()}
 
     def _propagated(self, table: str, cells: list[Cell], is_root: bool) -> dict[str, Cell]:
-        mapping = self._propagation.of(table, is_root)
+        mapping = self.propagation.of(table, is_root)
         if not mapping:
             return {}
         values = {cell.column: cell for cell in cells}
