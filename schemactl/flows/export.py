@@ -10,9 +10,9 @@ from pathlib import Path
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect
-from schemactl.formats._fields import own_tables
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import describe_loss
+from schemactl.formats._tables import own_tables
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import naming_of

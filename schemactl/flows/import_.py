@@ -11,8 +11,8 @@ from schemactl.destinations import find_address
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
-from schemactl.formats._fields import Record, own_tables, schema_of, table_properties
 from schemactl.formats._losses import PROCESSING, describe_loss
+from schemactl.formats._tables import Record, own_tables, schema_of, table_properties
 from schemactl.schema.arrow_types import NESTED_TYPE, restate
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff

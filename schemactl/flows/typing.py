@@ -9,8 +9,7 @@ from pathlib import Path
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.request import InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas
-from schemactl.formats._arc_fields import read_typing
-from schemactl.formats.arc import table_columns, typing_of
+from schemactl.formats.arc import read_typing, table_columns, typing_of
 from schemactl.redaction import redact, redact_text
 from schemactl.schema.hints import ColumnHint, Hints, only_root
 from schemactl.schema.naming import naming_of

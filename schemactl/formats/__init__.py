@@ -40,7 +40,12 @@ class Format(Protocol):
         ...
 
     def write(self, schema: Schema, path: str | None = None) -> str | bytes:
-        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms."""
+        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms.
+
+        Raises:
+            InputError: the schema has several tables, or none, where files hold one; it has a name that the format has
+                no form for; or the format needs a package that is not installed.
+        """
         ...
 
 
@@ -51,7 +56,8 @@ class ReadableFormat(Format, Protocol):
         """Return what ``text`` says; ``path`` names it in messages.
 
         Raises:
-            InputError: the text is not of this format, or says what no schema can; with the place.
+            InputError: the text is not of this format, with the place; it says what no schema can, or two names of it
+                become one; or the format needs a package that is not installed.
         """
         ...
 

@@ -97,11 +97,7 @@ def note_of(settings: Settings) -> str | None:
 
 
 def parse_dbml(source: Source) -> DbmlFile:
-    """Return what a text declares.
-
-    Raises:
-        InputError: it is no DBML, with the place.
-    """
+    """Return what a text declares."""
     return _Parser(source).file()
 
 
@@ -139,8 +135,6 @@ class _Parser:
                 yield Token(found.lastgroup, _unquoted(found.lastgroup, found.group()), at)
             at = found.end()
         yield Token("end", "", at)
-
-    # --- words ---
 
     def _peek(self) -> Token:
         return self._tokens[self._at]
@@ -240,8 +234,6 @@ class _Parser:
             depth += token.is_mark("{") - token.is_mark("}")
             if depth == 0 and token.is_mark("}"):
                 return
-
-    # --- declarations ---
 
     def file(self) -> DbmlFile:
         hints = self._skip_lines()

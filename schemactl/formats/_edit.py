@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
-from schemactl.formats._compare import IsOrdered, Keys, moved_keys, paired_items, same
-from schemactl.formats._emit import json_line, json_text, yaml_entry, yaml_flow, yaml_item, yaml_scalar
+from schemactl.formats._emit import json_line, json_text, yaml_flow, yaml_lines, yaml_scalar
 from schemactl.formats._scalars import MERGE
-from schemactl.formats._tree import Alias, Entry, Mapping, Node, Scalar, Sequence
+from schemactl.formats._tree import Alias, Entry, IsOrdered, Keys, Mapping, Node, Scalar, Sequence, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,7 @@ _Write = Callable[[Any], Edit]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The changes of a mapping's keys.
-
-    Attributes:
-        new: what the mapping is to mean.
-        leaving: keys whose entries are taken out.
-        moved: keys whose entries are taken out and put in elsewhere.
-        added: keys that get an entry.
-        within: the edits within the values of entries that the text has.
-        is_ordered: whether keys must stand in the order of ``new``.
-    """
+    """The changes of a mapping's keys: entries that leave, move or are added, and the edits within those that stay."""
 
     new: dict[str, Any]
     leaving: set[str]
@@ -58,14 +49,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Edits one document.
-
-    Attributes:
-        text: the document.
-        is_ordered: where the order of keys has a meaning.
-        is_json: whether the document is JSON.
-        expands: whether aliases and merges give way to what they stand for.
-    """
+    """Edits one document; ``expands`` says whether aliases and merges give way to what they stand for."""
 
     text: str
     is_ordered: IsOrdered
@@ -121,7 +105,7 @@ class Editor:
         plan = _Plan(
             new=new,
             leaving={key for key in own if key in old and key not in new},
-            moved=moved_keys([key for key in own if key in new], list(new)) if is_ordered else set(),
+            moved=_moved_keys([key for key in own if key in new], list(new)) if is_ordered else set(),
             added={key for key in new if key not in own and not self._is_implied(old, new, key, keys)},
             within=within,
             is_ordered=is_ordered,
@@ -146,7 +130,7 @@ class Editor:
         if (edit := self._written_over(node, place, value)) is not None:
             return edit
         indent = " " * column_of(self.text, entry.start)
-        lines = yaml_entry("k", value, indent)
+        lines = yaml_lines({"k": value}, indent)
         after_colon = self._joined(lines).removeprefix(f"{indent}k:")
         return Edit(self.text.index(":", entry.key.end) + 1, place.end, after_colon)
 
@@ -169,7 +153,7 @@ class Editor:
 
     def _lines_of(self, key: str, own: dict[Any, Entry], plan: _Plan, indent: str) -> str:
         if key in plan.added:
-            return self._joined(yaml_entry(key, plan.new[key], indent))
+            return self._joined(yaml_lines({key: plan.new[key]}, indent))
         entry = own[key]
         lines = patched(self.text, head_of(self.text, entry), tail_of(self.text, entry), plan.within[key])
         return lines.removesuffix(newline_of(self.text))
@@ -206,7 +190,7 @@ class Editor:
         if len(old) != len(node.items):
             yield write(new)
             return
-        pairs = paired_items(old, new)
+        pairs = _paired_items(old, new)
         within = [
             []
             if position is None
@@ -243,7 +227,7 @@ class Editor:
         if (edit := self._written_over(node, place, value)) is not None:
             return edit
         dash = self._dash(place)
-        lines = self._joined(yaml_item(value, " " * column_of(self.text, dash)))
+        lines = self._joined(yaml_lines([value], " " * column_of(self.text, dash)))
         return Edit(dash, place.end, lines.lstrip(" "))
 
     def _dash(self, item: Node) -> int:
@@ -260,7 +244,7 @@ class Editor:
         place = line_start(self.text, dashes[staying[0]])
         for (kept, value), edits in zip(pairs, within, strict=True):
             if kept is None:
-                yield self._inserted(self._joined(yaml_item(value, indent)), place)
+                yield self._inserted(self._joined(yaml_lines([value], indent)), place)
             else:
                 yield from edits
                 place = line_end(self.text, node.items[kept].end)
@@ -367,3 +351,33 @@ def tail_of(text: str, entry: Entry) -> int:
         if not stated.startswith("#") or len(line) - len(stated) <= column:
             return end
         end += len(line)
+
+
+def _moved_keys(own: list[str], wanted: list[str]) -> set[str]:
+    """Return the keys that have to leave their places for the rest to be in the wanted order."""
+    known = set(own)
+    order = [key for key in wanted if key in known]
+    blocks = SequenceMatcher(None, own, order, autojunk=False).get_matching_blocks()
+    return known - {key for block in blocks for key in own[block.a : block.a + block.size]}
+
+
+def _paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]:
+    """Return the new items, each with the position of the old one that it replaces, None if it is new."""
+    matcher = SequenceMatcher(None, [_frozen(item) for item in old], [_frozen(item) for item in new], autojunk=False)
+    pairs: list[tuple[int | None, Any]] = []
+    for _, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        for offset, value in enumerate(new[new_start:new_end]):
+            position = old_start + offset
+            pairs.append((position if position < old_end else None, value))
+    return pairs
+
+
+def _frozen(value: Any) -> Any:
+    """Return a hashable stand-in."""
+    match value:
+        case dict():
+            return frozenset((key, _frozen(item)) for key, item in value.items())
+        case list():
+            return tuple(_frozen(item) for item in value)
+        case _:
+            return (type(value), value)

@@ -72,14 +72,9 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     return _dump(value, _Dumper)
 
 
-def yaml_entry(key: str, value: Any, indent: str) -> list[str]:
-    """Return the lines of an entry of a block mapping; no text is broken over lines."""
-    return _lines({key: value}, indent)
-
-
-def yaml_item(value: Any, indent: str) -> list[str]:
-    """Return the lines of an item of a block sequence."""
-    return _lines([value], indent)
+def yaml_lines(value: Any, indent: str) -> list[str]:
+    """Return the lines of a block mapping or sequence; no text is broken over lines."""
+    return [indent + line for line in _dump(value, _OneLineDumper, width=_ENDLESS).removesuffix("\n").split("\n")]
 
 
 def yaml_flow(value: Any) -> str:
@@ -90,19 +85,13 @@ def yaml_flow(value: Any) -> str:
 def yaml_scalar(value: Any, quote: str = "") -> str:
     """Return a value without parts on one line.
 
-    Args:
-        value: a scalar.
-        quote: the quotes that a text is to have if it can, empty for as few as possible.
+    A text gets the quotes ``quote`` if it can have them, where that is empty as few as possible.
     """
     if quote and isinstance(value, str):
         return _dump(
             value, _Dumper, width=_ENDLESS, default_style='"' if _OneLineDumper.quoted & {*value} else quote
         ).strip()
     return _dump([value], _OneLineDumper, width=_ENDLESS).removeprefix("- ").removesuffix("\n")
-
-
-def _lines(value: Any, indent: str) -> list[str]:
-    return [indent + line for line in _dump(value, _OneLineDumper, width=_ENDLESS).removesuffix("\n").split("\n")]
 
 
 def _dump(value: Any, dumper: type[_Values], **options: Any) -> str:

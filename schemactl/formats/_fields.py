@@ -6,16 +6,13 @@ here, so every format agrees on it: one with a place for foreign keys carries it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats._losses import PROCESSING
+from schemactl.formats._losses import PROCESSING, Loss
 from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, is_list, restate, scalar_properties
-from schemactl.schema.contract import system_prefix
-from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.nested_types import (
     FIELDS,
     SPARK_TYPE,
@@ -30,9 +27,8 @@ from schemactl.schema.nested_types import (
     stated_type,
     write_type,
 )
-from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, DataType, Properties, Schema, Table
-from schemactl.schema.validation import check, check_column
+from schemactl.schema.types import Column, DataType, Properties, Table
+from schemactl.schema.validation import check_column
 
 if TYPE_CHECKING:
     import pyarrow
@@ -44,6 +40,11 @@ HINTS: Final = "x-dlt"
 """The key under which a format carries what its own words do not say: properties as dlt names them, null for none."""
 
 _TYPE: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, FIELDS, NESTED_TYPE))
+
+FIELD_ID: Final = "PARQUET:field_id"
+_ARROWS_OWN: Final = frozenset(
+    (HINTS, COMMENT, FIELD_ID, "ARROW:schema", "ARROW:extension:name", "ARROW:extension:metadata")
+)
 
 Native = TypeVar("Native")
 
@@ -57,6 +58,7 @@ class Field:
         fields: of an object; empty for others.
         element: of a list.
         values: of an object whose keys are data.
+        unread: what a file says here and no property does: its word, the value, and what comes of it.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Field:
     fields: tuple[Field, ...] = ()
     element: Field | None = None
     values: Field | None = None
+    unread: tuple[tuple[str, Any, Any], ...] = ()
 
     @property
     def data_type(self) -> DataType:
@@ -94,8 +97,58 @@ class Codec(Generic[Native]):
     write: Callable[[Field], Native]
     read: Callable[[str, Native], Field]
 
+    def hints(self, field: Field) -> dict[str, Any]:
+        """Return what the native form of a column does not say of it."""
+        return beside(field.properties, properties_of(self.read(field.name, self.write(field))))
 
-# --- columns and fields ---
+    def restored(self, name: str, native: Native, hints: Any, path: str) -> dict[str, Any]:
+        """Return the properties of a column of its native form and the hints beside it.
+
+        Where the type in the native form was edited since, the hints on the type are old, and do not count.
+
+        Raises:
+            InputError: the hints are none that a column can have.
+        """
+        own = properties_of(self.read(name, native))
+        if hints is None:
+            return own
+        if not isinstance(hints, Mapping):
+            raise InputError(f"`{HINTS}` of `{name}` is no mapping", at=Location(path))
+        full = joined(own, hints)
+        if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
+            message = f"`{HINTS}` of `{name}` states what no column can have"
+            raise InputError(message, at=Location(path), problems=problems)
+        if self.write(field_of(Column(name, full))) == native:
+            return full
+        found = joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
+        # A column whose type dlt states keeps doing so.
+        return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
+
+
+def fields_of(table: Table) -> list[Field]:
+    """Return the columns of a table as ``field_of`` does."""
+    return [field_of(column) for column in table.columns.values()]
+
+
+def note(text: Any, key: str = "description") -> dict[str, str]:
+    """Return a description under the key that a format has for it; nothing where there is none."""
+    return {key: text} if isinstance(text, str) and text else {}
+
+
+def named(stated: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list that have a name."""
+    found = stated if isinstance(stated, list) else ()
+    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+def mapping(stated: Any) -> dict[str, Any]:
+    """Return what is stated where it is an object; else an empty one."""
+    return stated if isinstance(stated, dict) else {}
+
+
+def hinted(hints: Any) -> dict[str, Any]:
+    """Return hints under their key; nothing where there are none."""
+    return {HINTS: hints} if hints else {}
 
 
 def stated(properties: Properties) -> dict[str, Any]:
@@ -119,8 +172,15 @@ def field_of(column: Column) -> Field:
 
 def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
     """Return a field of Arrow; what dlt has no type for is text."""
-    comment = (field.metadata or {}).get(COMMENT.encode(), b"").decode(errors="replace")
-    return _of_arrow(name, field.type, {"nullable": field.nullable, **({"description": comment} if comment else {})})
+    known = metadata_of(field)
+    read = _of_arrow(name, field.type, {"nullable": field.nullable, **note(known.get(COMMENT))})
+    unread = tuple((key, value, None) for key, value in known.items() if key not in _ARROWS_OWN)
+    return replace(read, unread=(*unread, *read.unread))
+
+
+def metadata_of(of: pyarrow.Schema | pyarrow.Field) -> dict[str, str]:
+    """Return the metadata of Arrow's schema or field as texts."""
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in (of.metadata or {}).items()}
 
 
 def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
@@ -137,7 +197,19 @@ def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
         return Field(name, nested, values=_of_arrow("value", of.item_type, {}))
     if is_a.is_null(of):
         return Field(name, properties)
-    return Field(name, {**(scalar_properties(of) or {"data_type": "text"}), **properties})
+    if (scalar := scalar_properties(of)) is None:
+        lost = ("type", {"type": str(of)}, {"data_type": "text"})
+        return Field(name, {"data_type": "text", **properties}, unread=(lost,))
+    return Field(name, {**scalar, **properties})
+
+
+def losses_of(field: Field, place: str) -> Iterator[Loss]:
+    """Yield what the form of a column in a file says of it and its properties do not."""
+    yield from (Loss(place, *each) for each in field.unread)
+    for each in field.fields:
+        yield from losses_of(each, f"{place}.{each.name}")
+    for below in filter(None, (field.element, field.values)):
+        yield from losses_of(below, place)
 
 
 def properties_of(field: Field) -> dict[str, Any]:
@@ -168,8 +240,8 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
             return Field(name, {"data_type": "json"})
 
 
-def _noted(name: str, of: NestedType, note: Any) -> Field:
-    known = note if isinstance(note, Mapping) else {}
+def _noted(name: str, of: NestedType, stated_note: Any) -> Field:
+    known = stated_note if isinstance(stated_note, Mapping) else {}
     field = _nested(name, of, known.get("fields"))
     return replace(field, properties=joined(field.properties, {k: v for k, v in known.items() if k != "fields"}))
 
@@ -181,10 +253,10 @@ def _notes(field: Field) -> dict[str, Any]:
     found = {}
     for each in field.fields:
         known = {key: value for key, value in stated(each.properties).items() if (key, value) != ("nullable", True)}
-        note = beside(known, _nested(each.name, _type_of(each), None).properties)
+        own = beside(known, _nested(each.name, _type_of(each), None).properties)
         inner = _notes(each)
-        if note or inner:
-            found[each.name] = {**note, **({"fields": inner} if inner else {})}
+        if own or inner:
+            found[each.name] = {**own, **({"fields": inner} if inner else {})}
     return found
 
 
@@ -198,9 +270,6 @@ def _type_of(field: Field) -> NestedType:
     return leaf_of(field.properties, keeps_sizes=True)
 
 
-# --- what is carried beside the native form ---
-
-
 def beside(properties: Properties, native: Properties) -> dict[str, Any]:
     """Return what has to be added to native properties to get the given ones; null takes one away."""
     more = {key: value for key, value in properties.items() if key not in native or native[key] != value}
@@ -210,180 +279,3 @@ def beside(properties: Properties, native: Properties) -> dict[str, Any]:
 def joined(native: Properties, more: Properties) -> dict[str, Any]:
     """Return native properties with what ``beside`` found."""
     return {key: value for key, value in {**native, **more}.items() if value is not None}
-
-
-def hints_of(field: Field, codec: Codec[Native]) -> dict[str, Any]:
-    """Return what the native form of a column does not say of it."""
-    return beside(field.properties, properties_of(codec.read(field.name, codec.write(field))))
-
-
-def restored(name: str, native: Native, hints: Any, codec: Codec[Native], path: str) -> dict[str, Any]:
-    """Return the properties of a column of its native form and the hints beside it.
-
-    Where the type in the native form was edited since, the hints on the type are old, and do not count.
-
-    Raises:
-        InputError: the hints are none that a column can have.
-    """
-    own = properties_of(codec.read(name, native))
-    if hints is None:
-        return own
-    if not isinstance(hints, Mapping):
-        raise InputError(f"`{HINTS}` of `{name}` is no mapping", at=Location(path))
-    full = joined(own, hints)
-    if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
-        raise InputError(f"`{HINTS}` of `{name}` states what no column can have", at=Location(path), problems=problems)
-    if codec.write(field_of(Column(name, full))) == native:
-        return full
-    found = joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
-    # A column whose type dlt states keeps doing so.
-    return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
-
-
-def table_properties(name: str, description: str | None) -> dict[str, Any]:
-    """Return the properties of a table of which a format says no more than name and description."""
-    note = {"description": description} if description else {}
-    return {"write_disposition": "append", "resource": name, **note}
-
-
-def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
-    """Return what the name and the description of a table, or its native properties, do not say of it."""
-    own = table_properties(table.name, table.properties.get("description"))
-    return beside(stated(table.properties), own if native is None else native)
-
-
-def file_table_name(path: str) -> str:
-    """Return the name of the only table of a file that names none: the file's, up to its first dot."""
-    return PurePath(path).name.partition(".")[0] or "data"
-
-
-def lone_table_hints(table: Table) -> dict[str, Any]:
-    """Return ``table_hints`` for a file that holds no other table: what this one is nested in is not there."""
-    own = table_properties(table.name, None) if table.is_nested else {}
-    return table_hints(replace(table, properties={**own, **table.properties, "parent": None}))
-
-
-def schema_hints(schema: Schema) -> dict[str, Any]:
-    """Return what a schema states beside its tables; what a new schema states as well is left out."""
-    names = schema.normalizers.get("names") or "snake_case"
-    hints = beside(_sections(schema), _sections(new_schema(schema.name, names)))
-    return hints if names == "snake_case" else {**hints, "normalizers": dict(schema.normalizers)}
-
-
-def _sections(schema: Schema) -> dict[str, Any]:
-    own = {"settings": schema.settings, "normalizers": schema.normalizers, "description": schema.description}
-    return stated({**own, **schema.extensions})
-
-
-# --- tables ---
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A table that was read: its columns in order, by the names that the file has."""
-
-    name: str
-    columns: tuple[tuple[str, Properties], ...]
-    properties: Properties
-
-
-def own_tables(schema: Schema) -> Iterator[Table]:
-    """Yield the tables of data; dlt's own are the same in each schema, and made anew on import."""
-    prefix = system_prefix(naming_of(schema))
-    return (table for table in schema.tables.values() if not table.name.startswith(prefix))
-
-
-def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
-    """Return the schema of tables that were read; names become those of its naming convention.
-
-    Args:
-        records: the tables.
-        hints: what ``schema_hints`` found when the file was written; None in files of others.
-        path: names the file in messages.
-
-    Raises:
-        InputError: two names become one, a hint is none that a schema can have, or a name is none.
-    """
-    known = hints if isinstance(hints, Mapping) else {}
-    normalizers = known.get("normalizers")
-    names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
-    start = new_schema("imported", names if isinstance(names, str) else "snake_case")
-    sections = joined(_sections(start), known)
-    naming = naming_of(start)
-    tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
-    columns = {name: _columns(record, naming, path) for name, record in tables.items()}
-    renamed = {record.name: name for name, record in tables.items()}
-    made = {
-        name: Table(name, columns[name], _renamed(name, record, renamed, naming)) for name, record in tables.items()
-    }
-    schema = replace(
-        start,
-        tables={**start.tables, **made},
-        settings=sections.pop("settings", {}),
-        normalizers=sections.pop("normalizers", start.normalizers),
-        description=sections.pop("description", None),
-        extensions=sections,
-    )
-    if findings := check(schema.to_dict()):
-        problems = tuple(Problem(each.message, hint=each.hint) for each in findings)
-        raise InputError("the file says what no schema can", at=Location(path), problems=problems)
-    return schema
-
-
-def _renamed(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
-    """Return the properties of a table with its name, and those in its references, as the schema has them."""
-    properties = dict(record.properties)
-    if properties.get("resource") == record.name:
-        properties["resource"] = name
-    references = properties.get("references")
-    # Others are refused with all that no schema can state.
-    if isinstance(references, list) and all(isinstance(each, Mapping) for each in references):
-        properties["references"] = [_renamed_reference(each, tables, naming) for each in references]
-    return properties
-
-
-def _renamed_reference(reference: Mapping[str, Any], tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
-    target = reference.get("referenced_table")
-    if not isinstance(target, str) or target not in tables:
-        return dict(reference)
-    columns = {
-        key: [naming.normalize_path(each) for each in reference[key]]
-        for key in ("columns", "referenced_columns")
-        if isinstance(reference.get(key), list) and all(isinstance(each, str) and each for each in reference[key])
-    }
-    return {**reference, "referenced_table": tables[target], **columns}
-
-
-def _columns(record: Record, naming: Naming, path: str) -> dict[str, Column]:
-    named = ((naming.normalize_path(name), name, properties) for name, properties in record.columns)
-    found = _unique(named, f"columns of `{record.name}`", path)
-    return {name: Column(name, properties) for name, properties in found.items()}
-
-
-Item = TypeVar("Item")
-
-
-def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dict[str, Item]:
-    found: dict[str, Item] = {}
-    origins: dict[str, str] = {}
-    for name, origin, item in named:
-        if not name:
-            raise InputError(f"`{origin}` is no name under the naming convention", at=Location(path))
-        if name in found:
-            message = f"the {what} `{origins[name]}` and `{origin}` become one name `{name}`"
-            raise InputError(message, at=Location(path), hint="rename one of them")
-        found[name], origins[name] = item, origin
-    return found
-
-
-def only_table(schema: Schema) -> Table:
-    """Return the only table of data of a schema, for formats whose files hold one.
-
-    Raises:
-        InputError: there are several, or none.
-    """
-    tables = list(own_tables(schema))
-    if len(tables) != 1:
-        hint = "name one with `--table`, or a folder with `--output DIR/`"
-        raise InputError(f"a file of this format holds one table, and `{schema.name}` has {len(tables)}", hint=hint)
-    return tables[0]

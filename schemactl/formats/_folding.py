@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from schemactl.formats._fields import Field, field_of, own_tables, properties_of
+from schemactl.formats._fields import Field, field_of, properties_of
+from schemactl.formats._tables import own_tables
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, Schema, Table

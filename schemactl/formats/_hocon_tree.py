@@ -6,12 +6,11 @@ values that are put together of several (but for texts without quotes).
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Final
 
+from schemactl.formats._json_tree import Reader
 from schemactl.formats._tree import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source, fields_of
 
 _SPACE: Final = re.compile(r"(?:[^\S\n]|\ufeff|#[^\n]*|//[^\n]*)*")
@@ -55,13 +54,8 @@ class Written(float):
         return made
 
 
-class _Parser:
-    """Reads values one after another; ``MAX_DEPTH`` bounds the recursion."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.text = source.text
-        self.position = 0
+class _Parser(Reader):
+    refused = ""
 
     def document(self) -> Node:
         first = self._skip(lines=True)
@@ -89,7 +83,7 @@ class _Parser:
             case "[":
                 node = self._items(start, depth)
             case '"':
-                node = self._string()
+                node = self.string()
             case "$":
                 node = self._substitution()
             case _:
@@ -132,7 +126,7 @@ class _Parser:
     def _key(self) -> Scalar:
         start = self.position
         if self.text.startswith('"', start):
-            return self._string()
+            return self.string()
         found = re.compile(r"[\w\-/ ]+").match(self.text, start)
         if found is None or not found[0].strip():
             raise self.source.refuse("a key must stand here", start)
@@ -162,7 +156,7 @@ class _Parser:
         elif letter not in ("", closing) and "\n" not in self.text[before : self.position]:
             raise self.source.refuse(f"`,` or `{closing or 'the end of the line'}` must stand here", self.position)
 
-    def _string(self) -> Scalar:
+    def string(self) -> Scalar:
         start = self.position
         if self.text.startswith('"""', start):
             end = self.text.find('"""', start + 3)
@@ -172,14 +166,7 @@ class _Parser:
                 end += 1
             self.position = end + 3
             return Scalar(start, self.position, self.text[start + 3 : end])
-        try:
-            value, self.position = scanstring(self.text, start + 1, True)
-        except json.JSONDecodeError as error:
-            if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\n", "\r"):
-                hint = 'close it with `"`; a line break in a text is written `\\n`'
-                raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
-            raise self.source.refuse(error.msg.removesuffix(" at").lower(), error.pos) from error
-        return Scalar(start, self.position, value)
+        return super().string()
 
     def _substitution(self) -> Scalar:
         found = _SUBSTITUTION.match(self.text, self.position)

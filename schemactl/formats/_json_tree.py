@@ -23,14 +23,30 @@ def parse_json(source: Source) -> Node:
     return _Parser(source).document()
 
 
-class _Parser:
+class Reader:
     """Reads values one after another; ``MAX_DEPTH`` bounds the recursion."""
+
+    refused = "this is not JSON: "
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.text = source.text
         self.position = 0
 
+    def string(self) -> Scalar:
+        """Return the text in quotes that begins here."""
+        start = self.position
+        try:
+            value, self.position = scanstring(self.text, start + 1, True)
+        except json.JSONDecodeError as error:
+            if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\n", "\r"):
+                hint = 'close it with `"`; a line break in a text is written `\\n`'
+                raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
+            raise self.source.refuse(f"{self.refused}{error.msg.removesuffix(' at').lower()}", error.pos) from error
+        return Scalar(start, self.position, value)
+
+
+class _Parser(Reader):
     def document(self) -> Node:
         if not self._peek():
             raise self.source.refuse_nothing()
@@ -52,7 +68,7 @@ class _Parser:
             case "[":
                 return self._array(self._deeper(depth))
             case '"':
-                return self._string()
+                return self.string()
             case "":
                 raise self.source.refuse("the file ends within a value", len(self.text), "was it cut off?")
             case _:
@@ -68,7 +84,7 @@ class _Parser:
         while self._continues("}", first=not entries):
             if self._peek() != '"':
                 raise self.source.refuse("a key in double quotes must stand here", self.position)
-            key = self._string()
+            key = self.string()
             if key.value in seen:
                 hint = "one of the two has to go, or to be renamed"
                 raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
@@ -101,18 +117,6 @@ class _Parser:
             expected = f"`{character}` or `{or_else}`" if or_else else f"`{character}`"
             raise self.source.refuse(f"{expected} must stand here", self.position)
         self.position += 1
-
-    def _string(self) -> Scalar:
-        start = self.position
-        try:
-            value, self.position = scanstring(self.text, start + 1, True)
-        except json.JSONDecodeError as error:
-            if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\n", "\r"):
-                hint = 'close it with `"`; a line break in a text is written `\\n`'
-                raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
-            described = error.msg.removesuffix(" at").lower()
-            raise self.source.refuse(f"this is not JSON: {described}", error.pos) from error
-        return Scalar(start, self.position, value)
 
     def _literal(self) -> Scalar:
         start = self.position

@@ -34,12 +34,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProtoField:
-    """A field as it is declared.
-
-    Attributes:
-        label: ``optional``, ``required``, ``repeated``, ``map`` (with texts for keys), ``oneof``, or empty.
-        options: those in brackets, as texts.
-    """
+    """A field as declared; its label is ``optional``, ``required``, ``repeated``, ``map``, ``oneof``, or empty."""
 
     name: str
     type: str
@@ -73,11 +68,7 @@ class ProtoFile:
 
 
 def parse_proto(source: Source) -> ProtoFile:
-    """Return what a file declares.
-
-    Raises:
-        InputError: it is no such file, with the place.
-    """
+    """Return what a file declares."""
     return _Parser(source).file()
 
 

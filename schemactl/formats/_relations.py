@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.formats._fields import own_tables, stated
+from schemactl.formats._fields import stated
+from schemactl.formats._tables import own_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, nested_type_of
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
@@ -17,12 +18,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One table's columns that name rows of another table.
-
-    Attributes:
-        is_nested: whether it is the link of a nested table to the one it is nested in.
-        label: what the relation is called; empty where nothing is stated.
-    """
+    """One table's columns that name rows of another one; ``is_nested`` where the table is nested in the other."""
 
     table: str
     columns: tuple[str, ...]
@@ -66,25 +62,19 @@ def type_in_words(column: Column) -> str:
 
 
 _SAID: Final = frozenset(
-    ("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description")
+    (
+        *("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description"),
+        "references",
+    )
 )
-_SAID_OF_TABLES: Final = frozenset(("description", "references"))
 
 
-def hints_in_words(column: Column) -> list[str]:
-    """Return what a column states beside its type, nullability and description: ``primary_key``, ``x-owner: crm``."""
-    return _in_words({key: value for key, value in stated(column.properties).items() if key not in _SAID})
-
-
-def table_hints_in_words(table: Table) -> list[str]:
-    """Return what a table states beside its description and references."""
-    return _in_words({key: value for key, value in stated(table.properties).items() if key not in _SAID_OF_TABLES})
-
-
-def _in_words(properties: dict[str, Any]) -> list[str]:
+def hints_in_words(of: Column | Table) -> list[str]:
+    """Return what is stated beside type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
     return [
         key if each is True else f"{key}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}"
-        for key, each in properties.items()
+        for key, each in stated(of.properties).items()
+        if key not in _SAID
     ]
 
 

@@ -41,10 +41,7 @@ _MOMENT = (
     r"(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.(\d*))?"
     r"(?:[ \t]*(?:(Z)|([-+])(\d\d?)(?::(\d\d))?))?"
 )
-_WORDS = {
-    Kind.NULL: ("~", "null", ""),
-    Kind.BOOLEAN: ("yes", "no", "true", "false", "on", "off"),
-}
+_WORDS = {Kind.NULL: ("~", "null", ""), Kind.BOOLEAN: ("yes", "no", "true", "false", "on", "off")}
 _LONGEST = 1000
 """Characters in a number or another short value: reading a longer one takes its square in time."""
 
@@ -55,11 +52,7 @@ _BY_WORD = {
 }
 _BY_PATTERN = tuple(
     (kind, re.compile(pattern, re.ASCII))
-    for kind, pattern in (
-        (Kind.FLOAT, _FLOAT),
-        (Kind.INTEGER, _INTEGER),
-        (Kind.TIMESTAMP, f"{_DAY}|{_MOMENT}"),
-    )
+    for kind, pattern in ((Kind.FLOAT, _FLOAT), (Kind.INTEGER, _INTEGER), (Kind.TIMESTAMP, f"{_DAY}|{_MOMENT}"))
 )
 
 

@@ -91,9 +91,7 @@ def with_sections(stored: dict[str, Any]) -> dict[str, Any]:
 def export_form(schema: Schema, keeps_import: bool = False) -> dict[str, Any]:
     """Return what an export states: tables and columns are named by their keys alone.
 
-    Args:
-        schema: what to export.
-        keeps_import: whether the hash of the import file is stated; dlt does so in its own store only.
+    dlt states the hash of the import file in its own store only (``keeps_import``).
     """
     stored = schema.to_dict()
     if not keeps_import:
@@ -109,11 +107,8 @@ def completed(raw: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Return a stored schema with all keys that dlt asks for; what it states stays as it is.
 
     Without ``engine_version`` it is one that dlt never wrote: then its sections are those of a new schema as well, but
-    for what they state. What is wrong in it is left for the checks to find.
-
-    Args:
-        raw: the content of the file.
-        path: of the file, after which the schema is named where nothing else says so.
+    for what they state. What is wrong in it is left for the checks to find. The schema is named after the file at
+    ``path`` where nothing else says so.
     """
     if is_complete(raw) or raw.get("engine_version", ENGINE_VERSION) != ENGINE_VERSION:
         return dict(raw)

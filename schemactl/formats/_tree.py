@@ -7,7 +7,7 @@ tuples because a large file has half a million of them: a frozen dataclass takes
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from re import finditer
 from typing import Any, NamedTuple
@@ -184,3 +184,21 @@ class Finder:
 
 def _merged(entry: Entry) -> Iterator[Mapping]:
     return merged_into(entry) if entry.key.value is MERGE else iter(())
+
+
+Keys = tuple[Key, ...]
+
+IsOrdered = Callable[[Keys], bool]
+"""Whether, for a mapping by the way to it, the order of its keys has a meaning."""
+
+
+def same(old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> bool:
+    """Return whether two values say the same; a bool is no number, an integer no float."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        if old.keys() != new.keys() or (is_ordered(keys) and list(old) != list(new)):
+            return False
+        return all(same(value, new[key], is_ordered, (*keys, key)) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        pairs = enumerate(zip(old, new, strict=False))
+        return len(old) == len(new) and all(same(a, b, is_ordered, (*keys, i)) for i, (a, b) in pairs)
+    return type(old) is type(new) and bool(old == new)

@@ -49,10 +49,7 @@ _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) -> Exception:
     """Return what the parser's error says to a person.
 
-    Args:
-        source: the text.
-        error: the parser's.
-        quoted: where the scalars in quotes stand that were read before it.
+    ``quoted`` is where the scalars in quotes stand that were read before it.
     """
     mark = error.problem_mark or error.context_mark
     offset = min(mark.index, len(source.text)) if mark else 0
@@ -90,11 +87,8 @@ def _refused_tab(source: Source, offset: int) -> Exception:
 def _stray_tab(text: str, quoted: list[Span]) -> int | None:
     """Return where the first tab stands that is in no quotes, block scalar or comment; None if there is none.
 
-    dlt's YAML library refuses such tabs, and libyaml takes them for blanks.
-
-    Args:
-        text: a YAML document.
-        quoted: where its scalars in quotes and its block scalars stand, from first to last.
+    dlt's YAML library refuses such tabs, and libyaml takes them for blanks. ``quoted`` is where its scalars in quotes
+    and its block scalars stand, from first to last.
     """
     starts = [start for start, _ in quoted]
     tab = text.find("\t")
@@ -125,12 +119,7 @@ _value = attrgetter("value")
 def parse_events(source: Source, text: str) -> Node:
     """Return the tree of a YAML document.
 
-    Args:
-        source: names the document in messages.
-        text: of the source, as the parser takes it: as many characters, all of which may stand in YAML.
-
-    Raises:
-        InputError: the text is not YAML, or states what a schema file cannot hold; with the place.
+    ``text`` is as the parser takes it: as many characters as the source, all of which may stand in YAML.
     """
     builder = _Builder(source)
     try:

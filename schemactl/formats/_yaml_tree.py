@@ -48,8 +48,6 @@ def parse_yaml(source: Source) -> Node:
     return parse_events(source, text)
 
 
-# --- by lines ---
-
 # No indicator in front, no `: ` and no ` #` within: what is plain in every YAML.
 _REST = r"(?:[^\s:#]|:(?=[^\s:#]))"
 _WORD = rf"-?[\w+/(]{_REST}*"
@@ -68,15 +66,7 @@ class _UnusualError(Exception):
 
 
 class _Line(NamedTuple):
-    """One line as it was read, wherever it stands; columns count from 0.
-
-    Attributes:
-        column: where it starts.
-        is_item: whether it is an item of a list, which has no key.
-        value_start: where the value starts, 0 where a block has to follow.
-        kind: the class of the value.
-        end: the length of the line.
-    """
+    """One line as it was read, wherever it stands; columns count from 0, ``value_start`` is 0 where a block follows."""
 
     column: int
     is_item: bool

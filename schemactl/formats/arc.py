@@ -2,20 +2,25 @@
 
 A file is the root table of a schema. What dlt's hints cannot say of a field stands in the column's ``x-typing``, its
 metadata in ``x-metadata``, its id in ``x-id``; a column that states no typing is written with Arc's usual one.
+
+Messages name the attribute in Arc's words. Where Arc ends with an exception of its parts, the fault is reported as
+others are; a key that is unknown is a warning, as long as nothing else is wrong with the field.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from schemactl.errors import InputError, Location
-from schemactl.formats._arc_fields import attributes, read_typing
-from schemactl.formats._fields import file_table_name
+from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
+from schemactl.formats._hocon_tree import Written, parse_hocon
 from schemactl.formats._losses import Loss
+from schemactl.formats._tables import file_table_name
+from schemactl.formats._tree import MAX_CHARACTERS, Mapping, Node, Scalar, Sequence, Source, fields_of
 from schemactl.schema.arrow_types import nested_type_of
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import decimal_sizes
@@ -25,8 +30,10 @@ from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.schema.typing.date_patterns import EPOCHS, PatternError, has_lone_year, parse_pattern
 from schemactl.schema.typing.model import (
     ERRORS_COLUMN,
+    TYPES,
     Array,
     Binary,
     Boolean,
@@ -40,10 +47,15 @@ from schemactl.schema.typing.model import (
     String,
     Struct,
     Time,
+    TimeOfDay,
     Timestamp,
     Typing,
     column_type,
 )
+from schemactl.schema.typing.number_patterns import PatternError as NumberPatternError
+from schemactl.schema.typing.number_patterns import parse_number_pattern
+from schemactl.schema.typing.regexes import RegexError, translate
+from schemactl.schema.typing.zones import find_zone
 
 ENDINGS: Final = (".arc.json", ".arc.conf", ".arc", ".json", ".conf")
 
@@ -78,11 +90,7 @@ def recognises(text: str) -> bool:
 
 
 def read(text: str, path: str) -> Document:
-    """Return what an Arc schema says; its table is named after the file.
-
-    Raises:
-        InputError: it is no Arc schema, with the places of all that is wrong; or two fields become one column.
-    """
+    """Return what an Arc schema says; its table is named after the file."""
     typing = read_typing(text, path)
     schema = new_schema("arc")
     naming = naming_of(schema)
@@ -93,11 +101,7 @@ def read(text: str, path: str) -> Document:
 
 
 def table_columns(typing: Typing, naming: Naming, path: str) -> dict[str, Column]:
-    """Return the columns of the fields of a typing, by name; ``path`` names its file in messages.
-
-    Raises:
-        InputError: two fields become one column.
-    """
+    """Return the columns of the fields of a typing, by name; ``path`` names its file in messages."""
     columns: dict[str, Column] = {}
     origins: dict[str, str] = {}
     for field in typing.fields:
@@ -119,15 +123,8 @@ def _properties(field: Field, name: str) -> dict[str, Any]:
     return {key: value for key, value in stated.items() if value is not None}
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the Arc schema of the root table of a schema, tables that are nested in it as lists.
-
-    Raises:
-        InputError: the schema has several root tables, or none.
-    """
+    """Return the Arc schema of the root table of a schema, tables that are nested in it as lists."""
     name = only_root(schema)
     if name is None:
         hint = "an Arc schema describes one table: export a schema that has one"
@@ -238,3 +235,510 @@ def _leaf_type(name: str) -> FieldType:
         "timestamp": Timestamp(_INSTANTS, "UTC"), "timestamp_ntz": Timestamp(_LOCAL, "UTC"),
     }  # fmt: skip
     return Time(_TIMES) if name.startswith("time(") else known.get(name, String())
+
+
+_T = TypeVar("_T")
+
+_TRUE: Final = frozenset(("true", "yes", "on"))
+_FALSE: Final = frozenset(("false", "no", "off"))
+_COMMON: Final = (
+    *("id", "name", "description", "type", "metadata", "nullable", "trim", "nullableValues", "nullReplacementValue"),
+)
+_OWN: Final = {
+    "binary": ("encoding",),
+    "boolean": ("trueValues", "falseValues"),
+    "date": ("formatters", "caseSensitive"),
+    "decimal": ("precision", "scale", "formatters"),
+    "double": ("formatters",),
+    "integer": ("formatters",),
+    "long": ("formatters",),
+    "string": ("minLength", "maxLength", "regex"),
+    "time": ("formatters",),
+    "timestamp": ("formatters", "timezoneId", "time", "caseSensitive"),
+    "struct": ("fields",),
+    "array": ("elementType",),
+}
+_TIME: Final = {"hour": 23, "minute": 59, "second": 59, "nano": 999_999_999}
+_MOST_DIGITS: Final = 38
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of an attribute of a field, in Arc's words; ``path`` names the fields around it, outermost first."""
+
+    path: tuple[str, ...]
+    attribute: str
+    message: str
+    offset: int
+    hint: str | None = None
+
+
+def read_typing(text: str, path: str) -> Typing:
+    """Return the typing that a file states.
+
+    Raises:
+        InputError: it is no Arc schema; with the places of all that is wrong.
+    """
+    source = Source(path, text)
+    typing, faults = read_fields(source)
+    if faults:
+        raise InputError(
+            "this is not a valid Arc schema",
+            at=Location(path),
+            problems=tuple(
+                Problem(
+                    f"`{fault.attribute}` of `{'.'.join(fault.path)}`: {fault.message}",
+                    source.locate(fault.offset),
+                    fault.hint,
+                )
+                for fault in faults
+            ),
+        )
+    return typing
+
+
+def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
+    """Return the fields that are right, and the faults of the others in the order of the file.
+
+    Raises:
+        InputError: the text is no list of fields at all.
+    """
+    if len(source.text) > MAX_CHARACTERS:
+        raise InputError("the file is too large for a schema", at=Location(source.path))
+    no_schema = "this is no Arc schema: a list of fields, or `schema` with one, must stand here"
+    try:
+        root = parse_hocon(source)
+    except InputError as error:
+        if source.text.lstrip()[:1] in ("[", "{") or "schema" in source.text or recognises(source.text):
+            raise
+        hint = "it is JSON or HOCON: `[{name: id, type: integer, nullable: false, trim: true}]`"
+        raise source.refuse(no_schema, 0, hint) from error
+    listed = root
+    if isinstance(root, Mapping) and _items(root) is None:
+        stated = fields_of(root).get("schema")
+        if stated is None:
+            raise source.refuse(no_schema, root.start)
+        listed = stated
+    items = _items(listed)
+    if items is None:
+        raise source.refuse("`schema` must be a list of fields", listed.start)
+    reader = _Reader(source)
+    fields = []
+    for item in items:
+        if not isinstance(item, Mapping):
+            raise source.refuse("a field is an object with a name and a type", item.start)
+        fields.append(reader.field(item, ()))
+    return Typing(tuple(field for field in fields if field is not None)), tuple(reader.faults)
+
+
+def _items(node: Node) -> tuple[Node, ...] | None:
+    """Return the items of a list, or of an object whose keys count them; None for anything else."""
+    if isinstance(node, Sequence):
+        return node.items
+    if isinstance(node, Mapping) and node.entries and all(entry.key.value.isdecimal() for entry in node.entries):
+        return tuple(entry.value for entry in sorted(node.entries, key=lambda entry: int(entry.key.value)))
+    return None
+
+
+class _Reader:
+    """Reads fields, and keeps the faults of all of them."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.faults: list[Fault] = []
+
+    def field(self, node: Mapping, above: tuple[str, ...]) -> Field | None:
+        """Return a field, None where something is wrong with it."""
+        count = len(self.faults)
+        stated = _Attributes(self, node, above)
+        id_ = stated.optional("id", _string, "string")
+        name = stated.required("name", _string, "string")
+        stated.path = (*above, name if name is not None else "unnamed meta" if not above else "unnamed")
+        description = stated.optional("description", _string, "string")
+        type_name = stated.one_of("type", tuple(TYPES))
+        if name is None or type_name is None:
+            return None
+        metadata = _Metadata(stated).read()
+        nullable = stated.required("nullable", _boolean, "boolean")
+        own = self._type(type_name, stated)
+        is_plain = type_name not in ("struct", "array")
+        trim = stated.optional("trim", _boolean, "boolean") if is_plain else False
+        null_values = stated.optional("nullableValues", _strings, "string array") if is_plain else ()
+        replacement = stated.optional("nullReplacementValue", _string, "string") if is_plain else None
+        stated.check_names(type_name, is_faulty=len(self.faults) > count)
+        if len(self.faults) > count or own is None or nullable is None:
+            return None
+        self._warn(own, stated)
+        return Field(
+            name=name,
+            type=own,
+            nullable=nullable,
+            id=id_,
+            description=description,
+            trim=bool(trim),
+            nullable_values=null_values or (),
+            null_replacement=replacement,
+            metadata=metadata,
+        )
+
+    def _type(self, name: str, stated: _Attributes) -> FieldType | None:  # noqa: C901, PLR0911 - a case for each type
+        match name:
+            case "binary":
+                encoding = stated.one_of("encoding", ("base64", "hexadecimal"))
+                return Binary(encoding) if encoding is not None else None
+            case "boolean":
+                true = stated.required("trueValues", _strings, "string array")
+                false = stated.required("falseValues", _strings, "string array")
+                return Boolean(true or (), false or ())
+            case "date":
+                formatters = stated.date_patterns()
+                return Date(formatters, bool(stated.optional("caseSensitive", _boolean, "boolean")))
+            case "decimal":
+                return stated.decimal()
+            case "double":
+                return Double(stated.number_patterns())
+            case "integer":
+                return Integer(stated.number_patterns())
+            case "long":
+                return Long(stated.number_patterns())
+            case "string":
+                return stated.string()
+            case "time":
+                # Arc looks at these patterns only when it parses by them.
+                return Time(stated.required("formatters", _strings, "string array") or ())
+            case "timestamp":
+                return stated.timestamp()
+            case "struct":
+                return self._struct(stated)
+            case _:
+                return self._array(stated)
+
+    def _struct(self, stated: _Attributes) -> Struct | None:
+        node = stated.node("fields", is_required=True)
+        if node is None:
+            return None
+        items = _items(node)
+        if items is None or not all(isinstance(item, Mapping) for item in items):
+            stated.fault("fields", "'fields' must be of type list.", "a list of objects, each a field")
+            return None
+        if not items:
+            stated.fault("fields", "'fields' must have at least 1 element.")
+        fields = [self.field(item, stated.path) for item in items if isinstance(item, Mapping)]
+        return Struct(tuple(field for field in fields if field is not None))
+
+    def _array(self, stated: _Attributes) -> Array | None:
+        node = stated.node("elementType", is_required=True)
+        if node is None:
+            return None
+        if not isinstance(node, Mapping):
+            stated.fault("elementType", "'elementType' must be of type object.")
+            return None
+        element = self.field(node, stated.path)
+        return Array(element) if element is not None else None
+
+    def _warn(self, own: FieldType, stated: _Attributes) -> None:
+        """Warn of what Arc accepts and no value then fits."""
+        match own:
+            case Date(formatters=formatters) | Timestamp(formatters=formatters):
+                if has_lone_year(formatters):
+                    stated.warn("formatters", "a single `y` never makes a date: write `u`")
+            case Time(formatters=formatters):
+                for pattern in formatters:
+                    try:
+                        parse_pattern(pattern)
+                    except PatternError as error:
+                        stated.warn("formatters", f"no value will fit `{pattern}`: {error}")
+            case Integer(formatters) | Long(formatters) | Double(formatters) | Decimal(formatters=formatters):
+                for pattern in formatters or ():
+                    try:
+                        parse_number_pattern(pattern)
+                    except NumberPatternError as error:
+                        stated.warn("formatters", f"no value will fit `{pattern}`: {error}")
+        if isinstance(own, Timestamp) and find_zone(own.timezone_id) is None:
+            stated.warn("timezoneId", f"Java knows no time zone `{own.timezone_id}`: all values will be errors")
+
+
+class _Attributes:
+    """The attributes of one field."""
+
+    def __init__(self, reader: _Reader, node: Mapping, above: tuple[str, ...]) -> None:
+        self.path = (*above, "unnamed meta")
+        self._reader = reader
+        self._at = node.start
+        self._nodes = fields_of(node)
+        self._places = {entry.key.value: entry.key.start for entry in node.entries}
+
+    def node(self, name: str, *, is_required: bool = False) -> Node | None:
+        """Return the value of an attribute, None where it is not stated or null."""
+        node = self._nodes.get(name)
+        if node is None or (isinstance(node, Scalar) and node.value is None):
+            if is_required:
+                self.fault(name, f"Missing required attribute '{name}'.")
+            return None
+        return node
+
+    def required(self, name: str, convert: Callable[[Node], _T | None], expected: str) -> _T | None:
+        return self.optional(name, convert, expected) if self.node(name, is_required=True) is not None else None
+
+    def optional(self, name: str, convert: Callable[[Node], _T | None], expected: str) -> _T | None:
+        node = self.node(name)
+        if node is None:
+            return None
+        found = convert(node)
+        if found is None:
+            self.fault(name, f"Wrong type, expected: '{expected}'.")
+        return found
+
+    def one_of(self, name: str, known: tuple[str, ...]) -> str | None:
+        found = self.required(name, _string, "string")
+        if found is None or found in known:
+            return found
+        names = ",".join(f"'{each}'" for each in known)
+        self.fault(name, f"Invalid value. Valid values are [{names}].", did_you_mean(found, known))
+        return None
+
+    def number_patterns(self) -> tuple[str, ...] | None:
+        return self.optional("formatters", _strings, "string array")
+
+    def date_patterns(self) -> tuple[str, ...]:
+        formatters = self.required("formatters", _strings, "string array") or ()
+        for pattern in formatters:
+            if pattern not in EPOCHS:
+                try:
+                    parse_pattern(pattern)
+                except PatternError as error:
+                    self.fault("formatters", str(error), f"in the pattern `{pattern}`")
+        return formatters
+
+    def decimal(self) -> Decimal | None:
+        precision = self.required("precision", _integer, "int")
+        scale = self.required("scale", _integer, "int")
+        formatters = self.number_patterns()
+        if precision is None or scale is None:
+            return None
+        if not 0 <= precision <= _MOST_DIGITS:
+            self.fault("precision", f"Invalid value. A decimal has at most {_MOST_DIGITS} digits.")
+        if not 0 <= scale <= precision:
+            self.fault("scale", f"Invalid value. Valid values are 0 to {precision}, the precision.")
+        return Decimal(precision, scale, formatters)
+
+    def string(self) -> String:
+        least = self.optional("minLength", _integer, "int")
+        most = self.optional("maxLength", _integer, "int")
+        regex = self.optional("regex", _string, "string")
+        if regex is not None:
+            try:
+                translate(regex)
+            except RegexError as error:
+                self.fault("regex", str(error))
+        return String(least, most, regex)
+
+    def timestamp(self) -> Timestamp:
+        formatters = self.date_patterns()
+        zone = self.required("timezoneId", _string, "string")
+        time = self._time()
+        is_case_sensitive = self.optional("caseSensitive", _boolean, "boolean")
+        return Timestamp(formatters, zone or "", time, bool(is_case_sensitive))
+
+    def _time(self) -> TimeOfDay | None:
+        node = self.node("time")
+        if node is None:
+            return None
+        if not isinstance(node, Mapping):
+            self.fault("time", "Wrong type, expected: 'object'.", "an object with hour, minute, second and nano")
+            return None
+        stated = fields_of(node)
+        found = {name: _integer(stated[name]) for name in _TIME if name in stated}
+        if missing := [name for name in _TIME if found.get(name) is None]:
+            described = ", ".join(
+                "Wrong type, expected: 'int'." if name in found else f"Missing required attribute '{name}'."
+                for name in missing
+            )
+            self.fault("time", f"Invalid value. {described}")
+            return None
+        numbers = {name: number for name, number in found.items() if number is not None}
+        if beyond := [name for name, most in _TIME.items() if not 0 <= numbers[name] <= most]:
+            self.fault("time", f"Invalid value. `{beyond[0]}` must be 0 to {_TIME[beyond[0]]}.")
+            return None
+        return TimeOfDay(**numbers)
+
+    def check_names(self, type_name: str, *, is_faulty: bool) -> None:
+        """Report unknown attributes: as Arc does they are faults only beside others."""
+        known = (*_COMMON, *_OWN[type_name])
+        for name in self._nodes:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                if is_faulty:
+                    self.fault(name, f"Invalid attribute '{name}'.", hint)
+                else:
+                    self.warn(name, f"the attribute is unknown and ignored{f': {hint}' if hint else ''}")
+
+    def fault(self, name: str, message: str, hint: str | None = None) -> None:
+        self._reader.faults.append(Fault(self.path, name, message, self._places.get(name, self._at), hint))
+
+    def warn(self, name: str, message: str) -> None:
+        at = self._reader.source.locate(self._places.get(name, self._at))
+        warnings.warn(CommandWarning(f"{at}: `{name}` of `{'.'.join(self.path)}`: {message}"), stacklevel=2)
+
+
+def _string(node: Node) -> str | None:
+    match node:
+        case Scalar(value=bool(value)):
+            return str(value).lower()
+        case Scalar(value=Written(text=text)):
+            return text
+        case Scalar(value=str() | int() as value):
+            return str(value)
+    return None
+
+
+def _boolean(node: Node) -> bool | None:
+    match node:
+        case Scalar(value=bool(value)):
+            return value
+        case Scalar(value=str(value)) if value in _TRUE | _FALSE:
+            return value in _TRUE
+    return None
+
+
+def _integer(node: Node) -> int | None:
+    match node:
+        case Scalar(value=bool()):
+            return None
+        case Scalar(value=int() | float() as value) if abs(value) < 2**63:
+            number = int(value)
+        case Scalar(value=str(value)) if value.isascii() and value.removeprefix("-").isdecimal() and len(value) < 20:
+            number = int(value)
+        case _:
+            return None
+    return number if -(2**31) <= number < 2**31 else None
+
+
+def _strings(node: Node) -> tuple[str, ...] | None:
+    items = _items(node)
+    if items is None:
+        return None
+    texts = [_string(item) for item in items]
+    return None if None in texts else tuple(text for text in texts if text is not None)
+
+
+class _Metadata:
+    """Reads ``metadata``: what Spark's column metadata can hold."""
+
+    def __init__(self, stated: _Attributes) -> None:
+        self._stated = stated
+
+    def read(self) -> dict[str, Any]:
+        node = self._stated.node("metadata")
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            node = _parsed(node.value)
+        if node is None:
+            return {}
+        if not isinstance(node, Mapping):
+            self._stated.fault("metadata", "Wrong type, expected: 'object'.")
+            return {}
+        return self._object(node, "")
+
+    def _object(self, node: Mapping, prefix: str) -> dict[str, Any]:
+        return {name: self._value(value, f"{prefix}{name}") for name, value in fields_of(node).items()}
+
+    def _value(self, node: Node, name: str) -> Any:
+        match node:
+            case Mapping():
+                return self._object(node, f"{name}.")
+            case Sequence(items=items):
+                if fault := _list_fault(items):
+                    shown = name + "}" if fault.startswith("nested") or "nested" in fault else name
+                    self._stated.fault(name, f"Metadata attribute '{shown}' cannot contain {fault}")
+                return [self._value(item, name) for item in items if not isinstance(item, Sequence)]
+            case Scalar(value=Written() as number):
+                return int(number) if number.is_integer() else float(number)
+            case Scalar(value=value):
+                return value
+        return None
+
+
+def _parsed(text: str) -> Node | None:
+    """Return the tree of metadata that are written as a text, quotes escaped once more or not."""
+    for each in (text, text.replace('\\"', '"')):
+        try:
+            return parse_hocon(Source("metadata", each))
+        except InputError:
+            continue
+    return Sequence(0, 0, True, ())
+
+
+def _list_fault(items: tuple[Node, ...]) -> str | None:
+    """Return why a list cannot be metadata, None where it can."""
+    kinds = [_kind(item) for item in items]
+    different = "arrays of different types."
+    match kinds[:1]:
+        case []:
+            return "empty `arrays`."
+        case ["null"]:
+            return "`null` values inside `array`."
+        case ["list"]:
+            return "nested `arrays` inside `array`."
+    if len(set(kinds)) == 1:
+        return None
+    if all(kind in ("int", "long", "double") for kind in kinds):
+        return "`number` arrays of different types (all values must be `integers` or all values must be `doubles`)."
+    return different
+
+
+def _kind(node: Node) -> str:
+    match node:
+        case Sequence():
+            return "list"
+        case Mapping():
+            return "object"
+        case Scalar(value=None):
+            return "null"
+        case Scalar(value=bool()):
+            return "boolean"
+        case Scalar(value=str()):
+            return "string"
+        case Scalar(value=int() | float() as number) if float(number).is_integer():
+            return "int" if abs(number) < 2**31 else "long"
+    return "double"
+
+
+def attributes(of: Field) -> dict[str, Any]:
+    """Return a field as the object that a file states it by, defaults left out."""
+    stated: dict[str, Any] = {
+        "id": of.id,
+        "name": of.name,
+        "description": of.description,
+        "type": next(name for name, known in TYPES.items() if isinstance(of.type, known)),
+        "trim": of.trim or None,
+        "nullable": of.nullable,
+        "nullableValues": list(of.nullable_values) or None,
+        "nullReplacementValue": of.null_replacement,
+        **dict(_own_attributes(of.type)),
+        "metadata": dict(of.metadata) or None,
+    }
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _own_attributes(of: FieldType) -> Iterator[tuple[str, Any]]:
+    match of:
+        case Binary(encoding):
+            yield "encoding", encoding
+        case Boolean(true_values, false_values):
+            yield from (("trueValues", list(true_values)), ("falseValues", list(false_values)))
+        case String(least, most, regex):
+            yield from (("minLength", least), ("maxLength", most), ("regex", regex))
+        case Struct(fields):
+            yield "fields", [attributes(field) for field in fields]
+        case Array(element):
+            yield "elementType", attributes(element)
+        case _:
+            if isinstance(of, Decimal):
+                yield from (("precision", of.precision), ("scale", of.scale))
+            yield "formatters", list(of.formatters) if of.formatters is not None else None
+            if isinstance(of, Timestamp):
+                yield "timezoneId", of.timezone_id
+                time = of.time
+                yield "time", {name: getattr(time, name) for name in _TIME} if time else None
+            if isinstance(of, Date | Timestamp):
+                yield "caseSensitive", of.case_sensitive or None

@@ -1,14 +1,37 @@
-"""Arrow's IPC files (Feather) and streams: the schema of their rows, one table. Written are files without rows."""
+"""Arrow's IPC files (Feather) and streams: the schema of their rows, one table. Written are files without rows.
+
+https://arrow.apache.org/docs/format/Columnar.html. Columns are fields, with hints in their metadata ``x-dlt`` and
+descriptions in ``comment``, as in Spark's tables; numbers of fields are ``PARQUET:field_id``. Parquet files keep the
+same schemas.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._arrow import arrow_schema, read_arrow
+from schemactl.formats._fields import (
+    COMMENT,
+    FIELD_ID,
+    HINTS,
+    Codec,
+    Field,
+    field_of_arrow,
+    fields_of,
+    hinted,
+    losses_of,
+    metadata_of,
+    note,
+)
 from schemactl.formats._losses import Document
-from schemactl.schema.arrow_types import arrow
-from schemactl.schema.types import Schema
+from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
+from schemactl.schema.arrow_types import WEI, arrow, scalar_type
+from schemactl.schema.types import DataType, Schema
+
+if TYPE_CHECKING:
+    import pyarrow
 
 ENDINGS: Final = (".arrow", ".feather", ".arrows", ".ipc")
 ONE_TABLE: Final = True
@@ -23,12 +46,7 @@ def recognises(content: bytes) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> bytes:
-    """Return a file without rows; a name that ends in ``.arrows`` asks for a stream.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-        InputError: pyarrow is not installed.
-    """
+    """Return a file without rows; a name that ends in ``.arrows`` asks for a stream."""
     pa = arrow()
     made = arrow_schema(schema)
     sink = pa.BufferOutputStream()
@@ -39,12 +57,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:
 
 
 def read(content: bytes, path: str) -> Document:
-    """Return the schema of one table, named after the file; rows are not looked at.
-
-    Raises:
-        InputError: it is neither a file nor a stream of Arrow; or two names become one.
-        InputError: pyarrow is not installed.
-    """
+    """Return the schema of one table, named after the file; rows are not looked at."""
     pa = arrow()
     buffer = pa.py_buffer(content)
     try:
@@ -52,3 +65,79 @@ def read(content: bytes, path: str) -> Document:
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"this is no file of Arrow: {error}", at=Location(path)) from error
     return read_arrow(found, path)
+
+
+def arrow_schema(schema: Schema) -> pyarrow.Schema:
+    """Return the Arrow schema of the rows of the only table of a schema."""
+    table = only_table(schema)
+    fields = []
+    for field in fields_of(table):
+        made = _write(field)
+        number = field.properties.get("x-id")
+        is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
+        more = {FIELD_ID: str(number)} if is_number else {}
+        fields.append(made.with_metadata({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
+    hints = {"table": lone_table_hints(table), "schema": schema_hints(schema)}
+    described = note(table.properties.get("description"), COMMENT)
+    metadata = {**described, **_hints({key: each for key, each in hints.items() if each})}
+    return arrow().schema(fields, metadata=metadata or None)
+
+
+def _hints(hints: dict[str, Any]) -> dict[str, str]:
+    return hinted(hints and json.dumps(hints, ensure_ascii=False))
+
+
+def _write(field: Field) -> pyarrow.Field:
+    metadata = note(field.description, COMMENT) or None
+    return arrow().field(field.name, _type(field), nullable=field.nullable, metadata=metadata)
+
+
+def _type(field: Field) -> pyarrow.DataType:
+    pa = arrow()
+    if field.fields:
+        return pa.struct([_write(each) for each in field.fields])
+    if field.element:
+        return pa.list_(pa.field("element", _type(field.element)))
+    if field.values:
+        return pa.map_(pa.string(), _type(field.values))
+    match field.data_type:
+        case DataType.BINARY:
+            return pa.binary()
+        case DataType.DECIMAL:
+            return scalar_type({**field.properties, "precision": min(field.precision or 0, WEI[0])})
+    return scalar_type(field.properties)
+
+
+def read_arrow(found: pyarrow.Schema, path: str) -> Document:
+    """Return the schema of one table, named after the file, whose rows an Arrow schema describes."""
+    name = file_table_name(path)
+    own = metadata_of(found)
+    hints = _read_hints(own, path)
+    columns = [(field.name, _restored(field, path)) for field in found]
+    table = record(name, columns, own.get(COMMENT), hints.get("table"))
+    losses = tuple(
+        loss for field in found for loss in losses_of(field_of_arrow(field.name, field), f"{name}.{field.name}")
+    )
+    return Document(schema_of([table], hints.get("schema"), path), losses)
+
+
+def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
+    try:
+        hints = json.loads(metadata.get(HINTS, "{}"))
+    except ValueError as error:
+        raise InputError(f"the metadata `{HINTS}` is no JSON: {error}", at=Location(path)) from error
+    if not isinstance(hints, dict):
+        raise InputError(f"the metadata `{HINTS}` is no object", at=Location(path))
+    return hints
+
+
+def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
+    metadata = metadata_of(field)
+    own = field.with_metadata({key: value for key, value in metadata.items() if key == COMMENT} or None)
+    properties = CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
+    # Numbers are identities to Iceberg, which writes them.
+    number = metadata.get(FIELD_ID, "")
+    return {**({"x-id": int(number)} if number.isdecimal() else {}), **properties}
+
+
+CODEC: Final = Codec(_write, field_of_arrow)

@@ -11,23 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema
 
@@ -68,30 +55,20 @@ def recognises(text: str) -> bool:
     return re.search(r'"type"\s*:\s*"record"', text) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the Avro schema of the rows of the tables of a schema."""
     records: list[dict[str, Any]] = []
     for table in own_tables(schema):
-        fields = [_column(field_of(column), table.name) for column in table.columns.values()]
-        description = table.properties.get("description")
-        doc = {"doc": description} if description else {}
-        hints = table_hints(table)
-        more = {HINTS: hints} if hints else {}
-        records.append({"type": "record", **_name(table.name), **doc, **more, "fields": fields})
+        fields = [
+            {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hinted(CODEC.hints(field))}
+            for field in fields_of(table)
+        ]
+        more = {**note(table.properties.get("description"), "doc"), **hinted(table_hints(table))}
+        records.append({"type": "record", **_name(table.name), **more, "fields": fields})
     if hints := schema_hints(schema):
         records[:1] = [{**record, SCHEMA_HINTS: hints} for record in records[:1]]
     document = records[0] if len(records) == 1 else records
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
-
-
-def _column(field: Field, table: str) -> dict[str, Any]:
-    native = _write(field)
-    hints = hints_of(field, CODEC)
-    more = {HINTS: hints} if hints else {}
-    return {**_name(field.name), **_named(native, (table, field.name)), **more}
 
 
 def _name(name: str) -> dict[str, Any]:
@@ -105,7 +82,7 @@ def _name(name: str) -> dict[str, Any]:
 def _write(field: Field) -> dict[str, Any]:
     """Return the attributes of the field of a record, without names of records in it."""
     of = _type(field)
-    doc = {"doc": field.description} if field.description else {}
+    doc = note(field.description, "doc")
     identity = field.properties.get("x-id")
     number = {"field-id": identity} if isinstance(identity, int) and not isinstance(identity, bool) else {}
     return {"type": ["null", of], "default": None, **doc, **number} if field.nullable else {"type": of, **doc, **number}
@@ -172,15 +149,8 @@ def _unnamed(native: Any) -> Any:
     return native
 
 
-# --- to a schema ---
-
-
 def read(text: str, path: str) -> Document:
-    """Return the schema that an Avro schema describes: each record at its top is a table.
-
-    Raises:
-        InputError: it is no JSON, or describes no record; or two names become one.
-    """
+    """Return the schema that an Avro schema describes: each record at its top is a table."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     named: dict[str, Any] = {}
@@ -195,9 +165,7 @@ def read(text: str, path: str) -> Document:
         name = str(each.get(NAME) or each["name"]).rpartition(".")[2] if NAME not in each else str(each[NAME])
         fields = [field for field in each.get("fields") or () if isinstance(field, dict) and "name" in field]
         columns = [(_real_name(field), _restored(field, path)) for field in fields]
-        native = table_properties(name, each.get("doc") if isinstance(each.get("doc"), str) else None)
-        hints = each.get(HINTS)
-        records.append(Record(name, tuple(columns), joined(native, hints) if isinstance(hints, dict) else native))
+        records.append(record(name, columns, each.get("doc"), each.get(HINTS)))
         losses += [loss for field in fields for loss in _unread(f"{name}.{field['name']}", field)]
     return Document(schema_of(records, tables[0].get(SCHEMA_HINTS) if tables else None, path), tuple(losses))
 
@@ -208,7 +176,7 @@ def _real_name(native: dict[str, Any]) -> str:
 
 def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
     own = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
-    return restored(_real_name(native), _unnamed(own), native.get(HINTS), CODEC, path)
+    return CODEC.restored(_real_name(native), _unnamed(own), native.get(HINTS), path)
 
 
 def _expanded(native: Any, named: dict[str, Any], inside: tuple[str, ...]) -> Any:
@@ -261,9 +229,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     of = native.get("type")
     parts = of if isinstance(of, list) else [of]
     kept = [each for each in parts if each != "null"]
-    properties: dict[str, Any] = {"nullable": len(kept) < len(parts)}
-    if isinstance(native.get("doc"), str) and native["doc"]:
-        properties["description"] = native["doc"]
+    properties: dict[str, Any] = {"nullable": len(kept) < len(parts), **note(native.get("doc"))}
     if isinstance(native.get("field-id"), int):
         properties["x-id"] = native["field-id"]
     return _typed(name, kept[0] if len(kept) == 1 else _ANY, properties)

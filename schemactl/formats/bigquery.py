@@ -12,19 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    Field,
-    Record,
-    field_of,
-    file_table_name,
-    only_table,
-    properties_of,
-    schema_of,
-    stated,
-    table_properties,
-)
+from schemactl.formats._fields import Field, field_of, note, properties_of, stated
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import DataType, Schema
@@ -55,25 +46,21 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the BigQuery schema of the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the BigQuery schema of the only table of a schema."""
     columns = (column for column in only_table(schema).columns.values() if column.is_complete)
     return f"{json.dumps([_write(field_of(column)) for column in columns], indent=2, ensure_ascii=False)}\n"
 
 
 def _write(field: Field) -> dict[str, Any]:
-    note = {"description": field.description} if field.description else {}
+    described = note(field.description)
     inner = field.element
     # Lists of lists and maps do not exist there.
     if inner is not None and inner.element is None and inner.values is None:
         repeated = _write(replace(inner, name=field.name))
-        return {**repeated, "mode": "REPEATED", **note}
+        return {**repeated, "mode": "REPEATED", **described}
     named = {"name": field.name, "type": "RECORD" if field.fields else _type(field)}
     below = {"fields": [_write(each) for each in field.fields]} if field.fields else {}
-    return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **note, **_sizes(field), **below}
+    return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **described, **_sizes(field), **below}
 
 
 def _type(field: Field) -> str:
@@ -94,11 +81,7 @@ def _sizes(field: Field) -> dict[str, str]:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named after the file.
-
-    Raises:
-        InputError: it is no JSON, or no table schema; or two names become one.
-    """
+    """Return the schema of one table, named after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     stated_fields = (root.get("fields") or (root.get("schema") or {}).get("fields")) if isinstance(root, dict) else root
@@ -107,7 +90,7 @@ def read(text: str, path: str) -> Document:
     name = file_table_name(path)
     columns = tuple((each["name"], stated(properties_of(_read(each["name"], each)))) for each in stated_fields)
     losses = tuple(loss for each in stated_fields for loss in _unread(name, each))
-    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), losses)
+    return Document(schema_of([record(name, columns, None, None)], None, path), losses)
 
 
 def _is_field(native: Any) -> bool:
@@ -117,9 +100,7 @@ def _is_field(native: Any) -> bool:
 
 def _read(name: str, native: dict[str, Any]) -> Field:
     mode = str(native.get("mode") or "NULLABLE").upper()
-    description = native.get("description")
-    note = {"description": description} if isinstance(description, str) and description else {}
-    properties: dict[str, Any] = {"nullable": mode != "REQUIRED", **note}
+    properties: dict[str, Any] = {"nullable": mode != "REQUIRED", **note(native.get("description"))}
     if mode == "REPEATED":
         element = {key: value for key, value in native.items() if key not in ("mode", "description")}
         return Field(name, {"data_type": "json", **properties}, element=_read("element", element))

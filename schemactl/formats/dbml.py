@@ -12,24 +12,11 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._dbml_text import DbmlColumn, DbmlFile, DbmlTable, Settings, note_of, parse_dbml
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tables import own_tables, record, schema_hints, schema_of, table_hints, table_properties
 from schemactl.formats._tree import Source
 from schemactl.schema.types import Schema, Table
 
@@ -50,17 +37,10 @@ def recognises(text: str) -> bool:
     return re.search(r"^\s*Table\s+\S+.*\{", text, re.MULTILINE | re.IGNORECASE) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the tables of a schema with their relations.
-
-    Raises:
-        InputError: a name has double quotes or ends of lines, for which DBML has no form.
-    """
-    note = f"  Note: {_string(schema.description)}\n" if schema.description else ""
-    head = f"{_comment(schema_hints(schema))}Project {_name(schema.name)} {{\n{note}}}\n"
+    """Return the tables of a schema with their relations."""
+    body = f"  Note: {_string(schema.description)}\n" if schema.description else ""
+    head = f"{_comment(schema_hints(schema))}Project {_name(schema.name)} {{\n{body}}}\n"
     tables = list(own_tables(schema))
     parts = [head, *(part for table in tables for part in _table(table, references_of(table, schema)))]
     refs = [
@@ -74,7 +54,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 def _table(table: Table, references: list[dict[str, Any]]) -> Iterator[str]:
     description = table.properties.get("description")
     native = {**table_properties(table.name, description), **({"references": references} if references else {})}
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     keys = [_name(field.name) for field in fields if field.properties.get("primary_key") is True]
     lines = []
     for field in fields:
@@ -88,7 +68,7 @@ def _table(table: Table, references: list[dict[str, Any]]) -> Iterator[str]:
         settings += [f"note: {_string(written['note'])}"] if "note" in written else []
         shown = f" [{', '.join(settings)}]" if settings else ""
         of = written["type"] if _PLAIN_TYPE.fullmatch(written["type"]) else _name(written["type"])
-        lines += [_comment(hints_of(field, CODEC), "  "), f"  {_name(field.name)} {of}{shown}\n"]
+        lines += [_comment(CODEC.hints(field), "  "), f"  {_name(field.name)} {of}{shown}\n"]
     lines += [f"\n  indexes {{\n    ({', '.join(keys)}) [pk]\n  }}\n"] if len(keys) > 1 else []
     lines += [f"\n  Note: {_string(description)}\n"] if description else []
     yield f"{_comment(table_hints(table, native))}Table {_name(table.name)} {{\n{''.join(lines)}}}\n"
@@ -106,7 +86,7 @@ def _write(field: Field) -> dict[str, Any]:
     native |= {"pk": True} if key else {}
     native |= {"not null": True} if not field.nullable else {"null": True} if key else {}
     native |= {"unique": True} if field.properties.get("unique") is True else {}
-    return {**native, **({"note": field.description} if field.description else {})}
+    return {**native, **note(field.description, "note")}
 
 
 def _name(name: str) -> str:
@@ -131,15 +111,8 @@ def _comment(hints: dict[str, Any], indent: str = "") -> str:
     return f"{indent}// {HINTS}: {json.dumps(hints)}\n" if hints else ""
 
 
-# --- to a schema ---
-
-
 def read(text: str, path: str) -> Document:
-    """Return the schema of the tables of a file.
-
-    Raises:
-        InputError: it is no DBML; two names become one; or a relation names no table of the file.
-    """
+    """Return the schema of the tables of a file."""
     file = parse_dbml(Source(path, text))
     names = {key: table.name for table in file.tables for key in (table.alias, table.name) if key is not None}
     references: dict[str, list[dict[str, Any]]] = {}
@@ -156,16 +129,13 @@ def read(text: str, path: str) -> Document:
         references.setdefault(origin, []).append(stated)
     records = []
     for table in file.tables:
-        known = table_properties(table.name, table.note)
-        known |= {"references": references[table.name]} if table.name in references else {}
-        hints = table.hints if isinstance(table.hints, dict) else {}
+        more = {"references": references[table.name]} if table.name in references else {}
         natives = ((each, _native(each, table, file)) for each in table.columns)
-        columns_ = tuple((each.name, restored(each.name, of, each.hints, CODEC, path)) for each, of in natives)
-        records.append(Record(table.name, columns_, joined(known, hints)))
+        found = ((each.name, CODEC.restored(each.name, of, each.hints, path)) for each, of in natives)
+        records.append(record(table.name, found, table.note, table.hints, **more))
         losses += _unread(table, file)
     stated_hints = file.hints if isinstance(file.hints, dict) else {}
-    note = {"description": file.note} if file.note else {}
-    return Document(schema_of(records, {**note, **stated_hints} or None, path), tuple(losses))
+    return Document(schema_of(records, {**note(file.note), **stated_hints} or None, path), tuple(losses))
 
 
 def _native(column: DbmlColumn, table: DbmlTable, file: DbmlFile) -> dict[str, Any]:
@@ -178,13 +148,12 @@ def _native(column: DbmlColumn, table: DbmlTable, file: DbmlFile) -> dict[str, A
         columns == (column.name,) and "unique" in settings for columns, settings in table.indexes
     )
     may_be_null = "not null" not in column.settings and (not is_key or "null" in column.settings)
-    note = note_of(column.settings)
     return {
         **native,
         **({"pk": True} if is_key else {}),
         **({"not null": True} if not may_be_null else {"null": True} if is_key else {}),
         **({"unique": True} if is_unique else {}),
-        **({"note": note} if note else {}),
+        **note(note_of(column.settings), "note"),
     }
 
 
@@ -193,7 +162,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     properties = {**of, "nullable": not native.get("not null")}
     properties |= {"primary_key": True} if native.get("pk") else {}
     properties |= {"unique": True} if native.get("unique") else {}
-    properties |= {"description": native["note"]} if native.get("note") else {}
+    properties |= note(native.get("note"))
     return Field(name, properties)
 
 

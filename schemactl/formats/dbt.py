@@ -10,23 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, mapping, named, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.types import Schema, Table
@@ -34,7 +21,8 @@ from schemactl.schema.types import Schema, Table
 ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
 
 _KINDS: Final = ("models", "seeds", "snapshots")
-_READ: Final = frozenset(("name", "description", "data_type", "data_tests", "tests", "constraints", "meta", "config"))
+_NATIVE: Final = frozenset(("description", "data_type", "data_tests", "tests", "constraints"))
+_READ: Final = _NATIVE | {"name", "meta", "config"}
 _TARGET: Final = re.compile(r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"]([^'"]+)['"]\s*\)""")
 
 
@@ -43,41 +31,39 @@ def recognises(text: str) -> bool:
     return re.search(r"^(?:models|sources|seeds|snapshots)\s*:", text, re.MULTILINE) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the properties of the tables of a schema as those of a source of its name."""
     from schemactl.formats._emit import yaml_text
 
-    hints = schema_hints(schema)
     source = {
         "name": schema.name,
-        **({"description": schema.description} if schema.description else {}),
-        **({"meta": {HINTS: hints}} if hints else {}),
+        **note(schema.description),
+        **_carried(schema_hints(schema)),
         "tables": [_table(table, schema) for table in own_tables(schema)],
     }
     return yaml_text({"version": 2, "sources": [source]})
 
 
+def _carried(hints: dict[str, Any]) -> dict[str, Any]:
+    return {"meta": hinted(hints)} if hints else {}
+
+
 def _table(table: Table, schema: Schema) -> dict[str, Any]:
-    description = table.properties.get("description")
-    hints = table_hints(table)
     targets = {
         each["columns"][0]: each for each in table.properties.get("references") or () if len(each["columns"]) == 1
     }
     columns = []
-    for field in map(field_of, table.columns.values()):
-        native, more = _write(field), hints_of(field, CODEC)
+    for field in fields_of(table):
+        native = _write(field)
         tests = list(native.pop("data_tests", ()))
         if field.name in targets:
             other = targets[field.name]
             to = f"source('{schema.name}', '{other['referenced_table']}')"
             tests.append({"relationships": {"to": to, "field": other["referenced_columns"][0]}})
-        meta = {"meta": {HINTS: more}} if more else {}
-        columns.append({"name": field.name, **native, **({"data_tests": tests} if tests else {}), **meta})
-    note = {"description": description} if description else {}
-    return {"name": table.name, **note, **({"meta": {HINTS: hints}} if hints else {}), "columns": columns}
+        said = {"data_tests": tests} if tests else {}
+        columns.append({"name": field.name, **native, **said, **_carried(CODEC.hints(field))})
+    described = note(table.properties.get("description"))
+    return {"name": table.name, **described, **_carried(table_hints(table)), "columns": columns}
 
 
 def _write(field: Field) -> dict[str, Any]:
@@ -87,27 +73,19 @@ def _write(field: Field) -> dict[str, Any]:
     values = field.properties.get("x-enum")
     if isinstance(values, list) and values:
         tests.append({"accepted_values": {"values": values}})
-    note = {"description": field.description} if field.description else {}
-    return {"data_type": write_sql_type(field), **note, **({"data_tests": tests} if tests else {})}
-
-
-# --- to a schema ---
+    said = {"data_tests": tests} if tests else {}
+    return {"data_type": write_sql_type(field), **note(field.description), **said}
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of the sources, models, seeds and snapshots of a file.
-
-    Raises:
-        InputError: it is no YAML, or describes no tables; or two names become one.
-    """
+    """Return the schema of the sources, models, seeds and snapshots of a file."""
     source = Source(path, text)
     root = value_of(parse_yaml(source))
     tables = list(_tables(root)) if isinstance(root, dict) else []
     if not isinstance(root, dict) or not any(isinstance(root.get(each), list) for each in ("sources", *_KINDS)):
         raise source.refuse("this is no properties file of dbt", 0, "it has `sources` or `models`")
-    hints = next(
-        (each for each in (_hints(one) for one in root.get("sources") or () if isinstance(one, dict)) if each), None
-    )
+    stated = (_meta(mapping(one)).get(HINTS) for one in root.get("sources") or ())
+    hints = next(filter(None, stated), None)
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
 
@@ -116,28 +94,17 @@ def _tables(root: dict[str, Any]) -> Iterator[dict[str, Any]]:
     groups = [root.get(kind) for kind in _KINDS]
     groups += [each.get("tables") for each in root.get("sources") or () if isinstance(each, dict)]
     for group in groups:
-        yield from (each for each in group or () if isinstance(each, dict) and isinstance(each.get("name"), str))
+        yield from named(group)
 
 
 def _meta(native: dict[str, Any]) -> dict[str, Any]:
-    config = native.get("config")
-    stated = native.get("meta") or (config.get("meta") if isinstance(config, dict) else None)
-    return stated if isinstance(stated, dict) else {}
-
-
-def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
-    found = _meta(native).get(HINTS)
-    return found if isinstance(found, dict) else None
+    return mapping(native.get("meta") or mapping(native.get("config")).get("meta"))
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
     columns, references = [], []
-    for native in _columns(table):
-        own = {
-            key: value
-            for key, value in native.items()
-            if key in ("data_type", "description", "data_tests", "tests", "constraints")
-        }
+    for native in named(table.get("columns")):
+        own = {key: native[key] for key in native if key in _NATIVE}
         relations = [each for each in _tests(native) if each[0] == "relationships"]
         if relations:
             kept = [
@@ -146,34 +113,16 @@ def _record(table: dict[str, Any], path: str) -> Record:
                 if not (isinstance(each, dict) and "relationships" in each)
             ]
             own |= {"data_tests": kept} if kept else {}
-        columns.append((native["name"], restored(native["name"], own, _meta(native).get(HINTS), CODEC, path)))
+        columns.append((native["name"], CODEC.restored(native["name"], own, _meta(native).get(HINTS), path)))
         for _, stated in relations:
             target = _TARGET.fullmatch(str(stated.get("to")).strip())
             if target and isinstance(stated.get("field"), str):
-                references.append(
-                    {
-                        "columns": [native["name"]],
-                        "referenced_table": target[1],
-                        "referenced_columns": [stated["field"]],
-                    }
-                )
-    description = table.get("description")
-    native_properties = table_properties(table["name"], description if isinstance(description, str) else None)
-    if references:
-        native_properties["references"] = references
-    if _is_enforced(table):
-        native_properties["schema_contract"] = {"columns": "freeze", "data_type": "freeze"}
-    return Record(table["name"], tuple(columns), joined(native_properties, _hints(table) or {}))
-
-
-def _is_enforced(table: dict[str, Any]) -> bool:
-    config = table.get("config")
-    contract = config.get("contract") if isinstance(config, dict) else None
-    return isinstance(contract, dict) and contract.get("enforced") is True
-
-
-def _columns(table: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for each in table.get("columns") or () if isinstance(each, dict) and isinstance(each.get("name"), str)]
+                other = {"referenced_table": target[1], "referenced_columns": [stated["field"]]}
+                references.append({"columns": [native["name"]], **other})
+    more: dict[str, Any] = {"references": references} if references else {}
+    if mapping(mapping(table.get("config")).get("contract")).get("enforced") is True:
+        more["schema_contract"] = {"columns": "freeze", "data_type": "freeze"}
+    return record(table["name"], columns, table.get("description"), _meta(table).get(HINTS), **more)
 
 
 def _tests(native: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -200,10 +149,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     values = tests.get("accepted_values", {}).get("values")
     if isinstance(values, list) and values:
         properties["x-enum"] = values
-    description = native.get("description")
-    return Field(
-        name, {**properties, **({"description": description} if isinstance(description, str) and description else {})}
-    )
+    return Field(name, {**properties, **note(native.get("description"))})
 
 
 CODEC: Final = Codec(_write, _read)
@@ -212,7 +158,7 @@ _KNOWN_CONSTRAINTS: Final = ("not_null", "unique", "primary_key")
 
 
 def _losses(table: dict[str, Any]) -> Iterator[Loss]:
-    for native in _columns(table):
+    for native in named(table.get("columns")):
         place = f"{table['name']}.{native['name']}"
         yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
         yield from (Loss(place, "meta", key) for key in _meta(native) if key != HINTS)

@@ -12,20 +12,9 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    file_table_name,
-    joined,
-    lone_table_hints,
-    only_table,
-    schema_hints,
-    schema_of,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, hinted, mapping, note
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
 from schemactl.formats._tree import Source
 from schemactl.formats.spark import CODEC as SPARK
 from schemactl.formats.spark import columns_of, struct_of, unread, write_field
@@ -41,26 +30,21 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the commit that makes an empty table, as Delta Lake's lines of JSON.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the commit that makes an empty table, as Delta Lake's lines of JSON."""
     table = only_table(schema)
     text = json.dumps(struct_of(schema, CODEC), ensure_ascii=False)
     hints = {key: each for key, each in (("table", lone_table_hints(table)), ("schema", schema_hints(schema))) if each}
-    description = table.properties.get("description")
     features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]}
     is_new = '"timestamp_ntz"' in text
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features} if is_new else _OLDEST
     metadata = {
         "id": str(uuid5(NAMESPACE_URL, f"{schema.name}/{table.name}")),
         "name": table.name,
-        **({"description": description} if description else {}),
+        **note(table.properties.get("description")),
         "format": {"provider": "parquet", "options": {}},
         "schemaString": text,
         "partitionColumns": [each.name for each in table.columns.values() if each.properties.get("partition") is True],
-        "configuration": {HINTS: json.dumps(hints, ensure_ascii=False)} if hints else {},
+        "configuration": hinted(hints and json.dumps(hints, ensure_ascii=False)),
         "createdTime": 0,
     }
     lines = ({"protocol": protocol}, {"metaData": metadata})
@@ -86,31 +70,24 @@ CODEC: Final = Codec(lambda field: write_field(_timeless(field)), SPARK.read)
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named as it is there, else after the file.
-
-    Raises:
-        InputError: it is no commit that describes a table; or two names become one.
-    """
+    """Return the schema of one table, named as it is there, else after the file."""
     source = Source(path, text)
     metadata = _metadata(text)
     struct = _json(metadata.get("schemaString")) if metadata else None
     if metadata is None or not isinstance(struct, dict) or struct.get("type") != "struct":
         raise source.refuse("no line describes a table of Delta Lake", 0, "a `metaData` with a `schemaString`")
-    configuration = metadata.get("configuration")
-    known = configuration if isinstance(configuration, dict) else {}
-    hints = _json(known.get(HINTS))
-    hints = hints if isinstance(hints, dict) else {}
-    stated, description = metadata.get("name"), metadata.get("description")
+    known = mapping(metadata.get("configuration"))
+    hints = mapping(_json(known.get(HINTS)))
+    stated = metadata.get("name")
     name = stated if isinstance(stated, str) and stated else file_table_name(path)
     partitions = metadata.get("partitionColumns") or ()
     columns = tuple(
         (column, {**properties, "partition": True} if column in partitions else properties)
         for column, properties in columns_of(struct, CODEC, path)
     )
-    properties = table_properties(name, description if isinstance(description, str) else None)
-    record = Record(name, columns, joined(properties, hints.get("table") or {}))
+    table = record(name, columns, metadata.get("description"), hints.get("table"))
     more = (Loss(name, key, value) for key, value in known.items() if key != HINTS)
-    return Document(schema_of([record], hints.get("schema"), path), (*unread(name, struct), *more))
+    return Document(schema_of([table], hints.get("schema"), path), (*unread(name, struct), *more))
 
 
 def _metadata(text: str) -> dict[str, Any] | None:

@@ -15,11 +15,10 @@ from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
-from schemactl.formats._compare import same
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Loss
 from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
-from schemactl.formats._tree import Finder, Key, Node, Source
+from schemactl.formats._tree import Finder, Key, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.memory import paused_collector
 from schemactl.schema.hash import stored_hash
@@ -95,9 +94,7 @@ def load(path: Path) -> Document:
 def read(text: str, path: str) -> Document:
     """Return what a schema file says.
 
-    Args:
-        text: the file's content, YAML or JSON: by the path's ending, else by how the text starts.
-        path: names the file in messages.
+    It is YAML or JSON by the path's ending, else by how the text starts.
 
     Raises:
         InputError: dlt would refuse the file, or it is hostile; with file, line and column of each problem.
@@ -185,11 +182,7 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
 def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> Layout:
     """Return the layout with other keys for tables and columns, which stand where they stood, with their comments.
 
-    A file whose keys are not its own (aliases) is let alone.
-
-    Args:
-        layout: of a file.
-        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    A file whose keys are not its own (aliases) is let alone. Columns are renamed by the old name of their table.
     """
     from schemactl.formats._edit import Edit, patched
     from schemactl.formats._emit import yaml_scalar

@@ -8,9 +8,9 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from schemactl.formats._fields import own_tables
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._relations import Relation, relations_of, type_in_words
+from schemactl.formats._tables import own_tables
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".dot", ".gv")

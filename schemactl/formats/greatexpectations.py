@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.formats._fields import only_table
+from schemactl.formats._fields import note
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._tables import only_table
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 ENDINGS: Final = (".gx.json", ".json")
@@ -42,26 +43,21 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the suite of the only table of a schema, which permits further columns.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the suite of the only table of a schema, which permits further columns."""
     table = only_table(schema)
-    description = table.properties.get("description")
     suite = {
         "name": table.name,
         "expectations": list(_expectations(table)),
         "meta": {"schema": schema.name, "version_hash": schema.version_hash},
-        **({"notes": description} if description else {}),
+        **note(table.properties.get("description"), "notes"),
     }
     return f"{json.dumps(suite, indent=2, ensure_ascii=False)}\n"
 
 
 def _expectations(table: Table) -> Iterator[dict[str, Any]]:
     for column in table.columns.values():
-        note = column.properties.get("description")
-        meta = {"meta": {"notes": note}} if note else {}
+        notes = note(column.properties.get("description"), "notes")
+        meta = {"meta": notes} if notes else {}
         for name, arguments in _of_column(column):
             yield {"type": f"expect_column_{name}", "kwargs": {"column": column.name, **arguments}, **meta}
     keys = [column.name for column in table.columns.values() if column.properties.get("primary_key") is True]

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-from schemactl.formats._er_picture import STYLE as PICTURE_STYLE
-from schemactl.formats._er_picture import er_picture
-from schemactl.formats._fields import own_tables
-from schemactl.formats._losses import Loss
-from schemactl.formats._relations import (
-    Relation,
-    hints_in_words,
-    relations_of,
-    table_hints_in_words,
-    type_in_words,
-)
-from schemactl.formats.markdown import losses as losses_of_dictionary
+from schemactl.formats._relations import Relation, hints_in_words, relations_of, type_in_words
+from schemactl.formats._tables import own_tables
+from schemactl.formats.markdown import losses as losses
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".html", ".htm")
@@ -77,11 +68,6 @@ search();
 """
 
 
-def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the dictionary does not show: the settings of the schema."""
-    return losses_of_dictionary(schema)
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data dictionary of a schema."""
     tables = list(own_tables(schema))
@@ -97,7 +83,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(schema.name)}</title>
-<style>{_STYLE}{PICTURE_STYLE}</style>
+<style>{_STYLE}{_PICTURE_STYLE}</style>
 </head>
 <body>
 <h1>{escape(schema.name)}</h1>
@@ -106,7 +92,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 <input id="search" type="search" placeholder="Search tables and columns ( / )" aria-label="Search tables and columns">
 <span id="count" class="soft" role="status"></span>
 <nav aria-label="Tables"><ul>{links}</ul></nav>
-{er_picture(tables, relations, ids)}
+{_er_picture(tables, relations, ids)}
 <main>
 {sections}
 </main>
@@ -123,7 +109,7 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> st
     return f"""<section id="{ids[table.name]}">
 <header><h2>{escape(table.name)}</h2>
 {_paragraph(table.properties.get("description"))}
-<p>{_hints(table_hints_in_words(table))}</p>{related}</header>
+<p>{_hints(hints_in_words(table))}</p>{related}</header>
 <div class="wide"><table>{head}
 <tbody>
 {rows}
@@ -156,3 +142,79 @@ def _hints(hints: list[str]) -> str:
 
 def _paragraph(text: str | None) -> str:
     return f"<p>{escape(text)}</p>" if text else ""
+
+
+_PICTURE_STYLE: Final = """
+.picture { overflow-x: auto; } .picture rect { fill: var(--head); stroke: var(--line); }
+.picture text { fill: var(--text); font: 13px system-ui, sans-serif; } .picture .soft { fill: var(--soft); }
+.picture a:hover rect, .picture a:focus rect { stroke: var(--link); }
+.picture path { fill: none; stroke: var(--soft); } .picture path.stated { stroke: var(--link); stroke-dasharray: 5 3; }
+"""
+
+_WIDTH: Final = 210
+_HEIGHT: Final = 44
+_STEP_RIGHT: Final = 270
+_STEP_DOWN: Final = 60
+_LONGEST: Final = 26
+"""Characters of a name that a box has room for; the whole name is its title."""
+
+
+def _er_picture(tables: Sequence[Table], relations: Sequence[Relation], ids: Mapping[str, str]) -> str:
+    """Return the picture, nothing where no table has to do with another.
+
+    Relations are dashed where they are stated. Boxes lead to the sections of the page with these ``ids``.
+    """
+    related = {name for each in relations for name in (each.table, each.other)}
+    drawn = [table for table in tables if table.name in related]
+    if not drawn:
+        return ""
+    places: dict[str, tuple[int, int]] = {}
+    taken: dict[int, int] = {}
+    levels = _levels(drawn, relations)
+    for table in drawn:
+        level = levels[table.name]
+        places[table.name] = (level * _STEP_RIGHT, taken.get(level, 0) * _STEP_DOWN)
+        taken[level] = taken.get(level, 0) + 1
+    width = max(levels.values()) * _STEP_RIGHT + _WIDTH
+    height = (max(taken.values()) - 1) * _STEP_DOWN + _HEIGHT
+    lines = "".join(_line(each, places) for each in relations)
+    boxes = "".join(_box(table, places[table.name], ids[table.name]) for table in drawn)
+    return (
+        f'<div class="picture"><svg width="{width + 2}" height="{height + 2}" viewBox="-1 -1 {width + 2} {height + 2}" '
+        f'role="img" aria-label="Tables and their relations">{lines}{boxes}</svg></div>'
+    )
+
+
+def _levels(tables: Sequence[Table], relations: Sequence[Relation]) -> Mapping[str, int]:
+    """Return how far to the right each table stands; those that name each other in a circle end beside one another."""
+    levels = {table.name: 0 for table in tables}
+    for _ in tables:
+        moved = False
+        for each in relations:
+            if each.table != each.other and levels[each.other] + 1 > levels[each.table] < len(tables) - 1:
+                levels[each.table], moved = levels[each.other] + 1, True
+        if not moved:
+            break
+    return levels
+
+
+def _line(relation: Relation, places: Mapping[str, tuple[int, int]]) -> str:
+    (x1, y1), (x2, y2) = places[relation.other], places[relation.table]
+    start, end, middle = x1 + _WIDTH, x2, _HEIGHT // 2
+    bend = (_STEP_RIGHT - _WIDTH) // 2
+    kind = "" if relation.is_nested else ' class="stated"'
+    title = f"{relation.table}: {', '.join(relation.columns)} → {relation.other}"
+    curve = f"M{start} {y1 + middle}C{start + bend} {y1 + middle} {end - bend} {y2 + middle} {end} {y2 + middle}"
+    return f'<path{kind} d="{curve}"><title>{escape(title)}</title></path>'
+
+
+def _box(table: Table, place: tuple[int, int], section: str) -> str:
+    x, y = place
+    # Names of nested tables begin alike.
+    name = table.name if len(table.name) <= _LONGEST else f"…{table.name[1 - _LONGEST :]}"
+    return (
+        f'<a href="#{section}"><title>{escape(table.name)}</title>'
+        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
+        f'<text x="{x + 10}" y="{y + 18}">{escape(name)}</text>'
+        f'<text class="soft" x="{x + 10}" y="{y + 35}">{len(table.columns)} columns</text></a>'
+    )

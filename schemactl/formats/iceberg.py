@@ -9,29 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    file_table_name,
-    hints_of,
-    joined,
-    lone_table_hints,
-    only_table,
-    restored,
-    schema_hints,
-    schema_of,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
@@ -62,17 +49,10 @@ def recognises(text: str) -> bool:
     return is_metadata or re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"required"\s*:)', text, re.DOTALL) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the metadata of an empty table with the columns of the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the metadata of an empty table with the columns of the only table of a schema."""
     table = only_table(schema)
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     natives = {field.name: _write(field) for field in fields}
     stated = [field.properties.get("x-id") for field in fields]
     numbers = {each for each in stated if isinstance(each, int) and not isinstance(each, bool) and each > 0}
@@ -83,8 +63,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     }
     written = [{"id": ids[name], **_numbered(native, free)} for name, native in natives.items()]
     last = max([*ids.values(), next(free) - 1])
-    columns = {field.name: hints for field in fields if (hints := hints_of(field, CODEC))}
-    description = table.properties.get("description")
+    columns = {field.name: hints for field in fields if (hints := CODEC.hints(field))}
     hints = {"table": lone_table_hints(table), "columns": columns, "schema": schema_hints(schema)}
     partitions = [field.name for field in fields if field.properties.get("partition") is True]
     document = {
@@ -105,7 +84,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
         "properties": {
-            **({"comment": description} if description else {}),
+            **note(table.properties.get("description"), "comment"),
             HINTS: json.dumps({key: each for key, each in hints.items() if each}, ensure_ascii=False),
         },
         "snapshots": [],
@@ -115,8 +94,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 def _write(field: Field) -> dict[str, Any]:
     """Return a field without its number."""
-    note = {"doc": field.description} if field.description else {}
-    return {"name": field.name, "required": not field.nullable, "type": _type(field), **note}
+    doc = note(field.description, "doc")
+    return {"name": field.name, "required": not field.nullable, "type": _type(field), **doc}
 
 
 def _type(field: Field) -> Any:
@@ -155,40 +134,30 @@ def _numbered(native: Any, free: Iterator[int]) -> Any:
     return native
 
 
-# --- to a schema ---
-
-
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table: of metadata the current one, named after the table's folder, else after the file.
-
-    Raises:
-        InputError: it is no JSON, or describes no table of Iceberg; or two names become one.
-    """
+    """Return the schema of one table: of metadata the current one, named after its folder, else after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     struct = _current(root) if isinstance(root, dict) else None
     if struct is None or not isinstance(struct.get("fields"), list):
         raise source.refuse("this is no metadata of a table of Iceberg", 0, "it has `schemas` with `fields`")
-    stated = root.get("properties")
-    properties = stated if isinstance(stated, dict) else {}
+    properties = mapping(root.get("properties"))
     own = _own(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
-    fields = [each for each in struct["fields"] if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    fields = named(struct["fields"])
     partitions, losses = _partitions(root, fields, name)
     keys = struct.get("identifier-field-ids") or ()
     columns = []
     for each in fields:
         native = _unnumbered({key: value for key, value in each.items() if key in _READ})
-        found = restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), CODEC, path)
+        found = CODEC.restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), path)
         found |= {"x-id": each["id"]} if own is None and isinstance(each.get("id"), int) else {}
         found |= {"primary_key": True} if each.get("id") in keys else {}
         columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
-        losses += _unread(f"{name}.{each['name']}", each)
-    comment = properties.get("comment")
-    known = table_properties(name, comment if isinstance(comment, str) else None)
-    record = Record(name, tuple(columns), joined(known, (own or {}).get("table") or {}))
+        losses += losses_of(_read(each["name"], each), f"{name}.{each['name']}")
+    table = record(name, columns, properties.get("comment"), (own or {}).get("table"))
     losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
-    return Document(schema_of([record], (own or {}).get("schema"), path), tuple(losses))
+    return Document(schema_of([table], (own or {}).get("schema"), path), tuple(losses))
 
 
 def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -240,9 +209,10 @@ def _unnumbered(native: Any) -> Any:
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    doc = native.get("doc")
-    note = {"description": doc} if isinstance(doc, str) and doc else {}
-    return _typed(name, native.get("type"), {"nullable": native.get("required") is not True, **note})
+    properties = {"nullable": native.get("required") is not True, **note(native.get("doc"))}
+    read = _typed(name, native.get("type"), properties)
+    unread = tuple((key, value, None) for key, value in native.items() if key not in _READ)
+    return replace(read, unread=(*unread, *read.unread))
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
@@ -254,9 +224,13 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             return Field(name, json_, element=_typed("element", of.get("element"), {}))
         case {"type": "map", "key": "string"}:
             return Field(name, json_, values=_typed("value", of.get("value"), {}))
+        case {"type": "struct", "fields": []}:
+            return Field(name, json_)
         case str():
-            return Field(name, {**_scalar(of), **properties})
-    return Field(name, json_)
+            is_known = of in _PLAIN or _SIZED.fullmatch(of) is not None
+            lost = ("type", {"type": of}, {"data_type": "text"})
+            return Field(name, {**_scalar(of), **properties}, unread=() if is_known else (lost,))
+    return Field(name, json_, unread=(("type", {"type": of}, {"data_type": "json"}),))
 
 
 def _scalar(of: str) -> Mapping[str, Any]:
@@ -269,23 +243,3 @@ def _scalar(of: str) -> Mapping[str, Any]:
 
 
 CODEC: Final = Codec(_write, _read)
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
-    yield from _unread_type(place, native.get("type"))
-
-
-def _unread_type(place: str, of: Any) -> Iterator[Loss]:
-    match of:
-        case {"type": "struct", "fields": list(fields)}:
-            for each in fields:
-                yield from _unread(f"{place}.{each.get('name')}", each)
-        case {"type": "list"}:
-            yield from _unread_type(place, of.get("element"))
-        case {"type": "map", "key": "string"}:
-            yield from _unread_type(place, of.get("value"))
-        case str() if of in _PLAIN or _SIZED.fullmatch(of):
-            pass
-        case _:
-            yield Loss(place, "type", {"type": of}, {"data_type": "text" if isinstance(of, str) else "json"})

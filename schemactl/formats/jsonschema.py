@@ -13,30 +13,15 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    file_table_name,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import Record, file_table_name, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
+from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.types import DataType, Schema, Table
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
-
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _ANY: Final = ["object", "array", "string", "number", "boolean"]
 _BY_TYPE: Final[Mapping[DataType, Mapping[str, Any]]] = {
@@ -84,9 +69,6 @@ def recognises(text: str) -> bool:
     )
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the JSON Schema of documents that are rows of the tables of a schema."""
     tables = list(own_tables(schema))
@@ -103,19 +85,12 @@ def _pointer(name: str) -> str:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     native = _object(tuple(fields))
     for field in fields:
-        if hints := hints_of(field, CODEC):
-            native["properties"][field.name][HINTS] = hints
-    description = table.properties.get("description")
-    hints = table_hints(table)
-    return {
-        "title": table.name,
-        **({"description": description} if description else {}),
-        **native,
-        **({HINTS: hints} if hints else {}),
-    }
+        native["properties"][field.name] |= hinted(CODEC.hints(field))
+    described = note(table.properties.get("description"))
+    return {"title": table.name, **described, **native, **hinted(table_hints(table))}
 
 
 def _object(fields: tuple[Field, ...]) -> dict[str, Any]:
@@ -151,7 +126,7 @@ def _write(field: Field) -> dict[str, Any]:
         native["$anchor"] = anchor
     # The type first, as people write it.
     words = {"type": native.pop("type")} if "type" in native else {}
-    return {**words, **({"description": field.description} if field.description else {}), **native}
+    return {**words, **note(field.description), **native}
 
 
 def _sizes(field: Field) -> dict[str, Any]:
@@ -164,17 +139,11 @@ def _sizes(field: Field) -> dict[str, Any]:
             return {}
 
 
-# --- to a schema ---
-
-
 def read(text: str, path: str) -> Document:
     """Return the schema that a JSON Schema describes.
 
     What ``write`` made comes back as its tables. Of others the root object is a table, named after the file, or else
     each object in ``$defs`` is one. Objects and lists in it are columns of nested data.
-
-    Raises:
-        InputError: it is no JSON, or describes no object; or two names become one.
     """
     source = Source(path, text)
     root = value_of(parse_json(source))
@@ -206,22 +175,16 @@ def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) 
     for column, each in native["properties"].items():
         own = {key: value for key, value in each.items() if key != HINTS} if isinstance(each, dict) else {}
         hints = each.get(HINTS) if isinstance(each, dict) else None
-        properties = restored(column, own, hints, codec, path)
+        properties = codec.restored(column, own, hints, path)
         if column not in required and properties.get("nullable") is False:
             del properties["nullable"]
         columns.append((column, properties))
-    own_properties = table_properties(name, _text(native.get("description")))
-    hints = native.get(HINTS)
-    return Record(name, tuple(columns), joined(own_properties, hints) if isinstance(hints, dict) else own_properties)
+    return record(name, columns, native.get("description"), native.get(HINTS))
 
 
 def _required(native: dict[str, Any]) -> frozenset[str]:
     stated = native.get("required")
     return frozenset(each for each in stated if isinstance(each, str)) if isinstance(stated, list) else frozenset()
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 _NULL: Final = {"type": "null"}
@@ -306,9 +269,7 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
         seen = (*seen, stated["$ref"])
     types = [each for each in _types(native) if each != "null"]
     is_nullable = "null" in _types(native) or not types
-    properties: dict[str, Any] = {"nullable": is_nullable}
-    if description := _text(native.get("description")):
-        properties["description"] = description
+    properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description"))}
     for hint, (word, of) in _LIMITS.items():
         if isinstance(native.get(word), of):
             properties[hint] = native[word]

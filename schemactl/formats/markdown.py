@@ -6,9 +6,9 @@ import re
 from html import escape
 from typing import Final
 
-from schemactl.formats._fields import own_tables
 from schemactl.formats._losses import Loss, unstated
-from schemactl.formats._relations import hints_in_words, relations_of, table_hints_in_words, type_in_words
+from schemactl.formats._relations import hints_in_words, relations_of, type_in_words
+from schemactl.formats._tables import own_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".md", ".markdown")
@@ -27,7 +27,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         sections.append(f"## {_text(table.name)}")
         if table.properties.get("description"):
             sections.append(_text(table.properties["description"]))
-        facts = [f"- {_text(each)}" for each in table_hints_in_words(table)]
+        facts = [f"- {_text(each)}" for each in hints_in_words(table)]
         facts += [
             f"- {_text(', '.join(each.columns) or table.name)} → {_text(each.other)}"
             + (f" ({_text(', '.join(each.other_columns))})" if each.other_columns else "")

@@ -10,24 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.types import DataType, Schema, Table
@@ -72,9 +59,6 @@ def recognises(text: str) -> bool:
     return re.search(r"""\bkind["']?\s*:\s*["']?DataContract\b""", text) is not None
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data contract of the tables of a schema, as YAML; its status is a draft."""
     from schemactl.formats._emit import yaml_text
@@ -101,18 +85,17 @@ def _custom(hints: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     keys = [field.name for field in fields if field.properties.get("primary_key") is True]
     properties = []
     for field in fields:
         native = _write(field)
         if field.name in keys:
             native["primaryKeyPosition"] = keys.index(field.name) + 1
-        properties.append({**native, **_custom(hints_of(field, CODEC))})
-    description = table.properties.get("description")
-    note = {"description": description} if description else {}
-    named = {"name": table.name, "logicalType": "object", "physicalType": "table", **note}
-    return {**named, "properties": properties, **_custom(table_hints(table))}
+        properties.append({**native, **_custom(CODEC.hints(field))})
+    head = {"name": table.name, "logicalType": "object", "physicalType": "table"}
+    described = note(table.properties.get("description"))
+    return {**head, **described, "properties": properties, **_custom(table_hints(table))}
 
 
 def _write(field: Field) -> dict[str, Any]:
@@ -132,7 +115,7 @@ def _element(field: Field) -> dict[str, Any]:
         **({"id": identity} if isinstance(identity, str) and _ID.fullmatch(identity) else {}),
         "logicalType": logical,
         "physicalType": write_sql_type(field),
-        **({"description": field.description} if field.description else {}),
+        **note(field.description),
         **({} if field.nullable else {"required": True}),
         **({"primaryKey": True} if stated.get("primary_key") is True else {}),
         **({"unique": True} if stated.get("unique") is True else {}),
@@ -148,25 +131,16 @@ def _is_valid(word: str, value: Any) -> bool:
     return isinstance(value, str)
 
 
-# --- to a schema ---
-
-
 def read(text: str, path: str) -> Document:
-    """Return the schema of a data contract.
-
-    Raises:
-        InputError: it is no YAML or JSON, or no contract of version 3; or two names become one.
-    """
+    """Return the schema of a data contract."""
     source = Source(path, text)
     root = value_of(parse_json(source) if path.lower().endswith(".json") else parse_yaml(source))
     if not isinstance(root, dict) or not str(root.get("apiVersion")).startswith("v3"):
         raise source.refuse(
             "this is no data contract of ODCS 3", 0, "it has `kind: DataContract` and `apiVersion: v3...`"
         )
-    tables = [each for each in root.get("schema") or () if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    purpose = root.get("description")
-    described = purpose.get("purpose") if isinstance(purpose, dict) else None
-    hints = {**({"description": described} if isinstance(described, str) else {}), **(_hints(root) or {})}
+    tables = named(root.get("schema"))
+    hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
 
@@ -179,22 +153,15 @@ def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _properties(native: dict[str, Any]) -> list[dict[str, Any]]:
-    found = native.get("properties") or ()
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
-
-
 _BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
     columns = []
-    for native in _properties(table):
+    for native in named(table.get("properties")):
         own = {key: value for key, value in native.items() if key not in _BESIDE}
-        columns.append((native["name"], restored(native["name"], own, _hints(native), CODEC, path)))
-    description = table.get("description")
-    properties = table_properties(table["name"], description if isinstance(description, str) else None)
-    return Record(table["name"], tuple(columns), joined(properties, _hints(table) or {}))
+        columns.append((native["name"], CODEC.restored(native["name"], own, _hints(native), path)))
+    return record(table["name"], columns, table.get("description"), _hints(table))
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
@@ -202,11 +169,10 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     flags = {"primaryKey": "primary_key", "unique": "unique", "partitioned": "partition"}
     stated |= {hint: True for word, hint in flags.items() if native.get(word) is True}
     stated |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}
-    if isinstance(native.get("description"), str) and native["description"]:
-        stated["description"] = native["description"]
+    stated |= note(native.get("description"))
     if isinstance(native.get("id"), str):
         stated["x-id"] = native["id"]
-    if inner := tuple(_read(each["name"], each) for each in _properties(native)):
+    if inner := tuple(_read(each["name"], each) for each in named(native.get("properties"))):
         return Field(name, {"data_type": "json", **stated}, fields=inner)
     if isinstance(native.get("items"), dict):
         return Field(name, {"data_type": "json", **stated}, element=_read("element", native["items"]))
@@ -218,8 +184,7 @@ def _scalar(native: dict[str, Any]) -> dict[str, Any]:
     found = read_sql_type(physical) if isinstance(physical, str) else None
     if found is not None:
         return found
-    options = native.get("logicalTypeOptions")
-    longest = options.get("maxLength") if isinstance(options, dict) else None
+    longest = mapping(native.get("logicalTypeOptions")).get("maxLength")
     data_type = _BY_LOGICAL.get(str(native.get("logicalType")), "text")
     sized = data_type == "text" and isinstance(longest, int) and not isinstance(longest, bool)
     return {"data_type": data_type, **({"precision": longest} if sized else {})}
@@ -240,7 +205,7 @@ def _losses(table: dict[str, Any]) -> Iterator[Loss]:
         "id",
     )
     yield from (Loss(table["name"], key) for key in table if key not in known)
-    for native in _properties(table):
+    for native in named(table.get("properties")):
         yield from _unread(table["name"], native)
 
 
@@ -250,5 +215,5 @@ def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
     for each in native.get("customProperties") or ():
         if isinstance(each, dict) and each.get("property") != HINTS:
             yield Loss(here, "customProperties", each.get("property"))
-    for each in _properties(native):
+    for each in named(native.get("properties")):
         yield from _unread(here, each)

@@ -10,8 +10,9 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Field, field_of, own_tables, stated, table_hints
+from schemactl.formats._fields import Field, fields_of, hinted, note, stated
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._tables import own_tables, table_hints
 from schemactl.formats.spark import write_field
 from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
@@ -36,7 +37,7 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
     types = (
         Loss(f"{table.name}.{field.name}", "type", _type_of(field), {})
         for table in own_tables(schema)
-        for field in map(field_of, table.columns.values())
+        for field in fields_of(table)
         if field.properties.get("data_type") and _type(write_field(field)["type"]) is None
     )
     return (*unstated(replace(schema, tables={}), ()), *types)
@@ -63,12 +64,11 @@ def _free(table: str, taken: set[str]) -> str:
 
 
 def _table(table: Table, name: str) -> str:
-    fields = [field_of(column) for column in table.columns.values()]
+    fields = fields_of(table)
     keys = [field.name for field in fields if field.properties.get("primary_key") is True]
-    description = table.properties.get("description")
     arguments = {
         "name": table.name,
-        **({"description": description} if description else {}),
+        **note(table.properties.get("description")),
         **({"unique": keys} if keys else {}),
         **_metadata(table_hints(table)),
     }
@@ -93,7 +93,7 @@ def _column(field: Field) -> str:
 
 
 def _metadata(hints: dict[str, Any]) -> dict[str, Any]:
-    return {"metadata": {HINTS: hints}} if hints else {}
+    return {"metadata": hinted(hints)} if hints else {}
 
 
 def _checks(field: Field) -> list[tuple[str, Any]]:

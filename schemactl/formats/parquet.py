@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._arrow import arrow_schema, read_arrow
 from schemactl.formats._losses import Document
+from schemactl.formats.arrow import arrow_schema, read_arrow
 from schemactl.schema.arrow_types import arrow
 from schemactl.schema.types import Schema
 
@@ -23,12 +23,7 @@ def recognises(content: bytes) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - one form for all endings
-    """Return a file without rows, whose footer describes the only table of a schema.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-        InputError: pyarrow is not installed.
-    """
+    """Return a file without rows, whose footer describes the only table of a schema."""
     sink = arrow().BufferOutputStream()
     from pyarrow import parquet
 
@@ -39,12 +34,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - o
 
 
 def read(content: bytes, path: str) -> Document:
-    """Return the schema of one table, named after the file; its footer alone is looked at.
-
-    Raises:
-        InputError: it is no Parquet file; or two names become one.
-        InputError: pyarrow is not installed.
-    """
+    """Return the schema of one table, named after the file; its footer alone is looked at."""
     pa = arrow()
     from pyarrow import parquet
 

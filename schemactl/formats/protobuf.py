@@ -13,23 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source
 from schemactl.schema.types import DataType, Schema
 
@@ -81,28 +68,20 @@ def recognises(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A field of a message, its number left out.
-
-    Attributes:
-        label: as of a ``ProtoField``.
-        type: of a scalar or of a message that is known, the values of an enum, or the fields of a message.
-    """
+    """A field of a message without its number; the type is a name, values of an enum, or fields of a message."""
 
     label: str
     type: str | tuple[str, ...] | tuple[tuple[str, Native], ...]
     comment: str = ""
 
 
-# --- from a schema ---
-
-
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a file of proto3 with a message for each table of a schema."""
     messages = []
     for table in own_tables(schema):
-        fields = [field_of(column) for column in table.columns.values()]
+        fields = fields_of(table)
         natives = [(field.name, _write(field)) for field in fields]
-        body = list(_lines(natives, _numbers(fields), {field.name: hints_of(field, CODEC) for field in fields}))
+        body = list(_lines(natives, _numbers(fields), {field.name: CODEC.hints(field) for field in fields}))
         hints = table_hints(table)
         name = _safe(table.name)
         above = [
@@ -201,15 +180,15 @@ def _message_name(name: str, taken: set[str]) -> str:
 
 
 def _write(field: Field) -> Native:
-    note = field.description or ""
+    comment = field.description or ""
     if field.fields:
-        return Native("optional" if field.nullable else "", _inner(field), note)
+        return Native("optional" if field.nullable else "", _inner(field), comment)
     # A list or a map of lists or maps is no field: it needs a message of its own.
     below = field.element or field.values
     if below is not None and below.element is None and below.values is None:
         label = "repeated" if field.element else "map"
-        return Native(label, _inner(below) if below.fields else _scalar_type(below), note)
-    return Native("optional" if field.nullable else "", _scalar_type(field), note)
+        return Native(label, _inner(below) if below.fields else _scalar_type(below), comment)
+    return Native("optional" if field.nullable else "", _scalar_type(field), comment)
 
 
 def _inner(field: Field) -> tuple[tuple[str, Native], ...]:
@@ -222,16 +201,10 @@ def _scalar_type(field: Field) -> str:
     return _TYPES[field.data_type]
 
 
-# --- to a schema ---
-
-
 def read(text: str, path: str) -> Document:
     """Return the schema of the messages of a file.
 
     What ``write`` made comes back as its tables. Of others each message is a table that no other one has as a field.
-
-    Raises:
-        InputError: it is no ``.proto`` file, with the place; or it has no message, or two names become one.
     """
     source = Source(path, text)
     file = parse_proto(source)
@@ -243,8 +216,8 @@ def read(text: str, path: str) -> Document:
     tables = [each for each in file.root.messages.values() if is_own or each.name not in resolver.used()]
     records, losses = [], list[Loss]()
     for message in tables or file.root.messages.values():
-        record, lost = _record(message, resolver, path, is_own=is_own)
-        records.append(record)
+        table, lost = _record(message, resolver, path, is_own=is_own)
+        records.append(table)
         losses += lost
     return Document(schema_of(records, hints, path), tuple(losses))
 
@@ -271,17 +244,15 @@ def _record(message: Message, resolver: _Resolver, path: str, *, is_own: bool) -
     for each in message.fields:
         column = each.options.get("json_name", each.name)
         losses += _unread(f"{table}.{column}", each)
-        note, more = _parted(each.comment, HINTS, path)
-        native = resolver.native(replace(each, comment=note), (message,), ())
-        properties = restored(column, native, more, CODEC, path)
+        own_comment, more = _parted(each.comment, HINTS, path)
+        native = resolver.native(replace(each, comment=own_comment), (message,), ())
+        properties = CODEC.restored(column, native, more, path)
         if not is_own:
             properties.setdefault("x-id", each.number)
         if each.options.get("deprecated") == "true":
             properties.setdefault("x-deprecated", True)
         columns.append((column, properties))
-    native_properties = table_properties(table, description or None)
-    merged = joined(native_properties, hints) if isinstance(hints, dict) else native_properties
-    return Record(table, tuple(columns), merged), losses
+    return record(table, columns, description, hints), losses
 
 
 def _unread(place: str, field: ProtoField) -> Iterator[Loss]:
@@ -360,13 +331,13 @@ class _Resolver:
 
 
 def _read(name: str, native: Native) -> Field:
-    note = {"description": native.comment} if native.comment else {}
+    described = note(native.comment)
     if native.label in ("repeated", "map"):
         below = _read("element", Native("", native.type))
         if native.label == "repeated":
-            return Field(name, {"data_type": "json", "nullable": True, **note}, element=below)
-        return Field(name, {"data_type": "json", "nullable": True, **note}, values=replace(below, name="value"))
-    stated: dict[str, Any] = {"nullable": native.label == "optional", **note}
+            return Field(name, {"data_type": "json", "nullable": True, **described}, element=below)
+        return Field(name, {"data_type": "json", "nullable": True, **described}, values=replace(below, name="value"))
+    stated: dict[str, Any] = {"nullable": native.label == "optional", **described}
     match native.type:
         case str(of):
             return Field(name, {**_SCALARS.get(of, _KNOWN.get(of, {"data_type": "json"})), **stated})

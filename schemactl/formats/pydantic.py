@@ -12,16 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Field,
-    field_of,
-    own_tables,
-    stated,
-    table_hints,
-)
+from schemactl.formats._fields import HINTS, Field, fields_of, note, stated
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._tables import own_tables, table_hints
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import DataType, Schema
@@ -81,13 +75,12 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a module with a model for each root table, and for each object in its documents."""
-    note = f": {' '.join(schema.description.split())}" if schema.description else ""
+    described = f": {' '.join(schema.description.split())}" if schema.description else ""
     classes = _Classes()
     for table in own_tables(fold(schema)):
-        fields = tuple(field_of(column) for column in table.columns.values())
         config = {"title": table.name, **_extra(table_hints(table))}
-        classes.add(table.name, fields, table.properties.get("description"), config)
-    return f"{_docstring(f'Models of the documents of {schema.name}{note}')}\n\n{_HEAD}{''.join(classes.texts)}"
+        classes.add(table.name, tuple(fields_of(table)), table.properties.get("description"), config)
+    return f"{_docstring(f'Models of the documents of {schema.name}{described}')}\n\n{_HEAD}{''.join(classes.texts)}"
 
 
 class _Classes:
@@ -97,11 +90,11 @@ class _Classes:
         self.texts: list[str] = []
         self._names = {name.lower() for name in _TAKEN}
 
-    def add(self, path: str, fields: tuple[Field, ...], note: Any, config: dict[str, Any] | None = None) -> str:
+    def add(self, path: str, fields: tuple[Field, ...], text: Any, config: dict[str, Any] | None = None) -> str:
         """Write a class and return its name."""
         stem = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", path)) or "Item"
         name = self._free(stem if stem[:1].isalpha() else f"Item{stem}")
-        lines = [f"    {_docstring(note)}\n"] if note else []
+        lines = [f"    {_docstring(text)}\n"] if text else []
         if config is not None:
             lines += ["\n"] * bool(lines) + [f"    model_config = ConfigDict({_arguments(config)})\n"]
         taken: set[str] = set()
@@ -118,14 +111,17 @@ class _Classes:
         return name
 
     def _field(self, path: str, field: Field, taken: set[str]) -> str:
-        name = _identifier(field.name)
+        made = re.sub(r"\W", "_", field.name).lstrip("_") or "field"
+        made = f"field_{made}" if made[:1].isdecimal() or made.startswith("model_") else made
+        is_free = made.isidentifier() and not keyword.iskeyword(made) and made not in _TAKEN
+        name = made if is_free else f"{made}_"
         while name in taken:
             name += "_"
         taken.add(name)
         found = _native(field)
         arguments = {
             **({} if name == field.name else {"alias": field.name}),
-            **({"description": field.description} if field.description else {}),
+            **note(field.description),
             **found[1],
             **_extra(_hints(field, found)),
         }
@@ -167,13 +163,6 @@ def _docstring(text: str) -> str:
     # Beside both kinds of quotes `repr` escapes the single ones.
     lines = (repr(f"'\"{line}")[4:-1].replace("\\'", "'") for line in text.split("\n"))
     return '"""' + re.sub(r'"(?="|\Z)', r'\\"', "\n".join(lines).rstrip()) + '"""'
-
-
-def _identifier(name: str) -> str:
-    made = re.sub(r"\W", "_", name).lstrip("_") or "field"
-    made = f"field_{made}" if made[:1].isdecimal() or made.startswith("model_") else made
-    is_free = made.isidentifier() and not keyword.iskeyword(made) and made not in _TAKEN
-    return made if is_free else f"{made}_"
 
 
 def _native(field: Field) -> tuple[str, dict[str, Any]]:

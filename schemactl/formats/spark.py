@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    file_table_name,
-    hints_of,
-    only_table,
-    restored,
-    schema_of,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._tables import file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
 from schemactl.schema.types import Properties, Schema
@@ -51,36 +41,23 @@ def recognises(text: str) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the StructType of the rows of the only table of a schema, as indented JSON.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the StructType of the rows of the only table of a schema, as indented JSON."""
     return f"{json.dumps(struct_of(schema), indent=2, ensure_ascii=False)}\n"
 
 
 def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Return the StructType of the rows of the only table of a schema.
-
-    Args:
-        schema: the schema.
-        codec: how fields are written; None for Spark's own types.
-
-    Raises:
-        InputError: the schema has several tables, or none.
-    """
+    """Return the StructType of the rows of the only table of a schema."""
     codec = codec or CODEC
     fields = []
     for field in map(field_of, only_table(schema).columns.values()):
-        native, hints = codec.write(field), hints_of(field, codec)
-        metadata = {**native["metadata"], **({HINTS: hints} if hints else {})}
-        fields.append({**native, "metadata": metadata})
+        native = codec.write(field)
+        fields.append({**native, "metadata": {**native["metadata"], **hinted(codec.hints(field))}})
     return {"type": "struct", "fields": fields}
 
 
 def write_field(field: Field) -> dict[str, Any]:
     """Return a StructField as plain data."""
-    metadata = {"comment": field.description} if field.description else {}
+    metadata = note(field.description, "comment")
     return {"name": field.name, "type": _type(field), "nullable": field.nullable, "metadata": metadata}
 
 
@@ -97,11 +74,7 @@ def _type(field: Field) -> Any:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named after the file.
-
-    Raises:
-        InputError: it is no JSON, or no StructType; or two names become one.
-    """
+    """Return the schema of one table, named after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
     if not (isinstance(root, dict) and root.get("type") == "struct" and isinstance(root.get("fields"), list)):
@@ -110,54 +83,42 @@ def read(text: str, path: str) -> Document:
 
 
 def table_of(struct: dict[str, Any], path: str) -> Document:
-    """Return the schema of one table, whose rows a StructType describes, named after the file.
-
-    Raises:
-        InputError: two names become one.
-    """
+    """Return the schema of one table, whose rows a StructType describes, named after the file."""
     name = file_table_name(path)
     columns = columns_of(struct, CODEC, path)
-    return Document(schema_of([Record(name, columns, table_properties(name, None))], None, path), unread(name, struct))
+    return Document(schema_of([record(name, columns, None, None)], None, path), unread(name, struct))
 
 
 def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:
     """Return the columns of rows that a StructType describes, with the hints in its metadata."""
-    return tuple((each["name"], _restored(each, codec, path)) for each in _fields(struct))
+    return tuple((each["name"], _restored(each, codec, path)) for each in named(struct.get("fields")))
 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return what a StructType says and the columns of a table do not."""
-    return tuple(loss for each in _fields(struct) for loss in _unread(f"{table}.{each['name']}", each))
-
-
-def _fields(struct: dict[str, Any]) -> list[dict[str, Any]]:
-    fields = struct.get("fields")
-    found = fields if isinstance(fields, list) else []
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
-
-
-def _metadata(native: dict[str, Any]) -> dict[str, Any]:
-    stated = native.get("metadata")
-    return stated if isinstance(stated, dict) else {}
+    fields = (_read(each["name"], each) for each in named(struct.get("fields")))
+    return tuple(loss for field in fields for loss in losses_of(field, f"{table}.{field.name}"))
 
 
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
-    metadata = {key: value for key, value in _metadata(native).items() if key != HINTS}
+    metadata = {key: value for key, value in mapping(native.get("metadata")).items() if key != HINTS}
     own = {**native, "metadata": metadata}
-    return restored(native["name"], own, _metadata(native).get(HINTS), codec, path)
+    return codec.restored(native["name"], own, mapping(native.get("metadata")).get(HINTS), path)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    comment = _metadata(native).get("comment")
-    note = {"description": comment} if isinstance(comment, str) and comment else {}
-    return _typed(name, native.get("type"), {"nullable": native.get("nullable") is not False, **note})
+    metadata = mapping(native.get("metadata"))
+    properties = {"nullable": native.get("nullable") is not False, **note(metadata.get("comment"))}
+    read = _typed(name, native.get("type"), properties)
+    unread = tuple((key, value, None) for key, value in metadata.items() if key not in ("comment", HINTS))
+    return replace(read, unread=(*unread, *read.unread))
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match of:
-        case {"type": "struct"} if _fields(of):
-            return Field(name, json_, fields=tuple(_read(each["name"], each) for each in _fields(of)))
+        case {"type": "struct"} if named(of.get("fields")):
+            return Field(name, json_, fields=tuple(_read(each["name"], each) for each in named(of.get("fields"))))
         case {"type": "array"}:
             return Field(name, json_, element=_typed("element", of.get("elementType"), {}))
         case {"type": "map", "keyType": "string"}:
@@ -168,29 +129,10 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             sized = re.fullmatch(r"(?:varchar|char)\((\d+)\)", of)
             if sized is not None:
                 return Field(name, {"data_type": "text", "precision": int(sized[1]), **properties})
-    return Field(name, json_)
+        case {"type": "struct"}:
+            return Field(name, json_)
+    lost = ("type", {"type": of}, {"data_type": "json"})
+    return Field(name, json_, unread=() if of == "variant" else (lost,))
 
 
 CODEC: Final = Codec(write_field, _read)
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    """Yield metadata that is neither a comment nor a hint, and types that become JSON."""
-    for key, value in _metadata(native).items():
-        if key not in ("comment", HINTS):
-            yield Loss(place, key, value)
-    yield from _unread_type(place, native.get("type"))
-
-
-def _unread_type(place: str, of: Any) -> Iterator[Loss]:
-    match of:
-        case {"type": "struct"}:
-            for each in _fields(of):
-                yield from _unread(f"{place}.{each['name']}", each)
-        case {"type": "array"}:
-            yield from _unread_type(place, of.get("elementType"))
-        case {"type": "map", "keyType": "string"}:
-            yield from _unread_type(place, of.get("valueType"))
-        case _:
-            if _typed("", of, {}).properties["data_type"] == "json" and of != "variant":
-                yield Loss(place, "type", {"type": of}, {"data_type": "json"})

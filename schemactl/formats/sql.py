@@ -14,23 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    Record,
-    field_of,
-    hints_of,
-    joined,
-    own_tables,
-    restored,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
+from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints, table_properties
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
 from schemactl.schema.sql_types import UPPER_CASE, type_in
@@ -46,6 +33,9 @@ DEFAULT: Final = "postgres"
 _STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\}})\s*$", re.DOTALL)
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
+
+_COMMENTS_FIRST: Final = frozenset(("hive", "athena"))
+"""Dialects that take the description of a table only before what partitions it."""
 
 _TEXTS: Final = frozenset(
     (
@@ -78,13 +68,7 @@ _WEI: Final = ((156, 78), (78, 0), (76, 0))
 
 @dataclass(frozen=True, slots=True)
 class SqlDialect:
-    """The format in one dialect.
-
-    Attributes:
-        name: sqlglot's.
-        has_references: whether references are written as foreign keys, which the engine then sees to.
-        folds: whether names are written in upper case, as dlt writes them for Snowflake.
-    """
+    """The format in a dialect of sqlglot; it ``folds`` names into upper case, as dlt writes them for Snowflake."""
 
     name: str = DEFAULT
     has_references: bool = False
@@ -102,11 +86,7 @@ class SqlDialect:
         return "\n".join(parts)
 
     def read(self, text: str, path: str) -> Document:
-        """Return the schema of the tables that a file makes.
-
-        Raises:
-            InputError: it is no SQL of the dialect, or makes no table.
-        """
+        """Return the schema of the tables that a file makes."""
         from sqlglot import exp, parse
         from sqlglot.errors import SqlglotError
 
@@ -125,7 +105,7 @@ class SqlDialect:
                 if table.name in made:
                     raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
                 made[table.name] = table
-                losses += table.losses()
+                losses += table.losses
             elif isinstance(statement, exp.Comment) and (table_ := _commented(statement, made)) is not None:
                 table_.comment(statement)
             elif isinstance(statement, exp.Alter) and (altered := made.get(statement.this.name)) is not None:
@@ -140,10 +120,8 @@ class SqlDialect:
         """Return whether a text makes a table."""
         return re.search(r"\bcreate\s+(?:or\s+replace\s+)?(?:\w+\s+)?table\b", text, re.IGNORECASE) is not None
 
-    # --- writing ---
-
     def _table(self, table: Table, schema: Schema) -> str:
-        fields = [field_of(column) for column in table.columns.values()]
+        fields = fields_of(table)
         references = references_of(table, schema) if self.has_references else []
         native = table_properties(table.name, self._kept(table))
         native |= {"references": references} if references else {}
@@ -159,7 +137,7 @@ class SqlDialect:
     def _lines(self, fields: list[Field], keys: list[str], references: list[dict[str, Any]]) -> Iterator[str]:
         for field in fields:
             written = self.codec.write(field)
-            hints = self._comment(hints_of(field, self.codec), "  ").lstrip()
+            hints = self._comment(self.codec.hints(field), "  ").lstrip()
             made = self.sql.definition(_column(field), self._word(field), is_unique=bool(written.get("unique")))
             yield f"{hints}{'  ' if hints else ''}{made}"
         if keys:
@@ -185,6 +163,9 @@ class SqlDialect:
             for hint in ("partition", "cluster", "sort")
         }
         partition, cluster, sort = (named[hint] for hint in ("partition", "cluster", "sort"))
+        comment = self.sql.note(description_of(table), is_table=True).strip()
+        if comment and self.name in _COMMENTS_FIRST:
+            yield comment
         match self.name:
             case "bigquery":
                 if partition:
@@ -214,8 +195,8 @@ class SqlDialect:
                     for each in table.columns.values()
                 ):
                     yield "SETTINGS allow_nullable_key = 1"
-        if note := self.sql.note(description_of(table), is_table=True):
-            yield note.strip()
+        if comment and self.name not in _COMMENTS_FIRST:
+            yield comment
 
     def _comment(self, hints: dict[str, Any], indent: str = "") -> str:
         return f"{indent}-- {HINTS}: {json.dumps(hints)}\n" if hints else ""
@@ -238,7 +219,7 @@ class SqlDialect:
             **({"not_null": True} if not field.nullable else {}),
             **({"primary_key": True} if is_key and not field.nullable else {}),
             **({"unique": True} if is_unique else {}),
-            **({"comment": note} if (note := self._kept(_column(field))) else {}),
+            **note(self._kept(_column(field)), "comment"),
         }
 
     def _read(self, name: str, native: dict[str, Any]) -> Field:
@@ -246,10 +227,8 @@ class SqlDialect:
         properties: dict[str, Any] = {**of, "nullable": not native.get("not_null")}
         properties |= {"primary_key": True} if native.get("primary_key") else {}
         properties |= {"unique": True} if native.get("unique") else {}
-        properties |= {"description": native["comment"]} if native.get("comment") else {}
+        properties |= note(native.get("comment"))
         return Field(name, properties)
-
-    # --- reading ---
 
     def _hints(self, text: str, path: str) -> _Hints:
         """Return what our own comments state, by table and column."""
@@ -293,7 +272,7 @@ class _Table:
         from sqlglot import exp
 
         self._dialect, self._path, self._hints = dialect, path, hints
-        self._losses: list[Loss] = []
+        self.losses: list[Loss] = []
         self.name = created.this.this.name
         self._note: str | None = None
         self._references: list[dict[str, Any]] = []
@@ -316,7 +295,7 @@ class _Table:
         kind = stated.args.get("kind")
         native: dict[str, Any] = {"type": kind.sql(self._dialect.name) if kind is not None else "text"}
         if kind is None or _properties_of(kind) is None:
-            self._losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
+            self.losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
         for constraint in stated.constraints:
             match constraint.kind:
                 case exp.NotNullColumnConstraint() as null:
@@ -325,14 +304,14 @@ class _Table:
                     native |= {"primary_key": True, "not_null": True}
                 case exp.UniqueColumnConstraint():
                     native["unique"] = True
-                case exp.CommentColumnConstraint() as note:
-                    native["comment"] = note.this.name
+                case exp.CommentColumnConstraint() as comment:
+                    native["comment"] = comment.this.name
                 case exp.Reference() as reference:
                     self._refer([stated.name], reference)
                 case exp.Properties() as properties if (note_ := _option(properties)) is not None:
                     native["comment"] = note_
                 case other:
-                    self._losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
+                    self.losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
         return native
 
     def _constrain(self, stated: exp.Expression) -> None:
@@ -352,7 +331,7 @@ class _Table:
             case exp.ForeignKey():
                 self._refer(names, stated.args.get("reference"))
             case _:
-                self._losses.append(Loss(self.name, "constraint", stated.sql(self._dialect.name)))
+                self.losses.append(Loss(self.name, "constraint", stated.sql(self._dialect.name)))
 
     def _refer(self, columns: list[str], reference: exp.Expression | None) -> None:
         from sqlglot import exp
@@ -387,20 +366,14 @@ class _Table:
             else:
                 yield Loss(self.name, "statement", stated.sql(self._dialect.name)[:80])
 
-    def losses(self) -> list[Loss]:
-        """What the table says and no schema does."""
-        return self._losses
-
     def record(self) -> Record:
         """Return the table as formats take it."""
         codec, hints = self._dialect.codec, self._hints
-        columns = tuple(
-            (name, restored(name, native, hints.get(name), codec, self._path)) for name, native in self._natives.items()
-        )
-        known = table_properties(self.name, self._note)
-        known |= {"references": self._references} if self._references else {}
-        own = hints.get(None)
-        return Record(self.name, columns, joined(known, own if isinstance(own, dict) else {}))
+        columns = [
+            (name, codec.restored(name, native, hints.get(name), self._path)) for name, native in self._natives.items()
+        ]
+        more = {"references": self._references} if self._references else {}
+        return record(self.name, columns, self._note, hints.get(None), **more)
 
 
 def _parsed(hints: str, path: str, line: int) -> Any:
@@ -501,10 +474,6 @@ write, read, recognises = _POSTGRES.write, _POSTGRES.read, _POSTGRES.recognises
 
 
 def in_dialect(name: str | None, *, has_references: bool = False) -> SqlDialect:
-    """Return the format in a dialect; None for PostgreSQL.
-
-    Raises:
-        InputError: sqlglot knows no such dialect.
-    """
+    """Return the format in a dialect; None for PostgreSQL."""
     check_dialect(name or DEFAULT)
     return SqlDialect(name or DEFAULT, has_references)

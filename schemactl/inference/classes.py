@@ -42,20 +42,16 @@ def classify(value: Any) -> str:
         case bool():
             return str(DataType.BOOL)
         case int() | float() | str():
-            return _classify_scalar(value)
+            kind = _KINDS[type(value)]
+            answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
+            answers += [f"{name}={found}" for name in DETECTORS if (found := DETECTORS[name].detect(value))]
+            if isinstance(value, int):
+                answers += _magnitude(value)
+            elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
+                answers.append("past-bigint")
+            return f"{kind}:{','.join(answers)}" if answers else str(kind)
         case _:
             raise TypeError(f"not a JSON value: {type(value).__name__}")
-
-
-def _classify_scalar(value: float | str) -> str:
-    kind = _KINDS[type(value)]
-    answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
-    answers += [f"{name}={found}" for name in DETECTORS if (found := DETECTORS[name].detect(value))]
-    if isinstance(value, int):
-        answers += _magnitude(value)
-    elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
-        answers.append("past-bigint")
-    return f"{kind}:{','.join(answers)}" if answers else str(kind)
 
 
 def _magnitude(value: int) -> list[str]:

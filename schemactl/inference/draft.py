@@ -18,15 +18,7 @@ from schemactl.schema.types import Column, DataType, Properties, Table
 
 @dataclass(slots=True)
 class TableDraft:
-    """A table under construction, changed in place.
-
-    Attributes:
-        name: the table's.
-        columns: their properties as dlt writes them, by name.
-        properties: of the table itself.
-        has_data: whether a row was met.
-        is_changed: whether it was changed since ``root_keys`` were last asked.
-    """
+    """A table under construction, changed in place; ``is_changed`` since ``RootKeys`` were last asked."""
 
     name: str
     columns: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -295,14 +295,7 @@ _LONGEST_WITNESS: Final = 1 << 16
 
 @dataclass(slots=True)
 class _Firsts:
-    """The values at one path that a document is the first of their class with, as far as they were not met yet.
-
-    Attributes:
-        names: the classes.
-        below: the same for the steps from here, where there is any.
-        known: all classes of the path.
-        is_single: whether a document has no more than one value there.
-    """
+    """The classes at one path, and below, that a document is the first of, as far as they were not met yet."""
 
     names: set[str] = field(default_factory=set)
     below: dict[str | None, _Firsts] = field(default_factory=dict)
@@ -339,12 +332,7 @@ def _cut_row(value: Any, firsts: _Firsts) -> Any:
 
 
 def _cut(value: Any, firsts: _Firsts) -> Any:
-    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left.
-
-    Args:
-        value: what stands at a path in a document.
-        firsts: what the document is the first of there and below.
-    """
+    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left."""
     is_first = firsts.take(value)
     match value:
         case dict():

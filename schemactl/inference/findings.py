@@ -88,12 +88,7 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
 
 
 def _reason(
-    origin: Origin,
-    before: Column | None,
-    column: Column,
-    kinds: Mapping[str, int],
-    taken: list[Seen],
-    seen: Taking,
+    origin: Origin, before: Column | None, column: Column, kinds: Mapping[str, int], taken: list[Seen], seen: Taking
 ) -> str | None:
     """Return what the type of a new column is by, where its values do not decide it."""
     if origin in seen.resolution.reasons:
@@ -131,17 +126,13 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
         if lists := _apart(paths):
             yield (table, None), lists
     for (table, column), paths in columns.items():
+        by_row: dict[Path, list[Path]] = {}
+        for path in paths:
+            by_row.setdefault(row_path(path), []).append(path)
         # Values of different lists meet in one row only where the lists themselves do, which is reported above.
-        for together in _by_row(paths).values():
+        for together in by_row.values():
             if values := _apart(together):
                 yield (table, column), values
-
-
-def _by_row(paths: Iterable[Path]) -> dict[Path, list[Path]]:
-    grouped: dict[Path, list[Path]] = {}
-    for path in paths:
-        grouped.setdefault(row_path(path), []).append(path)
-    return grouped
 
 
 def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -173,7 +164,7 @@ def separate(
     names = dict(renamed)
     used = set(reserved)
     for _, paths in _collisions(resolution):
-        kept = next((path for path in paths if _is_named(path, renamed)), paths[0])
+        kept = next((path for path in paths if any(path[:end] in renamed for end in range(1, len(path) + 1))), paths[0])
         for path in paths:
             if path == kept:
                 continue
@@ -186,10 +177,6 @@ def separate(
             candidates = (numbered(natural, number, naming) for number in count(2))
             names[at] = next(name for name in candidates if name not in taken)
     return names
-
-
-def _is_named(path: Path, names: Mapping[Path, str]) -> bool:
-    return any(path[:end] in names for end in range(1, len(path) + 1))
 
 
 def _parting(path: Path, kept: Path, naming: Naming) -> tuple[Path, Path]:
@@ -230,15 +217,7 @@ def find_nulls(resolution: Resolution, evidence: Evidence) -> tuple[NullFinding,
 def find_violations(
     violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence, before: Schema, override: Stated
 ) -> tuple[ViolationFinding, ...]:
-    """Return contract violations with the values that they are about, and who stated the contract.
-
-    Args:
-        violations: by the contracts of ``before``.
-        resolution: what the data asks for.
-        evidence: of the data.
-        before: the schema as it was.
-        override: the contract of the call.
-    """
+    """Return contract violations with the values that they are about, and who stated the contract."""
     if not violations:
         return ()
     seen = Taking(resolution, evidence)

@@ -27,13 +27,7 @@ Name = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The places of the values of a load.
-
-    Attributes:
-        table: the root table, as the user names it.
-        paths: of all values, and of the objects and lists around them.
-        renamed: names for source paths whose own names collide.
-    """
+    """The values of a load: its root table as the user names it, all paths, and names for those that collide."""
 
     table: str
     paths: Iterable[Path]
@@ -61,27 +55,28 @@ def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
     A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept. A schema
     that was made for a destination with shorter names keeps that one's limit.
 
-    Args:
-        schema: as it is.
-        data: what the names come from.
-        max_length: of a name in characters; None for no limit.
-
     Raises:
         InputError: a name cannot be shortened.
     """
     limit = _find_limit(schema, data, max_length)
     if not limit or not any(_long_names(schema, limit)):
         return Fitted(schema, {}, limit)
-    renamed = _Names(schema, limit, _names_of_data(schema, data, limit)).renamed
+    old, new = _identifiers(schema, data, None), _identifiers(schema, data, limit)
+    found: dict[Name, str] = {}
+    roots = old.table(data.table), new.table(data.table)
+    for path in sorted(data.paths, key=format_path):
+        table, column = place(path, roots[0], old)
+        new_table, new_column = place(path, roots[1], new)
+        found.setdefault((table, None), new_table)
+        found.setdefault((table, column), new_column)
+    renamed = _Names(schema, limit, found).renamed
     return Fitted(with_names(schema, renamed), renamed, limit)
 
 
 def with_names(schema: Schema, renamed: Mapping[Name, str]) -> Schema:
     """Return a schema with other names of tables and columns, which state the old ones (``x-renamed-from``).
 
-    Args:
-        schema: as it is.
-        renamed: the new name of each table and column that has one; columns by the old name of their table.
+    Columns are renamed by the old name of their table.
     """
     found = {table.name: _renamed_table(table, renamed) for table in schema.tables.values()}
     normalizers = _with_propagation(schema.normalizers, renamed)
@@ -128,19 +123,6 @@ def without_long_names(schema: Schema, max_length: int | None) -> Schema:
 def _long_names(schema: Schema, max_length: int) -> Iterator[str]:
     for table in schema.tables.values():
         yield from (name for name in (table.name, *table.columns) if len(name) > max_length)
-
-
-def _names_of_data(schema: Schema, data: Data, max_length: int) -> dict[Name, str]:
-    """Return the new name of each table and column that the data fills, by the old ones; the first key decides."""
-    old, new = _identifiers(schema, data, None), _identifiers(schema, data, max_length)
-    found: dict[Name, str] = {}
-    roots = old.table(data.table), new.table(data.table)
-    for path in sorted(data.paths, key=format_path):
-        table, column = place(path, roots[0], old)
-        new_table, new_column = place(path, roots[1], new)
-        found.setdefault((table, None), new_table)
-        found.setdefault((table, column), new_column)
-    return found
 
 
 def place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:

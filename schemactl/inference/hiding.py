@@ -103,9 +103,9 @@ def stand_in(value: str | float | bool) -> str | float | bool:
     kind, name = type(value), classify(value)
     text = value if isinstance(value, str) else repr(value)
     has_syntax_alone = all(letter in _SYNTAX for letter in text if letter.isalpha())
-    replace_each = _replaced_digit if has_syntax_alone else _replaced
     for end in range(min(len(text), _LONGEST_START)):
-        replaced = "".join(map(replace_each, text[end:]))
+        digits = ("1" if letter.isdigit() else letter for letter in text[end:])
+        replaced = "".join(digits if has_syntax_alone else map(_replaced, text[end:]))
         try:
             candidate = kind(text[:end] + replaced)
         except (ValueError, OverflowError):
@@ -119,7 +119,3 @@ def _replaced(letter: str) -> str:
     if letter.isalpha():
         return "A" if letter.isupper() else "a"
     return "1" if letter.isnumeric() else letter
-
-
-def _replaced_digit(letter: str) -> str:
-    return "1" if letter.isdigit() else letter

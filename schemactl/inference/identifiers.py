@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from schemactl.inference.paths import Path
+from schemactl.schema.collisions import BLANK
 from schemactl.schema.naming import Naming
 from schemactl.schema.settings import NormalizerConfig
-
-EMPTY_KEY = "_empty"
-"""The column of a blank key."""
 
 
 class SystemNames:
@@ -38,10 +36,7 @@ class SystemNames:
 class Identifiers:
     """Names the keys of data in tables.
 
-    Args:
-        naming: the schema's naming convention.
-        config: the schema's ``normalizers`` section.
-        renamed: names for source paths that collide with others, by path; the convention names the rest.
+    ``renamed`` has names for source paths that collide with others; the convention names the rest.
     """
 
     def __init__(self, naming: Naming, config: NormalizerConfig, renamed: Mapping[Path, str] | None = None) -> None:
@@ -60,7 +55,7 @@ class Identifiers:
         """Return what a key, which stands at ``source``, adds to the name of a column."""
         if source in self._renamed:
             return self._renamed[source]
-        return self._column_of(key) if key and not key.isspace() else EMPTY_KEY
+        return self._column_of(key) if key and not key.isspace() else BLANK
 
     def table_part(self, key: str, source: Path) -> str:
         """Return what the key of a list, which stands at ``source``, adds to the name of a table."""

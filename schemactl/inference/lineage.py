@@ -28,12 +28,7 @@ Sources = Mapping[tuple[str, str | None], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TableLineage:
-    """The sources of one table.
-
-    Attributes:
-        rows: the paths of what makes its rows.
-        columns: for each column that data feeds the paths of the values that it may take.
-    """
+    """The sources of one table: the paths of what makes its rows, and of the values that each column may take."""
 
     rows: tuple[str, ...] = ()
     columns: Mapping[str, Kinds] = field(default_factory=dict)
@@ -59,10 +54,7 @@ class Lineage:
 def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Lineage:
     """Return where the tables and columns come from that data feeds.
 
-    Args:
-        evidence: of the data.
-        resolution: what it asks the schema for.
-        schema: what the contract leaves of that; nothing else is fed.
+    Nothing is fed but what the contract leaves in ``schema``.
     """
     columns: dict[str, dict[str, Kinds]] = {}
     for (name, column), taken in resolution.taken.items():
@@ -114,10 +106,6 @@ def to_json(lineage: Lineage) -> str:
 
 def from_json(text: str, path: str) -> Lineage:
     """Read what ``to_json`` has written.
-
-    Args:
-        text: the content of the file.
-        path: of the file, for messages.
 
     Raises:
         InputError: the text is no lineage, or of a later format.

@@ -46,12 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of one table, cells in dlt's order of columns.
-
-    Attributes:
-        parent: None for the rows of a root table.
-        path: what the row is made of: the document, or an element of a list.
-    """
+    """One row of a table, made of what stands at ``path``, cells in dlt's order; ``parent`` is None in root tables."""
 
     table: str
     parent: str | None
@@ -61,13 +56,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """The values that rows of a nested table take from the row above them.
-
-    Attributes:
-        tables: the parts of that row's table's name.
-        propagated: cells that are copied down, by column.
-        row_key: its ``_dlt_id``, which need not be a text where the data brings it.
-    """
+    """What rows of a nested table take from the row above: parts of its table's name, cells, its ``_dlt_id``."""
 
     tables: tuple[str, ...] = ()
     propagated: Mapping[str, Cell] = field(default_factory=dict)
@@ -88,12 +77,7 @@ class TableView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """The columns that rows copy into the rows below them, each with its name there (docs/dlt.md §5.5).
-
-    Attributes:
-        root: columns of all root tables.
-        tables: columns of single tables.
-    """
+    """Columns of all root tables, and of single ones, that rows copy down, with names there (docs/dlt.md §5.5)."""
 
     root: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -106,12 +90,7 @@ class Propagation:
 class RelationalNormalizer:
     """Turns documents into rows.
 
-    Args:
-        naming: the schema's naming convention.
-        config: the schema's ``normalizers`` section.
-        view: the schema as it stands; asked again for every document, so it may change between documents.
-        renamed: as in ``Identifiers``.
-        filters: the columns that tables leave out.
+    ``view`` is asked again for every document, so it may change between them; ``renamed`` is as in ``Identifiers``.
     """
 
     def __init__(
@@ -126,19 +105,14 @@ class RelationalNormalizer:
         self.names = self._identifiers.system
         self._view = view
         self._filters = filters
-        self._propagation = Propagation(config.propagation_root, config.propagation_tables)
+        self.propagation = Propagation(config.propagation_root, config.propagation_tables)
         self._join = self._identifiers.join
-
-    @property
-    def propagation(self) -> Propagation:
-        """Return the columns that rows copy down, as far as they were stated."""
-        return self._propagation
 
     def propagate(self, table: str, columns: Mapping[str, str]) -> None:
         """Copy columns of ``table`` into the tables nested in it from now on; ``columns`` maps them to names there."""
-        tables = self._propagation.tables
+        tables = self.propagation.tables
         both = {**tables, table: {**tables.get(table, {}), **columns}}
-        self._propagation = Propagation(self._propagation.root, both)
+        self.propagation = Propagation(self.propagation.root, both)
 
     def table_name(self, source: str) -> str:
         """Return the table that data named ``source`` goes to."""
@@ -147,10 +121,7 @@ class RelationalNormalizer:
     def rows(self, document: Any, table: str, max_nesting: int | None) -> Iterator[Row]:
         """Yield the rows of one document, parents before children, in dlt's order.
 
-        Args:
-            document: parsed JSON; anything but an object is wrapped under ``value``.
-            table: normalized name of the root table.
-            max_nesting: levels that are flattened, None for no limit.
+        Anything but an object is wrapped under ``value``; without ``max_nesting`` all levels are flattened.
         """
         level = UNLIMITED_NESTING if max_nesting is None else max_nesting
         if not isinstance(document, dict):
@@ -249,7 +220,7 @@ class RelationalNormalizer:
         return {column: Cell(column, value, NO_PATH) for column, value in values.items()}
 
     def _propagated(self, table: str, cells: list[Cell], is_root: bool) -> dict[str, Cell]:
-        mapping = self._propagation.of(table, is_root)
+        mapping = self.propagation.of(table, is_root)
         if not mapping:
             return {}
         values = {cell.column: cell for cell in cells}
@@ -272,17 +243,7 @@ def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
     return [cell for cell in kept if cell is not None] + list(left.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    excludes: tuple[Pattern | PathPattern, ...]
-    includes: tuple[Pattern | PathPattern, ...]
-
-    def drop(self, name: str, path: Path, is_made: bool) -> bool:
-        return any(_is_met(each, name, path) for each in self.excludes) and not any(
-            # Rows with something to include need their keys.
-            _is_met(each, name, path) or (is_made and isinstance(each, PathPattern) and each.is_below(path))
-            for each in self.includes
-        )
+_Patterns = tuple[Pattern | PathPattern, ...]
 
 
 def _is_met(pattern: Pattern | PathPattern, name: str, path: Path) -> bool:
@@ -294,18 +255,15 @@ class Filters:
     """The filters of a schema's tables; those of a table hold for the tables whose names go on from its own."""
 
     _naming: Naming
-    _rules: Mapping[str, _Rules] = field(default_factory=dict)
+    _rules: Mapping[str, tuple[_Patterns, _Patterns]] = field(default_factory=dict)
+    """Excludes and includes by table."""
 
     @classmethod
     def of(cls, schema: Schema, naming: Naming) -> Filters:
-        """Read the filters of all tables; includes without excludes have no effect.
-
-        Raises:
-            InputError: a pattern is not a regular expression.
-        """
+        """Read the filters of all tables; includes without excludes have no effect."""
         stated = {name: table.properties.get("filters") or {} for name, table in schema.tables.items()}
         rules = {
-            name: _Rules(_compiled(filters["excludes"]), _compiled(filters.get("includes")))
+            name: (_compiled(filters["excludes"]), _compiled(filters.get("includes")))
             for name, filters in stated.items()
             if filters.get("excludes")
         }
@@ -314,21 +272,24 @@ class Filters:
     def drops(self, table: str, column: str, path: Path, is_made: bool) -> bool:
         """Return whether rows of a table lose a value of a column.
 
-        Args:
-            table: whose rows.
-            column: that takes the value.
-            path: where the value stands; where dlt makes it, the path of the row.
-            is_made: whether dlt makes it.
+        ``path`` is where the value stands; where dlt makes it (``is_made``), the path of the row.
         """
         if not self._rules:
             return False
         parts = self._naming.break_path(table)
         for end in range(len(parts), 0, -1):
-            rules = self._rules.get(self._naming.make_path(*parts[:end]))
-            if rules and rules.drop(self._naming.make_path(*parts[end:], column), path, is_made):
+            if (rules := self._rules.get(self._naming.make_path(*parts[:end]))) is None:
+                continue
+            excludes, includes = rules
+            name = self._naming.make_path(*parts[end:], column)
+            if any(_is_met(each, name, path) for each in excludes) and not any(
+                # Rows with something to include need their keys.
+                _is_met(each, name, path) or (is_made and isinstance(each, PathPattern) and each.is_below(path))
+                for each in includes
+            ):
                 return True
         return False
 
 
-def _compiled(patterns: Iterable[Any] | None) -> tuple[Pattern | PathPattern, ...]:
+def _compiled(patterns: Iterable[Any] | None) -> _Patterns:
     return tuple(compile_any(str(pattern)) for pattern in patterns or ())

@@ -84,11 +84,6 @@ class Renaming:
 def find_names(schema: Schema, convention: str, lineage: Lineage) -> Renaming:
     """Return what a naming convention makes of the names of a schema.
 
-    Args:
-        schema: as it is.
-        convention: the reference of the convention.
-        lineage: where its tables and columns come from.
-
     Raises:
         InputError: there is no such convention, it names dlt's own tables otherwise, or two names become one.
     """

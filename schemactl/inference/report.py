@@ -67,11 +67,7 @@ class TableFinding:
 
 @dataclass(frozen=True, slots=True)
 class CollisionFinding:
-    """Source paths whose names become one: dlt would keep the last value only.
-
-    Attributes:
-        column: None where lists become one table.
-    """
+    """Source paths whose names become one column, or one table (column None): dlt would keep the last value only."""
 
     table: str
     column: str | None
@@ -154,11 +150,7 @@ class TypingFinding:
 
 @dataclass(frozen=True, slots=True)
 class FileFinding:
-    """One input as it was read: records in it, documents taken (fewer in a sample), records that could not be read.
-
-    Attributes:
-        table: the root table of its data.
-    """
+    """One input of a root table as it was read: its records, the documents taken (fewer in a sample), bad records."""
 
     path: str
     records: int
@@ -254,14 +246,8 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     first, last = reports[0], reports[-1]
     if first is last:
         return first
-    return replace(
-        last,
-        table=None,
-        files=tuple(each for report in reports for each in report.files),
-        tables=tuple(each for report in reports for each in report.tables),
-        collisions=tuple(each for report in reports for each in report.collisions),
-        nulls=tuple(each for report in reports for each in report.nulls),
-        violations=tuple(each for report in reports for each in report.violations),
-        hints=tuple(dict.fromkeys(each for report in reports for each in report.hints)),
-        typing=tuple(each for report in reports for each in report.typing),
-    )
+    lists = ("files", "tables", "collisions", "nulls", "violations", "typing")
+    joined: dict[str, Any] = {
+        name: tuple(each for report in reports for each in getattr(report, name)) for name in lists
+    }
+    return replace(last, table=None, hints=tuple(dict.fromkeys(each for of in reports for each in of.hints)), **joined)

@@ -12,12 +12,7 @@ _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A share of all records, or a number of them; everything where both are None.
-
-    Attributes:
-        share: between 0 and 1.
-        records: how many records, about.
-    """
+    """A share of all records (0 to 1), or about a number of them; everything where both are None."""
 
     share: float | None = None
     records: int | None = None

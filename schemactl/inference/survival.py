@@ -7,11 +7,12 @@ lost: dlt itself checks no value against a precision or a scale (docs/dlt.md §6
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from enum import Enum
+from operator import itemgetter
 from typing import Any, Final
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
@@ -22,7 +23,7 @@ from schemactl.inference.taking import variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.full_types import FullType
-from schemactl.schema.types import DataType
+from schemactl.schema.types import MICROSECOND_DIGITS, DataType
 
 MAX_EXAMPLES: Final = 5
 
@@ -40,21 +41,16 @@ class Tally:
 def add(tallies: Iterable[Tally]) -> Tally:
     """Return the sum of tallies of different values."""
     tallies = list(tallies)
-    known = sorted((tally for tally in tallies if tally.first is not None), key=_first)
-    examples = distinct(example for tally in known for example in tally.examples)
+    placed = sorted(((tally.first, tally) for tally in tallies if tally.first is not None), key=itemgetter(0))
+    examples = distinct(example for _, tally in placed for example in tally.examples)
     # Bad values without a place may stand before all others.
     is_placed = all(tally.first is not None for tally in tallies if tally.bad)
     return Tally(
         values=sum(tally.values for tally in tallies),
         bad=sum(tally.bad for tally in tallies),
         examples=examples,
-        first=known[0].first if known and is_placed else None,
+        first=placed[0][0] if placed and is_placed else None,
     )
-
-
-def _first(tally: Tally) -> Position:
-    assert tally.first is not None
-    return tally.first
 
 
 def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -73,9 +69,6 @@ LONGEST_DOUBLE: Final = 24
 EXACT_INTEGERS: Final = 2**53
 """Doubles hold every integer up to here."""
 
-MICROSECOND_DIGITS: Final = 6
-"""Digits of a second's fraction that a moment has."""
-
 
 def integer_limit(bits: int) -> int:
     """Return the first integer that a signed one of ``bits`` bits does not hold."""
@@ -84,10 +77,7 @@ def integer_limit(bits: int) -> int:
 
 def survives(value: Any, target: FullType) -> bool:
     """Return whether a JSON value that is not null can be stored as ``target`` with nothing of it lost."""
-    if not is_coercible(value, target.data_type):
-        return False
-    holds = _HOLDS.get(target.data_type)
-    return holds is None or holds(value, target)
+    return is_coercible(value, target.data_type) and _is_held(value, target)
 
 
 def _coerced(value: Any, data_type: DataType) -> Any:
@@ -97,22 +87,29 @@ def _coerced(value: Any, data_type: DataType) -> Any:
     return coerce(str(value) if own is DataType.TEXT else value, own, data_type)
 
 
-def _holds_text(value: Any, target: FullType) -> bool:
-    return target.precision is None or len(_coerced(value, DataType.TEXT)) <= target.precision
-
-
-def _holds_integer(value: Any, target: FullType) -> bool:
-    number = _coerced(value, DataType.BIGINT)
-    return target.precision is None or -integer_limit(target.precision) <= number < integer_limit(target.precision)
-
-
-def _holds_decimal(value: Any, target: FullType) -> bool:
-    number = _coerced(value, target.data_type)
-    if not number.is_finite():
-        return False
-    whole, places = _digits(number)
-    has_room = target.integer_digits is None or whole <= target.integer_digits
-    return has_room and places <= (target.scale or 0)
+def _is_held(value: Any, target: FullType) -> bool:
+    of, size = target.data_type, target.precision
+    match of:
+        case DataType.TEXT | DataType.BINARY:
+            return size is None or len(_coerced(value, of)) <= size
+        case DataType.BIGINT:
+            return size is None or -integer_limit(size) <= _coerced(value, of) < integer_limit(size)
+        case DataType.DECIMAL | DataType.WEI:
+            number = _coerced(value, of)
+            if not number.is_finite():
+                return False
+            whole, places = _digits(number)
+            has_room = target.integer_digits is None or whole <= target.integer_digits
+            return has_room and places <= (target.scale or 0)
+        case DataType.DOUBLE:
+            return _is_exact_double(value)
+        case DataType.BOOL:
+            return isinstance(value, str) or value in (0, 1)
+        case DataType.TIMESTAMP | DataType.TIME if size is not None and size < MICROSECOND_DIGITS:
+            return bool(_coerced(value, of).microsecond % 10 ** (MICROSECOND_DIGITS - max(size, 0)) == 0)
+        case DataType.DATE:
+            return _is_day(value)
+    return True
 
 
 def _digits(number: Decimal) -> tuple[int, int]:
@@ -125,7 +122,7 @@ def _digits(number: Decimal) -> tuple[int, int]:
     return max(number.adjusted() + 1, 0), max(-exponent - last, 0)
 
 
-def _holds_double(value: Any, _target: FullType) -> bool:
+def _is_exact_double(value: Any) -> bool:
     """Return whether the double reads as the same number again."""
     if isinstance(value, float):
         return True
@@ -136,21 +133,10 @@ def _holds_double(value: Any, _target: FullType) -> bool:
     return not number.is_finite() or Decimal(repr(_coerced(value, DataType.DOUBLE))) == number
 
 
-def _holds_bool(value: Any, _target: FullType) -> bool:
-    return isinstance(value, str) or value in (0, 1)
-
-
-def _holds_fraction(value: Any, target: FullType) -> bool:
-    if target.precision is None or target.precision >= MICROSECOND_DIGITS:
-        return True
-    moment = _coerced(value, target.data_type)
-    return bool(moment.microsecond % 10 ** (MICROSECOND_DIGITS - max(target.precision, 0)) == 0)
-
-
 _SECONDS_OF_DAY: Final = 86_400
 
 
-def _holds_day(value: Any, _target: FullType) -> bool:
+def _is_day(value: Any) -> bool:
     if isinstance(value, int | float):
         return value % _SECONDS_OF_DAY == 0
     if not can_coerce(value, DataType.TEXT, DataType.TIMESTAMP):
@@ -159,24 +145,6 @@ def _holds_day(value: Any, _target: FullType) -> bool:
     in_utc = (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None)
     # Python's dates overlook the end of `2024010203`, whose day is another one as seconds since 1970.
     return bool(in_utc == datetime.combine(_coerced(value, DataType.DATE), time()))
-
-
-def _holds_binary(value: Any, target: FullType) -> bool:
-    return target.precision is None or len(_coerced(value, DataType.BINARY)) <= target.precision
-
-
-_HOLDS: Final[Mapping[DataType, Callable[[Any, FullType], bool]]] = {
-    DataType.TEXT: _holds_text,
-    DataType.BIGINT: _holds_integer,
-    DataType.DECIMAL: _holds_decimal,
-    DataType.WEI: _holds_decimal,
-    DataType.DOUBLE: _holds_double,
-    DataType.BOOL: _holds_bool,
-    DataType.TIMESTAMP: _holds_fraction,
-    DataType.TIME: _holds_fraction,
-    DataType.DATE: _holds_day,
-    DataType.BINARY: _holds_binary,
-}
 
 
 class Verdict(Enum):
@@ -199,27 +167,58 @@ def judge_class(name: str, seen: ClassEvidence, target: FullType) -> Verdict:
         return Verdict.NONE if target.data_type is DataType.BIGINT else Verdict.OPEN
     if target.data_type not in (own, DataType.TEXT) and target.data_type not in answers:
         return Verdict.NONE
-    judge = _JUDGES.get(target.data_type)
-    return Verdict.ALL if judge is None else judge(own, answers, seen, target)
+    return _judge_scalars(own, answers, seen, target)
 
 
 _BEYOND: Final = frozenset({"wide", "beyond-wei"})
 """Marks of integers that dlt cannot read; their own class says too little."""
 
 
-def _judge_text(own: str, _answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
-    if target.precision is None:
-        return Verdict.ALL
+_SURE_DIGITS: Final = 13
+"""Characters of an integer that is exact as a double, also of a hexadecimal one."""
+
+_BYTES_OF_INTEGER: Final = 8
+
+
+def _judge_scalars(own: str, answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
+    size = target.precision
+    match target.data_type:
+        case DataType.TEXT if size is not None:
+            return _judge_text(own, seen, size)
+        case DataType.BIGINT if size is not None:
+            return _judge_integer(own, answers, seen, integer_limit(size))
+        case DataType.DECIMAL | DataType.WEI:
+            is_whole = own == DataType.BIGINT or (own == DataType.DOUBLE and DataType.BIGINT in answers)
+            if is_whole and target.integer_digits is not None:
+                return _judge_range(seen, 10 ** max(target.integer_digits, 0))
+            is_sure = is_whole
+        case DataType.DOUBLE if own == DataType.TEXT:
+            is_sure = DataType.BIGINT in answers and (seen.longest or 0) <= _SURE_DIGITS
+        case DataType.DOUBLE:
+            is_sure = own == DataType.DOUBLE or _is_exact(seen)
+        case DataType.BOOL:
+            return _judge_bool(own, seen)
+        case DataType.TIMESTAMP | DataType.TIME:
+            is_sure = size is None or size >= MICROSECOND_DIGITS or own == DataType.BIGINT
+        case DataType.BINARY:
+            longest = seen.longest if own == DataType.TEXT else _BYTES_OF_INTEGER
+            is_sure = size is None or (longest is not None and longest <= size)
+        case of:
+            is_sure = of is not DataType.DATE
+    return Verdict.ALL if is_sure else Verdict.OPEN
+
+
+def _judge_text(own: str, seen: ClassEvidence, size: int) -> Verdict:
     match own:
         case DataType.TEXT if seen.shortest is not None and seen.longest is not None:
-            return _judge_span(seen.shortest, seen.longest, target.precision)
+            return _judge_span(seen.shortest, seen.longest, size)
         case DataType.BOOL:
-            return _judge_span(len("True"), len("False"), target.precision)
+            return _judge_span(len("True"), len("False"), size)
         case DataType.BIGINT if _is_exact(seen):
             longest = max(len(str(int(end))) for end in (seen.least, seen.greatest) if end is not None)
-            return _judge_span(1, longest, target.precision)
+            return _judge_span(1, longest, size)
         case _:
-            return Verdict.ALL if target.precision >= LONGEST_DOUBLE else Verdict.OPEN
+            return Verdict.ALL if size >= LONGEST_DOUBLE else Verdict.OPEN
 
 
 def _judge_span(shortest: int, longest: int, limit: int) -> Verdict:
@@ -234,10 +233,7 @@ def _is_exact(seen: ClassEvidence) -> bool:
     return all(end is not None and abs(end) <= EXACT_INTEGERS for end in ends)
 
 
-def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
-    if target.precision is None:
-        return Verdict.ALL
-    past = integer_limit(target.precision)
+def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, past: int) -> Verdict:
     if own == DataType.TEXT:
         # As digits, or as hexadecimal ones after `0x`.
         longest = seen.longest or 0
@@ -258,27 +254,7 @@ def _judge_range(seen: ClassEvidence, past: int) -> Verdict:
     return Verdict.NONE if seen.least > past or seen.greatest < -past else Verdict.OPEN
 
 
-def _judge_decimal(own: str, answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
-    is_whole = own == DataType.BIGINT or (own == DataType.DOUBLE and DataType.BIGINT in answers)
-    if not is_whole:
-        return Verdict.OPEN
-    if target.integer_digits is None:
-        return Verdict.ALL
-    return _judge_range(seen, 10 ** max(target.integer_digits, 0))
-
-
-def _judge_double(own: str, answers: frozenset[str], seen: ClassEvidence, _target: FullType) -> Verdict:
-    if own == DataType.TEXT:
-        is_small = DataType.BIGINT in answers and (seen.longest or 0) <= _SURE_DIGITS
-        return Verdict.ALL if is_small else Verdict.OPEN
-    return Verdict.ALL if own == DataType.DOUBLE or _is_exact(seen) else Verdict.OPEN
-
-
-_SURE_DIGITS: Final = 13
-"""Characters of an integer that is exact as a double, also of a hexadecimal one."""
-
-
-def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target: FullType) -> Verdict:
+def _judge_bool(own: str, seen: ClassEvidence) -> Verdict:
     if own in (DataType.TEXT, DataType.BOOL):
         return Verdict.ALL
     if seen.least is None or seen.greatest is None:
@@ -289,44 +265,9 @@ def _judge_bool(own: str, _answers: frozenset[str], seen: ClassEvidence, _target
     return Verdict.ALL if is_bit else Verdict.OPEN
 
 
-def _judge_fraction(own: str, _answers: frozenset[str], _seen: ClassEvidence, target: FullType) -> Verdict:
-    is_fine = target.precision is None or target.precision >= MICROSECOND_DIGITS or own == DataType.BIGINT
-    return Verdict.ALL if is_fine else Verdict.OPEN
-
-
-def _judge_day(_own: str, _answers: frozenset[str], _seen: ClassEvidence, _target: FullType) -> Verdict:
-    return Verdict.OPEN
-
-
-def _judge_binary(own: str, _answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
-    longest = seen.longest if own == DataType.TEXT else _BYTES_OF_INTEGER
-    has_room = target.precision is None or (longest is not None and longest <= target.precision)
-    return Verdict.ALL if has_room else Verdict.OPEN
-
-
-_BYTES_OF_INTEGER: Final = 8
-_JUDGES: Final[Mapping[DataType, Callable[[str, frozenset[str], ClassEvidence, FullType], Verdict]]] = {
-    DataType.TEXT: _judge_text,
-    DataType.BIGINT: _judge_integer,
-    DataType.DECIMAL: _judge_decimal,
-    DataType.WEI: _judge_decimal,
-    DataType.DOUBLE: _judge_double,
-    DataType.BOOL: _judge_bool,
-    DataType.TIMESTAMP: _judge_fraction,
-    DataType.TIME: _judge_fraction,
-    DataType.DATE: _judge_day,
-    DataType.BINARY: _judge_binary,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The answer of evidence for a column's values.
-
-    Attributes:
-        tally: of all values but the scalars at the open paths.
-        open_paths: where the values themselves have to be looked at.
-    """
+    """The answer of evidence for a column's values but those at ``open_paths``, which have to be looked at."""
 
     tally: Tally
     open_paths: tuple[Path, ...] = ()
@@ -343,10 +284,7 @@ def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
 def judge_values(evidence: Evidence, fed: Iterable[Taken], target: FullType) -> Judged | None:
     """Judge the values of a column by evidence; None where objects or lists may be too long for a text.
 
-    Args:
-        evidence: what the data, or a part of it, holds.
-        fed: paths and classes of the column's values (``feeds``).
-        target: the column's new type.
+    ``fed`` are paths and classes of its values (``feeds``). The evidence may be of a part of the data.
     """
     known = [(path, name, evidence.paths[path][name]) for path, name in fed if name in evidence.paths.get(path, {})]
     verdicts = [(path, name, seen, judge_class(name, seen, target)) for path, name, seen in known]
@@ -382,11 +320,8 @@ def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[Taken
     """Count the rows of a table that have no value for a column.
 
     The first of them is reported where evidence knows it: where no row has a value, or every missing one is a null.
-
-    Args:
-        evidence: what the data, or a part of it, holds.
-        rows: paths whose values make the rows (``Resolution.rows``).
-        fed: paths and classes of the column's values, at most one a row.
+    ``rows`` are paths whose values make the rows (``Resolution.rows``), ``fed`` those of the column's values, at most
+    one a row.
     """
     rows, fed = tuple(rows), tuple(fed)
     made = [seen for path in rows for seen in evidence.paths.get(path, {}).values()]

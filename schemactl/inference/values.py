@@ -56,21 +56,6 @@ ALWAYS_FITS: Mapping[DataType, frozenset[DataType]] = {
 }
 """For each column type the types of which every value can be coerced (docs/dlt.md §6.3)."""
 
-SOMETIMES_FITS: Final[Mapping[DataType, frozenset[DataType]]] = {
-    DataType.TEXT: frozenset(DataType),
-    DataType.BIGINT: frozenset({DataType.TEXT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
-    DataType.DOUBLE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DECIMAL, DataType.WEI}),
-    DataType.DECIMAL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.WEI}),
-    DataType.WEI: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL}),
-    DataType.BOOL: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI}),
-    DataType.BINARY: frozenset({DataType.TEXT, DataType.BIGINT}),
-    DataType.JSON: frozenset({DataType.TEXT}),
-    DataType.TIMESTAMP: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.DATE}),
-    DataType.DATE: frozenset({DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.TIMESTAMP}),
-    DataType.TIME: frozenset({DataType.TEXT}),
-}
-"""For each column type the types of which some value can be coerced (docs/dlt.md §6.3; a test holds it to coercion)."""
-
 
 def kind(value: Any) -> DataType:
     """Return the type that a value has by itself, before detectors and preferred types."""
@@ -126,10 +111,7 @@ _EXACT: Final = Context(prec=100)
 def room_of(value: Any, column: Properties, seen: ClassEvidence | None) -> Mapping[str, Any]:
     """Return what a column needs for all values of one class, as properties; nothing where it states no size.
 
-    Args:
-        value: one of them.
-        column: that takes them.
-        seen: what was seen of the class; None where nobody has looked.
+    Nobody has looked at the class where ``seen`` is None.
     """
     if isinstance(value, TypedValue):
         return value.room

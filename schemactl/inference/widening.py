@@ -28,20 +28,15 @@ def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
 
     Associative and commutative. A property that only one of them states is dropped: without it a column is widest.
     """
-    data_type = _wider(DataType(left["data_type"]), DataType(right["data_type"]))
     if left["data_type"] != right["data_type"]:
-        return {"data_type": str(data_type)}
+        above = _and_above(DataType(right["data_type"]))
+        return {"data_type": str(next(each for each in _and_above(DataType(left["data_type"])) if each in above))}
     same = {key: value for key, value in left.items() if right.get(key) == value}
     if MAPS in left and MAPS in right:
         return {**same, MAPS: sorted({*left[MAPS], *right[MAPS]})}
     if "precision" in left and "precision" in right:
         return {**same, **_wider_numbers(left, right)}
     return {key: value for key, value in same.items() if key != "scale"}
-
-
-def _wider(left: DataType, right: DataType) -> DataType:
-    above = _and_above(right)
-    return next(data_type for data_type in _and_above(left) if data_type in above)
 
 
 def _and_above(data_type: DataType) -> list[DataType]:
@@ -59,8 +54,6 @@ def _wider_numbers(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[st
     return {"precision": whole + scale, "scale": scale}
 
 
-# --- a column that is there ---
-
 _BITS: Final = 64
 _MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
 
@@ -69,11 +62,7 @@ def with_room(column: Properties, stated: Properties) -> dict[str, Any]:
     """Return a column's properties with room for what a source states, the same where there is room.
 
     A timestamp takes those of any time zone and of none, as UTC. Without a stated size a source asks for nothing, and
-    where no decimal has all digits, the column stays as it is.
-
-    Args:
-        column: of a schema.
-        stated: by a source, of the same data type; else nothing is asked for.
+    where no decimal has all digits, the column stays as it is. A source that states another data type asks for nothing.
     """
     old, new = full_type(column), full_type(stated)
     if old is None or new is None or old.data_type is not new.data_type:

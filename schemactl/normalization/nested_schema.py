@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
-from schemactl.inference.evidence import ClassEvidence, Evidence
+from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.inference.values import TYPED
@@ -54,9 +54,7 @@ def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
 def stated_map(properties: Properties, levels: int) -> NestedType | None:
     """Return the type that keeps all maps that sources state, None where they state something else.
 
-    Args:
-        properties: of one path, as in ``Evidence.typed``.
-        levels: how many are kept; what is below is JSON text.
+    What is below ``levels`` is JSON text.
     """
     stated = [read_type(text) for text in properties.get(MAPS, ())]
     return _cut(_merge_types(stated, _widest), levels) if stated else None
@@ -148,9 +146,6 @@ def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
                     yield table, column
 
 
-# --- the relational normalizer at max_nesting 0 ---
-
-
 def flat(schema: Schema) -> Schema:
     """Return a schema under which the relational normalizer keeps all that is nested whole."""
     section = schema.normalizers.get("json") or {}
@@ -183,9 +178,6 @@ def _normalizers_as_before(flattened: Schema, before: Schema) -> Properties:
     if config == (old.get("config") or {}):
         return before.normalizers
     return {**flattened.normalizers, "json": {**new, "config": config}}
-
-
-# --- evolution ---
 
 
 def resolve_nested(
@@ -320,7 +312,10 @@ class _Types:
             return Json()
         old = merge_structures(old, stated) if old and stated else old or stated
         if isinstance(old, MapOf) and not node.is_list:
-            return self._map(node, path, old, levels)
+            value: NestedType | None = old.value
+            for name, below in node.keys.items():
+                value = self._type(below, (*path, name), value, levels - 1)
+            return Json() if value is None or isinstance(value, Json) else MapOf(value)
         if node.is_object:
             return self._struct(node, path, old, levels) if old is None or isinstance(old, Struct) else Json()
         if not node.is_list:
@@ -341,40 +336,30 @@ class _Types:
         fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
         return Struct(fields) if fields and are_distinct(names) else Json()
 
-    def _map(self, node: Node, path: Path, old: MapOf, levels: int) -> NestedType:
-        value: NestedType | None = old.value
-        for name, below in node.keys.items():
-            value = self._type(below, (*path, name), value, levels - 1)
-        return Json() if value is None or isinstance(value, Json) else MapOf(value)
-
     def _list(self, node: Node, path: Path, old: ListOf | None, levels: int) -> NestedType:
         known = old.element if old else None
         element = self._type(node.element, (*path, ELEMENT), known, levels - 1) if node.element else known
         return Json() if element is None or isinstance(element, Json) else ListOf(element)
 
     def _leaf(self, path: Path, old: NestedType | None) -> NestedType | None:
-        found = _scalars(self._evidence.paths.get(path, {}))
+        kinds: set[str] = set()
+        least, greatest = 0.0, 0.0
+        for name, seen in self._evidence.paths.get(path, {}).items():
+            kind = kind_of(name)
+            if kind not in _KINDS:
+                continue
+            if kind == DataType.BIGINT:
+                least = min(least, 0.0 if seen.least is None else seen.least)
+                greatest = max(greatest, 0.0 if seen.greatest is None else seen.greatest)
+                kinds.add(LARGE if _WIDE.intersection(name.partition(":")[2].split(",")) else BIGINT)
+            else:
+                kinds.add(kind)
+        found = _Scalars(frozenset(kinds), (least, greatest))
         stated = self._evidence.typed.get(path)
         types = [found.type(old)] if found.kinds else []
         types += [stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None
-
-
-def _scalars(classes: Mapping[str, ClassEvidence]) -> _Scalars:
-    kinds: set[str] = set()
-    least, greatest = 0.0, 0.0
-    for name, seen in classes.items():
-        kind = kind_of(name)
-        if kind not in _KINDS:
-            continue
-        if kind == DataType.BIGINT:
-            least = min(least, 0.0 if seen.least is None else seen.least)
-            greatest = max(greatest, 0.0 if seen.greatest is None else seen.greatest)
-            kinds.add(LARGE if _WIDE.intersection(name.partition(":")[2].split(",")) else BIGINT)
-        else:
-            kinds.add(kind)
-    return _Scalars(frozenset(kinds), (least, greatest))
 
 
 _KINDS: Final[frozenset[str]] = frozenset(map(str, (DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.BOOL)))

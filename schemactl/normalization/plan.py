@@ -74,13 +74,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A value that the normalizer makes for one row and copies into the rows below it: a key, a load id.
-
-    Attributes:
-        target: the column here.
-        path: of the rows that it comes from.
-        column: the column there, one of ``SystemNames``.
-    """
+    """A value made for the rows at ``path``, in a column of ``SystemNames``, and copied into the rows below them."""
 
     target: Column
     path: Path

@@ -13,10 +13,11 @@ from schemactl.errors import InputError
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.relational import LIST_KEY, Filters
-from schemactl.inference.values import ALWAYS_FITS, SOMETIMES_FITS
+from schemactl.inference.values import ALWAYS_FITS
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, TargetColumn
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tree import Node, tree_of
+from schemactl.schema.coercion import is_ever_coerced
 from schemactl.schema.contract import Mode
 from schemactl.schema.judgment import Judgment, Violation
 from schemactl.schema.naming import Naming
@@ -46,10 +47,8 @@ def propagate(
 ) -> tuple[Inherited, ...]:
     """Return the values that the rows below inherit (docs/dlt.md §5.5).
 
-    Args:
-        above: the values that the row inherited itself, which are passed on.
-        row: every value of the row under its name there, later ones over earlier ones.
-        mapping: the columns that the row copies down, with their names below.
+    ``row`` has every value of the row under its name there, later ones over earlier ones; ``mapping`` the columns that
+    it copies down, with their names below.
     """
     values = tuple(row)
     added = [
@@ -71,10 +70,6 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
 
     A root table that is reached through a list makes keys as one that is not (docs/dlt.md §5.6).
 
-    Args:
-        table: as the schema has it.
-        row_id: the name of ``_dlt_id``.
-
     Raises:
         InputError: the merge strategy finds rows by a primary key, and there is none.
     """
@@ -95,14 +90,7 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
 
 
 class Targets:
-    """Finds the columns for values.
-
-    Args:
-        schema: with all that the data asks for.
-        judgment: what the contract says of it.
-        naming: the schema's naming convention.
-        coerces: whether values may change their type.
-    """
+    """Finds the columns for values."""
 
     def __init__(self, schema: Schema, judgment: Judgment, naming: Naming, *, coerces: bool) -> None:
         self._schema = schema
@@ -159,7 +147,7 @@ class Targets:
         data_type = target.column.data_type
         if data_type is None or not self._coerces:
             return data_type is kind
-        return data_type is kind or kind in SOMETIMES_FITS[data_type]
+        return is_ever_coerced(kind, data_type)
 
     def _is_total(self, target: TargetColumn, kind: DataType) -> bool:
         data_type = target.column.data_type
@@ -175,10 +163,6 @@ _NONE: frozenset[DataType] = frozenset()
 
 def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
     """Return the plan of a load.
-
-    Args:
-        request: the load.
-        coerces: whether values may change their type to fit a column.
 
     Raises:
         InputError: rows are to be found by a primary key and a table has none, or the config copies keys over keys.
@@ -304,7 +288,10 @@ class _Planner:
             values.append(Inherited(name, path, node.kinds))
         if node.is_list:
             self._wrap(table, found, values, lists, is_document=is_document)
-        return _Content(tuple(values), _grouped(lists))
+        groups: dict[tuple[str, ...], list[_List]] = {}
+        for each in lists:
+            groups.setdefault(each.ident, []).append(each)
+        return _Content(tuple(values), tuple(each for group in groups.values() for each in group))
 
     def _flatten(
         self, table: str, item: Node, path: Path, level: int, values: list[Inherited], lists: list[_List]
@@ -413,11 +400,3 @@ def _may_be_reached(found: _List, path: Path, cells: Iterable[Cell]) -> bool:
     """Return whether a row that holds a list has a cell, where filters leave it nothing else."""
     is_in_list = found.path == (*path, ELEMENT)
     return any(cell.path != path and not (is_in_list and cell.path[: len(path)] == path) for cell in cells)
-
-
-def _grouped(lists: list[_List]) -> tuple[_List, ...]:
-    """Return lists of one table together, as dlt walks them."""
-    groups: dict[tuple[str, ...], list[_List]] = {}
-    for each in lists:
-        groups.setdefault(each.ident, []).append(each)
-    return tuple(each for group in groups.values() for each in group)

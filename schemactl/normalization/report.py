@@ -84,14 +84,7 @@ class UnfitFinding:
 
 @dataclass(frozen=True, slots=True)
 class OverwriteFinding:
-    """Values of several source paths that meet in one row and one column, or in one table under one key.
-
-    Attributes:
-        column: None where lists become one table.
-        sources: the paths, formatted.
-        count: rows in which several of them have a value.
-        first: the first document with such a row.
-    """
+    """Rows in which values of several source paths meet in one column, or lists in one table (column None)."""
 
     table: str
     column: str | None

@@ -13,13 +13,7 @@ from schemactl.schema.settings import NormalizerConfig
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One load.
-
-    Attributes:
-        evidence: what the data holds: all of it, not a sample, as what no one has seen has no cell.
-        resolution: what the data asks for of the schema.
-        judgment: what the contract lets through of it.
-    """
+    """One load: evidence of all its data, what that asks for of the schema, what the contract lets through of it."""
 
     evidence: Evidence
     resolution: Resolution

@@ -16,22 +16,11 @@ REJECTS_TABLE: Final = "_rejects"
 
 REJECTS_COLUMNS: Final = tuple(
     Column(name, {"data_type": data_type, "nullable": name not in ("load_id", "table_name", "file", "line")})
-    for name, data_type in (
-        ("load_id", DataType.TEXT),
-        ("table_name", DataType.TEXT),
-        ("column_name", DataType.TEXT),
-        ("entity", DataType.TEXT),
-        ("mode", DataType.TEXT),
-        ("expected", DataType.TEXT),
-        ("found", DataType.TEXT),
-        ("value", DataType.TEXT),
-        ("path", DataType.TEXT),
-        ("file", DataType.TEXT),
-        ("line", DataType.BIGINT),
-        ("row_key", DataType.TEXT),
-        ("row", DataType.JSON),
-        ("inserted_at", DataType.TIMESTAMP),
-    )
+    for name, data_type in {
+        **dict.fromkeys(("load_id", "table_name", "column_name", "entity", "mode", "expected"), DataType.TEXT),
+        **dict.fromkeys(("found", "value", "path", "file"), DataType.TEXT),
+        **{"line": DataType.BIGINT, "row_key": DataType.TEXT, "row": DataType.JSON, "inserted_at": DataType.TIMESTAMP},
+    }.items()
 )
 """The columns of rejects: the refused change (as in ``Violation``, but for the name of a refused variant, which stands
 for the column that has another type), the value, where it stands (``path``: with its
@@ -94,14 +83,7 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """Rows in which the values of several paths meet in one column, or several lists in one table, under one key.
-
-    Attributes:
-        column: None where lists meet; ``table`` is then the one of their elements.
-        paths: where the values or lists stand, in the plan's order.
-        count: how many rows.
-        first: the first record with such a row.
-    """
+    """Rows in which the values of several paths meet in one column, or several lists in one table (column None)."""
 
     table: str
     column: str | None
@@ -131,12 +113,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The counts of all rows of a load.
-
-    Attributes:
-        tables: the rows by table, those of refused tables among them; in the plan's order.
-        unfit, overwritten: what would be lost; where there is any, the tables must not be loaded.
-    """
+    """The counts of all rows of a load by table; where anything is unfit or overwritten, it must not be loaded."""
 
     tables: Mapping[str, RowCounts] = field(default_factory=dict)
     unfit: tuple[Unfit, ...] = ()

@@ -15,14 +15,7 @@ from schemactl.schema.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The values at one path.
-
-    Attributes:
-        kinds: the types of scalars, and those that sources state; nulls are of none.
-        is_object, is_list: whether there are any.
-        keys: what stands below objects.
-        element: what stands in lists, None where all are empty.
-    """
+    """The values at one path: types of scalars, of which nulls have none, and what stands below objects and lists."""
 
     kinds: frozenset[DataType] = frozenset()
     is_object: bool = False

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from schemactl.formats._fields import own_tables
+from schemactl.formats._tables import own_tables
 from schemactl.inference.lineage import Sources
 from schemactl.render.changes import describe_column
 from schemactl.render.console import FAINT, NAME, WARNING, Look, print_sections

@@ -40,7 +40,23 @@ def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
     """
     draft = _SchemaDraft.of(schema)
     for change in changes:
-        _apply(draft, change)
+        match change:
+            case HeaderChanged():
+                _state(draft.header, change.name, change.after)
+            case SettingChanged():
+                _state(draft.settings, change.name, change.after)
+            case NormalizerChanged():
+                _state(draft.normalizers, change.name, change.after)
+            case TableRenamed():
+                draft.rename(change.before, change.after)
+            case TableRemoved():
+                draft.remove(change.table.name)
+            case TableAdded():
+                draft.add(change.table)
+            case TablePropertyChanged():
+                draft.state(draft.table(change.table), change.name, change.after)
+            case _:
+                _apply_to_columns(draft.table(change.table), change)
     return draft.finished()
 
 
@@ -225,26 +241,6 @@ def _state(properties: dict[str, Any], name: str, value: Any) -> None:
         properties.pop(name, None)
     else:
         properties[name] = value
-
-
-def _apply(draft: _SchemaDraft, change: Change) -> None:
-    match change:
-        case HeaderChanged():
-            _state(draft.header, change.name, change.after)
-        case SettingChanged():
-            _state(draft.settings, change.name, change.after)
-        case NormalizerChanged():
-            _state(draft.normalizers, change.name, change.after)
-        case TableRenamed():
-            draft.rename(change.before, change.after)
-        case TableRemoved():
-            draft.remove(change.table.name)
-        case TableAdded():
-            draft.add(change.table)
-        case TablePropertyChanged():
-            draft.state(draft.table(change.table), change.name, change.after)
-        case _:
-            _apply_to_columns(draft.table(change.table), change)
 
 
 def _apply_to_columns(table: _TableDraft, change: ColumnChange) -> None:

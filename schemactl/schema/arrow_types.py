@@ -63,9 +63,6 @@ def arrow() -> Any:
     return pyarrow
 
 
-# --- x-nested-type ---
-
-
 @lru_cache(maxsize=4096)
 def decode(text: str) -> pyarrow.DataType:
     """Return the Arrow type that a value of ``x-nested-type`` holds.
@@ -149,9 +146,7 @@ def nested_type_of(column: Column) -> NestedType | None:
 def restate(properties: Properties, known: object) -> Properties:
     """Return properties with dlt's ``x-nested-type`` in the place of ``x-spark-type``.
 
-    Args:
-        properties: of a column.
-        known: the value that the column had before; it stays where it holds the same type, since the hash counts it.
+    ``known``, the column's value so far, stays where it holds the same type, since the hash counts it.
     """
     column = Column("", properties)
     of = stated_type(column, keeps_sizes=True)
@@ -176,9 +171,6 @@ def arrow_type_of(column: Column) -> pyarrow.DataType | None:
     except ValueError as error:
         message = f"`{NESTED_TYPE}` of the column `{column.name}` is no type of Arrow: {error}"
         raise InputError(message, hint=NESTED_TYPE_HINT) from error
-
-
-# --- Arrow's types and those of nested data ---
 
 
 def to_arrow(of: NestedType) -> pyarrow.DataType:

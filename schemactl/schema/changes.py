@@ -27,11 +27,7 @@ ABSENT: Final = Absent.ABSENT
 
 @dataclass(frozen=True, slots=True)
 class HeaderChanged:
-    """A key at the top of the file changed: ``name``, ``version``, ``description``, an ``x-`` key ...
-
-    Attributes:
-        before, after: ``ABSENT`` where it is not stated.
-    """
+    """A key at the top of the file changed; its value is ``ABSENT`` where it is not stated."""
 
     name: str
     before: Any
@@ -113,11 +109,7 @@ class ColumnRemoved:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRenamed:
-    """A column has another name, in the same place.
-
-    Attributes:
-        is_stated: whether ``x-renamed-from`` or ``x-id`` says so; else it is a guess.
-    """
+    """A column has another name, in the same place; ``is_stated`` where ``x-renamed-from`` or ``x-id`` says so."""
 
     table: str
     before: str
@@ -163,11 +155,7 @@ class ColumnPropertyChanged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnsReordered:
-    """The columns of a table stand in another order.
-
-    Attributes:
-        before: the order after all other changes.
-    """
+    """The columns of a table stand in another order; ``before`` is the order after all other changes."""
 
     table: str
     before: tuple[str, ...]
@@ -175,26 +163,15 @@ class ColumnsReordered:
 
 
 ColumnChange = (
-    ColumnRenamed
-    | ColumnRemoved
-    | ColumnAdded
-    | ColumnRetyped
-    | NullabilityChanged
-    | ColumnPropertyChanged
+    ColumnRenamed | ColumnRemoved | ColumnAdded | ColumnRetyped | NullabilityChanged | ColumnPropertyChanged
     | ColumnsReordered
-)
+)  # fmt: skip
 """A difference between the columns of a table."""
 
 Change = (
-    HeaderChanged
-    | SettingChanged
-    | NormalizerChanged
-    | TableRenamed
-    | TableRemoved
-    | TableAdded
-    | TablePropertyChanged
+    HeaderChanged | SettingChanged | NormalizerChanged | TableRenamed | TableRemoved | TableAdded | TablePropertyChanged
     | ColumnChange
-)
+)  # fmt: skip
 """Any difference between two schemas."""
 
 

@@ -32,31 +32,16 @@ def is_beyond_64_bits(number: float) -> bool:
 
 
 _BY_TYPE: Final[Mapping[type, DataType]] = {
-    str: DataType.TEXT,
-    int: DataType.BIGINT,
-    float: DataType.DOUBLE,
-    bool: DataType.BOOL,
-    bytes: DataType.BINARY,
-    dict: DataType.JSON,
-    list: DataType.JSON,
-    Decimal: DataType.DECIMAL,
-    datetime: DataType.TIMESTAMP,
-    date: DataType.DATE,
-    time: DataType.TIME,
-}
+    str: DataType.TEXT, int: DataType.BIGINT, float: DataType.DOUBLE, bool: DataType.BOOL, bytes: DataType.BINARY,
+    dict: DataType.JSON, list: DataType.JSON, Decimal: DataType.DECIMAL, datetime: DataType.TIMESTAMP,
+    date: DataType.DATE, time: DataType.TIME,
+}  # fmt: skip
 
 _BY_BASE: Final[tuple[tuple[type, DataType], ...]] = (
-    (Decimal, DataType.DECIMAL),
-    (datetime, DataType.TIMESTAMP),
-    (date, DataType.DATE),
-    (time, DataType.TIME),
-    (str, DataType.TEXT),
-    (float, DataType.DOUBLE),
-    (int, DataType.BIGINT),
-    (bytes, DataType.BINARY),
-    (Mapping, DataType.JSON),
-    (Sequence, DataType.JSON),
-)
+    (Decimal, DataType.DECIMAL), (datetime, DataType.TIMESTAMP), (date, DataType.DATE), (time, DataType.TIME),
+    (str, DataType.TEXT), (float, DataType.DOUBLE), (int, DataType.BIGINT), (bytes, DataType.BINARY),
+    (Mapping, DataType.JSON), (Sequence, DataType.JSON),
+)  # fmt: skip
 """In this order: a datetime is a date, and texts and bytes are sequences."""
 
 
@@ -94,7 +79,7 @@ def coerce(value: Any, from_: DataType, to: DataType) -> Any:
     """
     if from_ == to:
         return value
-    coercer = _COERCERS.get((from_, to))
+    coercer = _COERCERS[from_].get(to)
     if coercer is None:
         raise ValueError(f"a value of type `{from_}` never becomes `{to}`")
     try:
@@ -103,11 +88,16 @@ def coerce(value: Any, from_: DataType, to: DataType) -> Any:
         raise ValueError(f"this `{from_}` cannot become `{to}`: {error}") from error
 
 
+def is_ever_coerced(from_: DataType, to: DataType) -> bool:
+    """Return whether a column of type ``to`` takes some values of type ``from_``."""
+    return from_ == to or to in _COERCERS[from_]
+
+
 def can_coerce(value: Any, from_: DataType, to: DataType) -> bool:
     """Return whether ``coerce`` would give a value; fast for texts, most of which are plain words."""
     if from_ == to:
         return True
-    coercer = _COERCERS.get((from_, to))
+    coercer = _COERCERS[from_].get(to)
     if coercer is None or (from_ == DataType.TEXT and not _is_candidate(value, to)):
         return False
     try:
@@ -145,26 +135,14 @@ def _bool_of_text(text: str) -> bool:
     raise ValueError(text)
 
 
-def _hexadecimal(text: str) -> int | None:
-    return int(text[2:], 16) if text.startswith("0x") else None
-
-
-def _int_of_text(text: str) -> int:
-    digits = text.strip()
-    number = _hexadecimal(digits)
-    return int(digits) if number is None else number
-
-
-def _float_of_text(text: str) -> float:
+def _number_in(text: str) -> int | str:
+    """Return a hexadecimal number, or the digits of another one."""
     digits = text.strip()  # more than `float` strips by itself
-    number = _hexadecimal(digits)
-    return float(digits if number is None else number)
+    return int(digits[2:], 16) if digits.startswith("0x") else digits
 
 
 def _decimal_of_text(text: str) -> Decimal:
-    digits = text.strip()
-    number = _hexadecimal(digits)
-    return Decimal(digits if number is None else number, _NUMBERS)
+    return Decimal(_number_in(text), _NUMBERS)
 
 
 def _decimal_of_float(number: float) -> Decimal:
@@ -273,49 +251,36 @@ def _text_in_json(value: Any) -> str:
     raise TypeError(f"not a JSON value: {type(value).__name__}")
 
 
-_COERCERS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = {
-    (DataType.TEXT, DataType.BIGINT): _int_of_text,
-    (DataType.TEXT, DataType.DOUBLE): _float_of_text,
-    (DataType.TEXT, DataType.DECIMAL): _decimal_of_text,
-    (DataType.TEXT, DataType.WEI): _decimal_of_text,
-    (DataType.TEXT, DataType.BOOL): _bool_of_text,
-    (DataType.TEXT, DataType.BINARY): _bytes_of_text,
-    (DataType.TEXT, DataType.JSON): _json_of_text,
-    (DataType.TEXT, DataType.TIMESTAMP): _moment_of_text,
-    (DataType.TEXT, DataType.DATE): _day_of_text,
-    (DataType.TEXT, DataType.TIME): _time_of_text,
-    (DataType.BIGINT, DataType.TEXT): _text_of,
-    (DataType.BIGINT, DataType.DOUBLE): float,
-    (DataType.BIGINT, DataType.DECIMAL): Decimal,
-    (DataType.BIGINT, DataType.WEI): Decimal,
-    (DataType.BIGINT, DataType.BOOL): bool,
-    (DataType.BIGINT, DataType.BINARY): _bytes_of_int,
-    (DataType.BIGINT, DataType.TIMESTAMP): _moment_of_epoch,
-    (DataType.BIGINT, DataType.DATE): _day_of_epoch,
-    (DataType.DOUBLE, DataType.TEXT): _text_of,
-    (DataType.DOUBLE, DataType.BIGINT): _int_of_float,
-    (DataType.DOUBLE, DataType.DECIMAL): _decimal_of_float,
-    (DataType.DOUBLE, DataType.WEI): _decimal_of_float,
-    (DataType.DOUBLE, DataType.BOOL): bool,
-    (DataType.DOUBLE, DataType.TIMESTAMP): _moment_of_epoch,
-    (DataType.DOUBLE, DataType.DATE): _day_of_epoch,
-    (DataType.DECIMAL, DataType.TEXT): _text_of,
-    (DataType.DECIMAL, DataType.BIGINT): _int_of_decimal,
-    (DataType.DECIMAL, DataType.DOUBLE): float,
-    (DataType.DECIMAL, DataType.WEI): Decimal,
-    (DataType.DECIMAL, DataType.BOOL): bool,
-    (DataType.WEI, DataType.TEXT): _text_of,
-    (DataType.WEI, DataType.BIGINT): _int_of_decimal,
-    (DataType.WEI, DataType.DOUBLE): float,
-    (DataType.WEI, DataType.DECIMAL): Decimal,
-    (DataType.WEI, DataType.BOOL): bool,
-    (DataType.BOOL, DataType.TEXT): _text_of,
-    (DataType.BINARY, DataType.TEXT): _text_of,
-    (DataType.JSON, DataType.TEXT): _text_of_json,
-    (DataType.TIMESTAMP, DataType.TEXT): _text_of,
-    (DataType.TIMESTAMP, DataType.DATE): _day_of_moment,
-    (DataType.DATE, DataType.TEXT): _text_of,
-    (DataType.DATE, DataType.TIMESTAMP): _midnight,
-    (DataType.TIME, DataType.TEXT): _text_of,
-}
-"""Every pair of types that can be coerced, as (from, to); a pair that is not here is always refused."""
+_COERCERS: Final[Mapping[DataType, Mapping[DataType, Callable[[Any], Any]]]] = {
+    DataType.TEXT: {
+        DataType.BIGINT: lambda text: int(_number_in(text)), DataType.DOUBLE: lambda text: float(_number_in(text)),
+        DataType.DECIMAL: _decimal_of_text, DataType.WEI: _decimal_of_text, DataType.BOOL: _bool_of_text,
+        DataType.BINARY: _bytes_of_text, DataType.JSON: _json_of_text, DataType.TIMESTAMP: _moment_of_text,
+        DataType.DATE: _day_of_text, DataType.TIME: _time_of_text,
+    },
+    DataType.BIGINT: {
+        DataType.TEXT: _text_of, DataType.DOUBLE: float, DataType.DECIMAL: Decimal, DataType.WEI: Decimal,
+        DataType.BOOL: bool, DataType.BINARY: _bytes_of_int, DataType.TIMESTAMP: _moment_of_epoch,
+        DataType.DATE: _day_of_epoch,
+    },
+    DataType.DOUBLE: {
+        DataType.TEXT: _text_of, DataType.BIGINT: _int_of_float, DataType.DECIMAL: _decimal_of_float,
+        DataType.WEI: _decimal_of_float, DataType.BOOL: bool, DataType.TIMESTAMP: _moment_of_epoch,
+        DataType.DATE: _day_of_epoch,
+    },
+    DataType.DECIMAL: {
+        DataType.TEXT: _text_of, DataType.BIGINT: _int_of_decimal, DataType.DOUBLE: float, DataType.WEI: Decimal,
+        DataType.BOOL: bool,
+    },
+    DataType.WEI: {
+        DataType.TEXT: _text_of, DataType.BIGINT: _int_of_decimal, DataType.DOUBLE: float,
+        DataType.DECIMAL: Decimal, DataType.BOOL: bool,
+    },
+    DataType.BOOL: {DataType.TEXT: _text_of},
+    DataType.BINARY: {DataType.TEXT: _text_of},
+    DataType.JSON: {DataType.TEXT: _text_of_json},
+    DataType.TIMESTAMP: {DataType.TEXT: _text_of, DataType.DATE: _day_of_moment},
+    DataType.DATE: {DataType.TEXT: _text_of, DataType.TIMESTAMP: _midnight},
+    DataType.TIME: {DataType.TEXT: _text_of},
+}  # fmt: skip
+"""Every pair of types that can be coerced, from and to; a pair that is not here is always refused."""

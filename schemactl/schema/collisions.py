@@ -19,13 +19,7 @@ BLANK = "_empty"
 def find_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bool = True) -> dict[str, tuple[str, ...]]:
     """Return the identifiers that several names become, each with these names, in order of first appearance.
 
-    Args:
-        names: source names of one level of the data; repeated names count once.
-        naming: the convention, with the destination's longest identifier.
-        breaks_paths: whether ``__`` in a name is kept as a path separator (``use_break_path_on_normalize``).
-
-    Raises:
-        InputError: if a name cannot be shortened.
+    ``breaks_paths`` says whether ``__`` in a name is a path separator (``use_break_path_on_normalize``).
     """
     return {
         identifier: tuple(same)
@@ -37,10 +31,7 @@ def find_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bool 
 def resolve_collisions(names: Iterable[str], naming: Naming, *, breaks_paths: bool = True) -> dict[str, str]:
     """Return an identifier of its own for each name that collides with an earlier one.
 
-    Args:
-        names: as in ``find_collisions``; their order decides who keeps the identifier.
-        naming: as in ``find_collisions``.
-        breaks_paths: as in ``find_collisions``.
+    The order of the names decides who keeps the identifier; else it is all as in ``find_collisions``.
 
     Returns:
         New identifiers by source name, within the longest identifier.

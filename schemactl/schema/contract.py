@@ -66,13 +66,7 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class StatedContract:
-    """The contract of a table, and where it is stated.
-
-    Attributes:
-        contract: the modes.
-        level: ``call``, ``settings`` or ``table NAME``; ``default`` where none is stated.
-        entities: those that are stated; the others evolve.
-    """
+    """The contract of a table, and where it is stated: ``call``, ``settings``, ``table NAME``, or ``default``."""
 
     contract: Contract
     level: str
@@ -91,12 +85,8 @@ def contract_for(schema: Schema, table: str, override: Stated = None) -> Contrac
 def stated_contract(schema: Schema, table: str, override: Stated = None) -> StatedContract:
     """Return the contract of a table; the first level that states one decides alone (docs/dlt.md §7.1).
 
-    The levels: a nested table itself, its nested parents, ``override``, the root table, the settings.
-
-    Args:
-        schema: the schema that states the contracts.
-        table: a table, which need not exist; dlt's own evolve whatever is stated.
-        override: the contract of this call. An empty one counts as none.
+    The levels: a nested table itself, its nested parents, ``override``, the root table, the settings. The table need
+    not exist; dlt's own evolve whatever is stated. An empty ``override`` counts as none.
 
     Raises:
         InputError: a contract on the way is not one.

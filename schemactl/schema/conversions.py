@@ -68,18 +68,10 @@ SPELLED_DIFFERENTLY: Final = frozenset(
 """Types that dlt and the destinations write as different texts."""
 
 _FAMILIES: Final[Mapping[DataType, str]] = {
-    DataType.BIGINT: "number",
-    DataType.DOUBLE: "number",
-    DataType.DECIMAL: "number",
-    DataType.WEI: "number",
-    DataType.TIMESTAMP: "time",
-    DataType.DATE: "time",
-    DataType.TIME: "time",
-    DataType.TEXT: "text",
-    DataType.BOOL: "bool",
-    DataType.JSON: "json",
-    DataType.BINARY: "binary",
+    **dict.fromkeys((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI), "number"),
+    **dict.fromkeys((DataType.TIMESTAMP, DataType.DATE, DataType.TIME), "time"),
 }
+"""The families of types that are of one with others."""
 
 
 def crosses_families(before: DataType, after: DataType) -> bool:
@@ -88,7 +80,7 @@ def crosses_families(before: DataType, after: DataType) -> bool:
     PostgreSQL refuses half or more of the plain queries on a column whose family changed (arithmetic, comparisons with
     a literal, functions, joins), and next to none within a family (tests/review/test_verdicts_on_engines.py).
     """
-    return _FAMILIES[before] != _FAMILIES[after]
+    return _FAMILIES.get(before, before) != _FAMILIES.get(after, after)
 
 
 _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE))
@@ -97,10 +89,7 @@ _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE))
 def conversion(before: DataType, after: DataType, *, counts_seconds: bool = False) -> Conversion:
     """Return how values of type ``before`` survive in a column of type ``after``.
 
-    Args:
-        before: the type so far.
-        after: another type.
-        counts_seconds: whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
+    ``counts_seconds`` says whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
 
     Raises:
         KeyError: both are the same type.
@@ -116,34 +105,20 @@ _LOST_MEANING: Final = "its numbers would be taken for seconds since 1970"
 _LOST_DIGITS: Final = "digits beyond the 15th are lost"
 
 _CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
-    (DataType.DOUBLE, DataType.BIGINT): _LOST_FRACTION,
-    (DataType.DECIMAL, DataType.BIGINT): _LOST_FRACTION,
+    **{(of, DataType.BIGINT): _LOST_FRACTION for of in (DataType.DOUBLE, DataType.DECIMAL)},
     (DataType.WEI, DataType.BIGINT): "integers beyond 64 bits would not survive",
     (DataType.BIGINT, DataType.BINARY): "negative numbers would not survive",
-    (DataType.DOUBLE, DataType.WEI): "the destination would round `2.5`",
-    (DataType.DECIMAL, DataType.WEI): "the destination would round `2.5`",
-    (DataType.DOUBLE, DataType.BOOL): _LOST_NUMBER,
-    (DataType.BIGINT, DataType.BOOL): _LOST_NUMBER,
-    (DataType.DECIMAL, DataType.BOOL): _LOST_NUMBER,
-    (DataType.WEI, DataType.BOOL): _LOST_NUMBER,
-    (DataType.DOUBLE, DataType.TIMESTAMP): _LOST_MEANING,
-    (DataType.BIGINT, DataType.TIMESTAMP): _LOST_MEANING,
-    (DataType.DOUBLE, DataType.DATE): _LOST_MEANING,
-    (DataType.BIGINT, DataType.DATE): _LOST_MEANING,
+    **{(of, DataType.WEI): "the destination would round `2.5`" for of in (DataType.DOUBLE, DataType.DECIMAL)},
+    **{(of, DataType.BOOL): _LOST_NUMBER for of in DataType if _FAMILIES.get(of) == "number"},
+    **{(of, to): _LOST_MEANING for of in _NUMBERS for to in (DataType.TIMESTAMP, DataType.DATE)},
     (DataType.BIGINT, DataType.DOUBLE): "integers beyond 2^53 lose their last digits",
-    (DataType.DECIMAL, DataType.DOUBLE): _LOST_DIGITS,
-    (DataType.WEI, DataType.DOUBLE): _LOST_DIGITS,
+    **{(of, DataType.DOUBLE): _LOST_DIGITS for of in (DataType.DECIMAL, DataType.WEI)},
     (DataType.TIMESTAMP, DataType.DATE): "the time of day is lost",
 }
 
 
 def consequence(before: DataType, after: DataType, *, counts_seconds: bool = False) -> str:
     """Return what is lost, for a pair that ``DEPENDS`` or ``LOSES``: part of a sentence.
-
-    Args:
-        before: as in ``conversion``.
-        after: as in ``conversion``.
-        counts_seconds: as in ``conversion``.
 
     Raises:
         KeyError: nothing is lost, or nothing survives.

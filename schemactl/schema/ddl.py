@@ -92,7 +92,7 @@ _RESTATES: Final[Mapping[str, str]] = {
 _CHANGES_NULLS: Final = {"oracle": "MODIFY ({})"}
 """How dialects change whether a column takes nulls that have no ``ALTER COLUMN``."""
 _UPDATES: Final = {
-    "clickhouse": "ALTER TABLE {table} UPDATE {column} = {value} WHERE {condition} SETTINGS mutations_sync = 2",
+    "clickhouse": "ALTER TABLE {table} UPDATE {column} = {value} WHERE {condition} SETTINGS mutations_sync = 2"
 }
 """How dialects write values of stored rows that have no ``UPDATE``, or one that does not wait for its end."""
 _BINARY: Final[Mapping[str, str]] = {
@@ -137,13 +137,7 @@ def check_dialect(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The SQL of an engine.
-
-    Attributes:
-        name: sqlglot's.
-        folds: whether names are written in upper case, as dlt writes them for Snowflake.
-        has_plain_texts: whether no character of a text is escaped but the quote: our sessions see to that.
-    """
+    """The SQL of an engine by sqlglot's name; with ``has_plain_texts`` our sessions escape nothing but quotes."""
 
     name: str
     folds: bool = False
@@ -198,20 +192,12 @@ class Dialect:
         """Return bytes as the dialect writes them."""
         return _BINARY.get(self.name, "X'{}'").format(value.hex())
 
-    # --- definitions ---
-
     def defined_type(self, column: Column, kind: str) -> str:
         """Return a column's type as its definition states it: ClickHouse has types that take nulls."""
         return f"Nullable({kind})" if self.name == "clickhouse" and column.nullable else kind
 
     def definition(self, column: Column, kind: str, *, is_unique: bool = False) -> str:
-        """Return the definition of a column, with its description where the dialect says it there.
-
-        Args:
-            column: a complete one.
-            kind: its type.
-            is_unique: whether it gets a constraint.
-        """
+        """Return the definition of a column, with its description where the dialect says it there."""
         kind = self.defined_type(column, kind)
         constraints = f"{' UNIQUE' if is_unique else ''}{'' if column.nullable else ' NOT NULL'}"
         return f"{self.quote(column.name)} {kind}{constraints}{self.note(description_of(column))}"
@@ -241,21 +227,12 @@ class Dialect:
     def create_table(self, place: str, definitions: Sequence[str], description: str | None = None) -> str:
         """Return the statement that makes a table of definitions of columns and constraints.
 
-        Args:
-            place: its full name.
-            definitions: as the methods above write them.
-            description: of the table; see ``comments`` for dialects that state it apart.
+        See ``comments`` for dialects that state the description apart.
         """
         return f"CREATE TABLE {place} ({', '.join(definitions)}){self.note(description, is_table=True)}"
 
     def comments(self, place: str, description: str | None, columns: Iterable[Column]) -> tuple[str, ...]:
-        """Return the statements that describe what was made, for dialects in which definitions do not.
-
-        Args:
-            place: the full name of the table.
-            description: of the table; None where it has none, or keeps its own.
-            columns: that were made.
-        """
+        """Return the statements that describe what was made, for dialects in which definitions do not."""
         if self.descriptions is None or self.descriptions.in_column:
             return ()
         texts = [(None, description), *((column, description_of(column)) for column in columns)]
@@ -264,11 +241,7 @@ class Dialect:
     def describe(self, place: str, column: Column | None, text: str | None, kind: str = "") -> str:
         """Return the statement that describes a table, or a column of it.
 
-        Args:
-            place: the full name of the table.
-            column: as it is there; None for the table.
-            text: the description; None for none.
-            kind: the type of the column; see ``states_types``.
+        Without ``column`` it is the table, without ``text`` there is no description; see ``states_types`` for ``kind``.
         """
         words = self.descriptions
         assert words is not None  # no plan describes anything there
@@ -277,8 +250,6 @@ class Dialect:
             return words.of_table.format(table=place, text=stated)
         name, made = self.quote(column.name), self._bare(column, kind)
         return words.of_column.format(table=place, column=name, definition=made, text=stated)
-
-    # --- changes ---
 
     def rename_table(self, place: str, *new: str) -> str:
         """Return the statement that gives a table another name; ``new`` may begin with names of where it stands."""
@@ -299,11 +270,7 @@ class Dialect:
     def change_type(self, place: str, column: Column, kind: str, using: str = "") -> str:
         """Return the statement that changes a column's type.
 
-        Args:
-            place: the full name of the table.
-            column: as it is afterwards.
-            kind: its new type.
-            using: the expression of its values; empty where the engine converts them.
+        ``using`` is the expression of its values, empty where the engine converts them.
         """
         action = f"{_SETS_TYPES.get(self.name, 'SET DATA TYPE')} {kind}{using and ' USING '}{using}"
         return self.change_column(place, column, kind, action)
@@ -311,11 +278,7 @@ class Dialect:
     def change_column(self, place: str, column: Column, kind: str, action: str) -> str:
         """Return the statement that changes a column's type, or whether it takes nulls.
 
-        Args:
-            place: the full name of the table.
-            column: as it is afterwards, with its description.
-            kind: its type.
-            action: what follows ``ALTER COLUMN`` and its name, where a dialect does not state all of a column again.
+        ``action`` follows ``ALTER COLUMN`` and its name, where a dialect does not state all of a column again.
         """
         if self.restates_columns:
             stated = self._bare(column, kind) + self.note(description_of(column))

@@ -183,12 +183,7 @@ def _keys(mapping: Mapping[Any, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A leaf that differs.
-
-    Attributes:
-        path: keys of mappings and positions (from 0) in lists, from the top of the value; () is the value itself.
-        before, after: ``ABSENT`` where the leaf is new or gone.
-    """
+    """A leaf that differs: the keys and positions (from 0) that lead to it; ``ABSENT`` where it is new or gone."""
 
     path: tuple[str | int, ...]
     before: Any
@@ -201,10 +196,6 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
     Lists are compared position by position, so that paths are the same in both. This is the one place where
     nested values are compared leaf by leaf, and so the one that needs deepdiff, which takes long to import: call it for
     values that do differ.
-
-    Args:
-        before: plain JSON data, or ``ABSENT``.
-        after: the same.
     """
     if before is ABSENT or after is ABSENT:
         return () if before is after else (Detail((), before, after),)

@@ -86,9 +86,7 @@ def deletes_by_merge_key(table: Table) -> bool:
 def merge_of(root: Table, now: datetime) -> Merge:
     """Return how a root table's rows are merged.
 
-    Args:
-        root: the table, with hints.
-        now: when the load was made; what begins to hold does so then, unless the table says when.
+    What begins to hold does so ``now``, when the load was made, unless the table says when.
 
     Raises:
         DestinationError: the strategy is not known, or the table lacks the columns that it needs.
@@ -110,7 +108,16 @@ def merge_of(root: Table, now: datetime) -> Merge:
         valid_to=valid_to,
         active=_moment(root.columns[valid_to].properties.get("x-active-record-timestamp"), root) if valid_to else None,
     )
-    _check(root, merge)
+    for hint in UNSUPPORTED:
+        if root.properties.get(hint):
+            raise _unsupported(root, f"`{hint}`")
+    match merge.strategy:
+        case Strategy.UPSERT | Strategy.INSERT_ONLY if not merge.primary_key:
+            raise _lacking(root, "a primary key")
+        case Strategy.SCD2:
+            for hint in ("x-valid-from", "x-valid-to", "x-row-version"):
+                if first(root, hint) is None:
+                    raise _lacking(root, f"a column with the hint `{hint}`")
     return merge
 
 
@@ -149,19 +156,6 @@ def _strategy(root: Table) -> Strategy:
     return Strategy(stated)
 
 
-def _check(root: Table, merge: Merge) -> None:
-    for hint in UNSUPPORTED:
-        if root.properties.get(hint):
-            raise _unsupported(root, f"`{hint}`")
-    match merge.strategy:
-        case Strategy.UPSERT | Strategy.INSERT_ONLY if not merge.primary_key:
-            raise _lacking(root, "a primary key")
-        case Strategy.SCD2:
-            for hint in ("x-valid-from", "x-valid-to", "x-row-version"):
-                if first(root, hint) is None:
-                    raise _lacking(root, f"a column with the hint `{hint}`")
-
-
 def _unsupported(root: Table, what: str) -> DestinationError:
     hint = f"merge strategies: {', '.join(Strategy)}"
     return DestinationError(f"table `{root.name}`: {what} is not supported", hint=hint)
@@ -179,11 +173,7 @@ def dedup_sort(root: Table) -> tuple[str, bool] | None:
 
 
 def _moment(stated: Any, table: Table) -> datetime | None:
-    """Return a moment that a table's hints state, in UTC.
-
-    Raises:
-        DestinationError: it is none.
-    """
+    """Return a moment that a table's hints state, in UTC."""
     if stated is None:
         return None
     try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.schema.conversions import Conversion, conversion
-from schemactl.schema.types import DataType, Properties
+from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Properties
 
 DEFAULT_DECIMAL: Final = (38, 9)
 """dlt's own decimal: all digits, and those after the point."""
@@ -19,7 +19,6 @@ def decimal_sizes(properties: Properties) -> tuple[int, int]:
 
 
 _BITS: Final = 64
-_SECOND_DIGITS: Final = 6
 _UNITS: Final = {
     DataType.BIGINT: "bit",
     DataType.DECIMAL: "digit",
@@ -69,7 +68,7 @@ class FullType:
                 size = f"({self.precision}, {self.scale})"
             case DataType.BIGINT if self.precision == _BITS:
                 size = ""
-            case DataType.TIMESTAMP | DataType.TIME if self.precision == _SECOND_DIGITS:
+            case DataType.TIMESTAMP | DataType.TIME if self.precision == MICROSECOND_DIGITS:
                 size = ""
             case _:
                 size = "" if self.precision is None else f"({self.precision})"
@@ -104,7 +103,7 @@ def full_type(properties: Properties) -> FullType | None:
 
 
 def _seconds(precision: int | None) -> int:
-    return _SECOND_DIGITS if precision is None else precision
+    return MICROSECOND_DIGITS if precision is None else precision
 
 
 EXACT_BITS: Final = 53
@@ -116,11 +115,6 @@ def conversion_between(before: FullType, after: FullType, *, counts_seconds: boo
 
     As ``conversion`` says of the data types, but: integers that are short enough lose nothing as double, and where all
     values survive by their data type, a stated size may have no room for them.
-
-    Args:
-        before: the type so far.
-        after: one of another data type.
-        counts_seconds: whether numbers are known to be seconds since 1970.
     """
     found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
     if (before.data_type, after.data_type) == (DataType.BIGINT, DataType.DOUBLE):

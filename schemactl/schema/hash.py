@@ -31,11 +31,7 @@ def version_hash(schema: Schema) -> str:
 
 
 def stored_hash(stored: Mapping[str, Any]) -> str:
-    """Return the hash of a stored schema of any engine version, just as it is stated (docs/dlt.md §2.1).
-
-    Raises:
-        InputError: as ``version_hash``.
-    """
+    """Return the hash of a stored schema of any engine version, just as it is stated (docs/dlt.md §2.1)."""
     content = {key: value for key, value in stored.items() if key not in _NOT_CONTENT}
     digest = sha3_256(_canonical_json(content))
     tables = stored.get("tables") or {}
@@ -51,9 +47,6 @@ def bump(schema: Schema) -> Schema:
     """Return the schema with its content's hash, and the next version where that changed (docs/dlt.md §2.3).
 
     A schema without a hash is new: it gets one and keeps its version.
-
-    Raises:
-        InputError: as ``version_hash``.
     """
     current, stated = version_hash(schema), schema.version_hash
     if not stated:

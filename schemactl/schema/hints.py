@@ -24,12 +24,7 @@ _EXAMPLE: Final = "for example `id:bigint,primary_key` or `lines.price:decimal(1
 
 @dataclass(frozen=True, slots=True)
 class ColumnHint:
-    """The hints of a column.
-
-    Attributes:
-        table: its table, with or without the names of those that it is nested in; None for the root table of the data.
-        properties: as a schema file has them.
-    """
+    """The hints of a column; its table may be named without those around it, None is the root table of the data."""
 
     table: str | None
     name: str
@@ -38,13 +33,7 @@ class ColumnHint:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The hints of a schema.
-
-    Attributes:
-        columns: of single columns, the last word on one counts.
-        write_disposition: of the root table; None where nothing is stated.
-        schema: of a whole file, which single hints go before; None where there is none.
-    """
+    """Hints of single columns, the last of which counts, and of a whole file, which they go before."""
 
     columns: tuple[ColumnHint, ...] = ()
     write_disposition: str | None = None
@@ -73,10 +62,7 @@ def parse_column(text: str) -> ColumnHint:
 def with_hints(schema: Schema, hints: Hints, root: str | None) -> Schema:
     """Return a schema with what is stated of its tables and columns; names are those of its naming convention.
 
-    Args:
-        schema: what is known.
-        hints: what is stated.
-        root: the root table; None where the hints name all their tables.
+    No ``root`` is needed where the hints name all their tables.
 
     Raises:
         InputError: a hint names no table, and there is no root table.

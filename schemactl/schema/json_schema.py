@@ -85,7 +85,7 @@ TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 """As ``COLUMN_HINTS``, of tables."""
 
 SCHEMA_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
-    "x-removed-tables": ("Tables that will go, with the last day of each: `{carts: 2026-06-30}`.", _LAST_DAYS),
+    "x-removed-tables": ("Tables that will go, with the last day of each: `{carts: 2026-06-30}`.", _LAST_DAYS)
 }
 """As ``COLUMN_HINTS``, at the top of a file."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
@@ -48,14 +48,9 @@ class Judgment:
 def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
     """Judge a change of a schema by the contracts of the schema as it was (docs/dlt.md §7.2).
 
-    All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it
-    and are no violations of their own. dlt judges row by row and so refuses columns of a new *nested* table
-    that its first row lacks; here the whole table is new.
-
-    Args:
-        before: the schema as it was.
-        after: ``before`` and what the data asks for.
-        override: the contract of this call; it goes before those of the settings and of root tables.
+    All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it and are no
+    violations of their own. dlt judges row by row and so refuses columns of a new *nested* table that its first row
+    lacks; here the whole table is new. ``override`` goes before the contracts of the settings and of root tables.
 
     Raises:
         InputError: a contract is not one.
@@ -64,38 +59,33 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
     found = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
     banned = {name for name, those in found.items() if any(each.entity is Entity.TABLES for each in those)}
     refused = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
-    tables: dict[str, Table] = {}
-    violations: list[Violation] = []
-    for name, table in after.tables.items():
-        if name not in refused:
-            columns = {violation.column for violation in found[name]}
-            tables[name] = _without_columns(before.tables.get(name), table, columns)
-        elif name in before.tables:
-            tables[name] = before.tables[name]
-        if banned.isdisjoint(chain_of(after, table.parent)):
-            violations += found[name]
-    normalizers = _without_propagation(before.normalizers, after.normalizers, refused)
-    return Judgment(replace(after, tables=tables, normalizers=normalizers), tuple(violations))
+    violations = (
+        violation
+        for name, table in after.tables.items()
+        if banned.isdisjoint(chain_of(after, table.parent))
+        for violation in found[name]
+    )
+    columns = {name: {violation.column for violation in those} for name, those in found.items()}
+    return Judgment(_as_before(before, after, refused, columns), tuple(violations))
 
 
 def leave_out(judgment: Judgment, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgment:
-    """Return a judgment without columns, or whole tables (column None), as they were before.
-
-    Args:
-        judgment: of a change of ``before``.
-        before: the schema as it was.
-        unfilled: tables with their columns.
-    """
+    """Return a judgment without columns, or whole tables (column None), as they were before."""
     whole = {name for name, column in unfilled if column is None}
+    columns = {name: {column for of, column in unfilled if of == name} for name, _ in unfilled}
+    return replace(judgment, schema=_as_before(before, judgment.schema, whole, columns))
+
+
+def _as_before(before: Schema, after: Schema, whole: set[str], columns: Mapping[str, set[str | None]]) -> Schema:
+    """Return ``after`` with some tables as a whole, and of others some columns, as they are in ``before``."""
     tables: dict[str, Table] = {}
-    for name, table in judgment.schema.tables.items():
+    for name, table in after.tables.items():
         if name not in whole:
-            columns = {column for of, column in unfilled if of == name}
-            tables[name] = _without_columns(before.tables.get(name), table, columns)
+            tables[name] = _without_columns(before.tables.get(name), table, columns.get(name, set()))
         elif name in before.tables:
             tables[name] = before.tables[name]
-    normalizers = _without_propagation(before.normalizers, judgment.schema.normalizers, whole)
-    return replace(judgment, schema=replace(judgment.schema, tables=tables, normalizers=normalizers))
+    normalizers = _without_propagation(before.normalizers, after.normalizers, whole)
+    return replace(after, tables=tables, normalizers=normalizers)
 
 
 class _Judge:

@@ -43,12 +43,7 @@ class ModelField:
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """The models of a discriminated union.
-
-    Attributes:
-        key: of the discriminator in the data.
-        models: by its values.
-    """
+    """The models of a discriminated union by the values of the discriminator, whose key in the data is ``key``."""
 
     key: str
     models: Mapping[str, type[BaseModel]]

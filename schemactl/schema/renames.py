@@ -43,12 +43,7 @@ ID: Final = "x-id"
 
 
 def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
-    """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts.
-
-    Args:
-        gone: old names that are not there any more.
-        new: properties by names that were not there.
-    """
+    """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts."""
     pairs: dict[str, str] = {}
     for name, properties in new.items():
         origin = next((origin for origin in origins(properties) if origin in gone and origin not in pairs), None)
@@ -74,8 +69,7 @@ def _by_id(stated: Mapping[str, Properties]) -> dict[str, str]:
 def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
     """Return new names by old ones: pairs with a high score that is clearly the best of both names.
 
-    Args:
-        scores: scores of (old name, new name), 0 to 1; those that are left out count as 0.
+    Scores are from 0 to 1; pairs that are left out count as 0.
     """
     old: dict[str, list[float]] = {}
     new: dict[str, list[float]] = {}
@@ -111,19 +105,9 @@ def origins(properties: Properties) -> Iterator[str]:
 def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
     """Return new names by old ones, as the columns of a table state them for the first time.
 
-    Args:
-        table: as the schema has it.
-        there: as it is.
-        last: as the last schema had it.
+    ``there`` is the table as it is, ``last`` as the last schema had it.
     """
-    claims: dict[str, str] = {}
-    for column in table.columns.values():
-        if not is_newly_stated(column, last.columns.get(column.name)):
-            continue
-        open_origins = (each for each in origins(column.properties) if each in there.columns and each not in claims)
-        origin = next(open_origins, column.name)
-        if origin != column.name:
-            claims[origin] = column.name
+    claims = _claims(table.columns.values(), last.columns, there.columns)
     # A rename from a name that the table keeps for the same column is ambiguous.
     while kept := [old for old in claims if old in table.columns and old not in claims.values()]:
         for old in kept:
@@ -134,24 +118,16 @@ def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
 def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hints: bool = False) -> dict[str, str]:
     """Return new names by old ones, as tables state them for the first time.
 
-    Files order tables freely, so of two that state one name the first by name counts.
-
-    Args:
-        catalogue: the tables as they are.
-        schema: the tables as they shall be.
-        known: the last schema.
-        counts_hints: whether tables count whose columns have hints only; no destination has such tables.
+    Files order tables freely, so of two that state one name the first by name counts. ``catalogue`` has the tables as
+    they are, ``known`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
+    destination has such tables.
     """
-    claims: dict[str, str] = {}
-    for name in sorted(schema.tables):
-        table, last = schema.tables[name], known.tables.get(name)
-        has_columns = any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
-        if not (has_columns or counts_hints) or not is_newly_stated(table, last):
-            continue
-        open_origins = (each for each in origins(table.properties) if each in catalogue.tables and each not in claims)
-        origin = next(open_origins, name)
-        if origin != name:
-            claims[origin] = name
+    tables = [
+        table
+        for _, table in sorted(schema.tables.items())
+        if counts_hints or any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
+    ]
+    claims = _claims(tables, known.tables, catalogue.tables)
     # A rename from a name that the schema keeps for the same table is ambiguous; nested tables go with their parents.
     while kept := [
         old
@@ -162,6 +138,18 @@ def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hin
     ]:
         for old in kept:
             del claims[old]
+    return claims
+
+
+def _claims(
+    stated: Iterable[Table | Column], last: Mapping[str, Table | Column], there: Container[str]
+) -> dict[str, str]:
+    claims: dict[str, str] = {}
+    for each in stated:
+        if is_newly_stated(each, last.get(each.name)):
+            open_origins = (name for name in origins(each.properties) if name in there and name not in claims)
+            if (origin := next(open_origins, each.name)) != each.name:
+                claims[origin] = each.name
     return claims
 
 
@@ -197,11 +185,8 @@ def column_renames(
 ) -> tuple[ColumnRenamed, ...]:
     """Return the columns of a table that have another name, stated ones first.
 
-    Args:
-        before: the table, under any name.
-        after: the same table in the other schema.
-        is_guessing: whether likeness counts; else only ``x-renamed-from`` and ``x-id``.
-        heeds_moves: whether columns may take names of each other, where the statement is new in ``after``.
+    With ``is_guessing`` likeness counts beside ``x-renamed-from`` and ``x-id``; with ``heeds_moves`` columns may take
+    names of each other, where the statement is new in ``after``.
     """
     claims = column_claims(after, before, before) if heeds_moves else {}
     moves = claims if any(new in before.columns for new in claims.values()) else {}
@@ -269,13 +254,7 @@ def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> di
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The features of a column by which renames are found.
-
-    Attributes:
-        kind: what must be the same: type and key hints.
-        previous, following: the nearest columns on either side that are there before and after.
-        hints: the other hints that are set, and whether it is nullable.
-    """
+    """The features of a column by which renames are found: type and key hints, neighbors that stay, other hints."""
 
     name: str
     kind: _Kind
@@ -362,11 +341,8 @@ def table_renames(
 ) -> tuple[TableRenamed, ...]:
     """Return the tables that have another name: stated ones, then guesses, each followed by those nested in it.
 
-    Args:
-        before: a schema.
-        after: the schema that it became.
-        is_guessing: whether likeness counts; else only ``x-renamed-from`` and a parent's new name.
-        heeds_moves: whether tables may take names of each other, where the statement is new in ``after``.
+    With ``is_guessing`` likeness counts beside ``x-renamed-from`` and a parent's new name; with ``heeds_moves`` tables
+    may take names of each other, where the statement is new in ``after``.
     """
     claims = table_claims(before, after, before) if heeds_moves else {}
     moves = _table_moves(claims, before, after) if any(new in before.tables for new in claims.values()) else ()
@@ -433,7 +409,14 @@ class _Search:
         added = list(renames)
         self._note(added)
         for rename in added:
-            following = self._following(rename)
+            names = {table.name for table in self._left(self.new, rename.after)}
+            nested = self._left(self.gone, rename.before)
+            renamed = {
+                table.name: rename.after + table.name.removeprefix(rename.before)
+                for table in nested
+                if table.name.startswith(rename.before)
+            }
+            following = [TableRenamed(old, name, follows_parent=True) for old, name in renamed.items() if name in names]
             self._note(following)
             added += following
 
@@ -442,21 +425,10 @@ class _Search:
             self.found[rename.before] = rename
             self.taken.add(rename.after)
 
-    def _following(self, parent: TableRenamed) -> list[TableRenamed]:
-        names = {table.name for table in self._left(self.new, parent.after)}
-        nested = self._left(self.gone, parent.before)
-        renamed = {
-            table.name: parent.after + table.name.removeprefix(parent.before)
-            for table in nested
-            if table.name.startswith(parent.before)
-        }
-        return [TableRenamed(old, name, follows_parent=True) for old, name in renamed.items() if name in names]
-
     def guess(self, kept: Iterable[tuple[str, str]]) -> None:
         """Add guesses, table by table: those nested in one only once its own name is known.
 
-        Args:
-            kept: names of tables before and after that are the same.
+        ``kept`` are the names before and after of tables that are the same.
         """
         parents: list[tuple[str | None, str | None]] = [(None, None), *kept]
         parents += [(rename.before, rename.after) for rename in self.found.values()]

@@ -57,8 +57,7 @@ class Pattern:
 def compile_pattern(pattern: str) -> Pattern:
     """Compile dlt's SimpleRegex.
 
-    Args:
-        pattern: ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
+    It is ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
 
     Raises:
         InputError: the regular expression is not one.
@@ -74,11 +73,7 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def compile_any(pattern: str) -> Pattern | PathPattern:
-    """Compile a pattern of names, or one of paths (``path:$.orders[*].id``).
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Compile a pattern of names, or one of paths (``path:$.orders[*].id``)."""
     return compile_path(pattern) if pattern.startswith(PREFIX) else compile_pattern(pattern)
 
 
@@ -111,12 +106,7 @@ _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The ``settings`` section.
-
-    Attributes:
-        detections: names of the type detectors for text and numbers, in the order they are asked.
-        schema_contract: the contract as stated: a mode, modes by entity, or None.
-    """
+    """The ``settings`` section: detectors in the order they are asked, and the contract as it is stated, or None."""
 
     detections: tuple[str, ...] = ()
     schema_contract: Mapping[str, str] | str | None = None
@@ -142,11 +132,8 @@ class Settings:
     def column_hints(self, name: str, path: Path | None = None) -> dict[str, bool]:
         """Return the properties that a new column ``name`` gets, ``nullable`` first (docs/dlt.md §6.6).
 
-        As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable.
-
-        Args:
-            name: of the column.
-            path: where in the data its first value stands; None where that is not known.
+        As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable. ``path``
+        is where in the data its first value stands.
         """
         matched = {hint: any(_is_met(each, name, path) for each in patterns) for hint, patterns in self._hints}
         hints = {"nullable": not matched.pop("not_null", False)}

@@ -142,9 +142,7 @@ _STANDARD: Final = Words(
     time="TIME", binary="VARBINARY", sized_binary="VARBINARY({})", json="JSON", decimal="DECIMAL({},{})",
     wei=(38, 0),
 )  # fmt: skip
-_OWN: Final[Mapping[str, Mapping[DataType, str]]] = {
-    "hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"},
-}
+_OWN: Final[Mapping[str, Mapping[DataType, str]]] = {"hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"}}
 """Where an engine's own word is meant, and sqlglot's for a standard type is another."""
 
 _CASTS: Final[Mapping[str, Mapping[DataType, str]]] = {
@@ -165,7 +163,14 @@ def type_in(column: Column, dialect: str) -> str | None:
     """Return a column's type in a dialect; None where it has no type, or one that dlt refuses there."""
     words = DIALECTS.get(dialect)
     if words is None:
-        return _standard(column, dialect)
+        from sqlglot import exp
+
+        kind = column.data_type
+        own = _OWN.get(dialect, {}).get(kind) if kind is not None else None
+        if own is not None and column.properties.get("precision") is None:
+            return own
+        word = _type(column, _STANDARD)
+        return None if word is None else exp.DataType.build(word).sql(dialect)
     return _type(column, words)
 
 
@@ -193,17 +198,6 @@ def cast_in(column: Column, dialect: str) -> str | None:
     own = _CASTS.get(dialect, {}).get(column.data_type) if column.data_type is not None else None
     word = own or type_in(column, dialect)
     return word.partition("(")[0] if word is not None and dialect in CASTS_WITHOUT_SIZES else word
-
-
-def _standard(column: Column, dialect: str) -> str | None:
-    from sqlglot import exp
-
-    kind = column.data_type
-    own = _OWN.get(dialect, {}).get(kind) if kind is not None else None
-    if own is not None and column.properties.get("precision") is None:
-        return own
-    word = _type(column, _STANDARD)
-    return None if word is None else exp.DataType.build(word).sql(dialect)
 
 
 def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911 - a case for each type

@@ -14,12 +14,7 @@ Stored = Callable[[Column], Properties]
 
 @dataclass(frozen=True, slots=True)
 class NameLimits:
-    """The limits of a destination on names.
-
-    Attributes:
-        max_bytes: of an identifier in UTF-8, beyond which it is cut; None where there is no limit that matters.
-        is_case_sensitive: whether names that differ in case alone are different.
-    """
+    """The limits of a destination on names: bytes in UTF-8 past which they are cut, None for no limit that matters."""
 
     max_bytes: int | None = None
     is_case_sensitive: bool = True

@@ -35,12 +35,7 @@ Named = TypeVar("Named", Table, Column)
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """A schema with an edit of its import file taken over.
-
-    Attributes:
-        schema: the new content.
-        open_questions: what only data can answer; then the content is a guess.
-    """
+    """A schema with an edit of its import file taken over; a guess where only data can answer a question."""
 
     schema: Schema
     open_questions: tuple[str, ...] = ()
@@ -171,7 +166,15 @@ class _Merge:
             elif self._is_of_data(column, before):
                 columns[name] = self._column_of_data(stated.name, column, before)
         columns |= {name: column for name, (_, column) in found.items() if name not in columns}
-        return replace(stated, columns=columns, properties=_table_properties(stated, stored, before))
+        stated_before = before.properties if before else {}
+        noted = {
+            key: stored.properties[key]
+            for key in _NOTED
+            if key in stored.properties and key not in {**stated_before, **stated.properties}
+        }
+        if stored.normalizer_hint("seen-data"):
+            noted[_MARKS] = {**(stated.properties.get(_MARKS) or {}), "seen-data": True}
+        return replace(stated, columns=columns, properties={**stated.properties, **noted})
 
     def keeps_table(self, table: Table, kept: Mapping[str, Table]) -> bool:
         """Return whether data brought a table that the import file does not state."""
@@ -259,19 +262,6 @@ def _origin(stated: Named, stored: Mapping[str, Named], claims: Mapping[str, str
     """
     names = (claims.get(stated.name, stated.name), stated.name, *origins(stated.properties))
     return next((stored[name] for name in names if name in stored), None)
-
-
-def _table_properties(stated: Table, stored: Table, before: Table | None) -> Properties:
-    """Return the properties of a table; what inference notes there stays, unless the import file stated it before."""
-    stated_before = before.properties if before else {}
-    noted = {
-        key: stored.properties[key]
-        for key in _NOTED
-        if key in stored.properties and key not in {**stated_before, **stated.properties}
-    }
-    if stored.normalizer_hint("seen-data"):
-        noted[_MARKS] = {**(stated.properties.get(_MARKS) or {}), "seen-data": True}
-    return {**stated.properties, **noted}
 
 
 def _without_propagation(normalizers: Properties) -> Properties:

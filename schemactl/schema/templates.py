@@ -22,10 +22,7 @@ MAX_NAME_LENGTH = 64
 def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATIONAL_NORMALIZER) -> Schema:
     """Return the schema that dlt 1.31 starts from, without a hash: ``hash.bump`` gives it one.
 
-    Args:
-        name: the schema's name.
-        naming: reference of a naming convention; dlt's own tables and columns are named by it.
-        normalizer: the module of its JSON normalizer.
+    dlt's own tables and columns are named by the convention that ``naming`` refers to.
 
     Raises:
         InputError: ``name`` is no name for a schema, or there is no such naming convention.

@@ -179,16 +179,8 @@ def column_from_dict(name: str, stored: Mapping[str, Any]) -> Column:
 
 _TOP_LEVEL = frozenset(
     (
-        "version",
-        "version_hash",
-        "engine_version",
-        "name",
-        "tables",
-        "settings",
-        "normalizers",
-        "previous_hashes",
-        "imported_version_hash",
-        "description",
+        *("version", "version_hash", "engine_version", "name", "tables", "settings", "normalizers", "previous_hashes"),
+        *("imported_version_hash", "description"),
     )
 )
 

@@ -26,11 +26,8 @@ from schemactl.schema.types import ENGINE_VERSION
 def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, Any]:
     """Return the stored schema in the form of ``ENGINE_VERSION``.
 
-    The numeric version and the hash stay; ``hash.bump`` finds that the content changed.
-
-    Args:
-        stored: a schema as its file holds it, of any engine version, not validated.
-        source: path of the file, for messages.
+    The numeric version and the hash stay; ``hash.bump`` finds that the content changed. The stored schema need not be
+    valid; ``source``, the path of its file, is for messages.
 
     Raises:
         InputError: the engine version is missing, unknown or newer, or the content is not of that version.
@@ -43,7 +40,14 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
     for number in range(engine, ENGINE_VERSION):
         _take_step(upgraded, number, at)
     upgraded["engine_version"] = ENGINE_VERSION
-    _drop_null_only_columns(upgraded)
+    for columns, name in _null_only_columns(upgraded):
+        column = columns[name]
+        if "data_type" not in column:
+            del columns[name]
+            continue
+        del column["x-normalizer"]["seen-null-first"]
+        if not column["x-normalizer"]:
+            del column["x-normalizer"]
     return upgraded
 
 
@@ -63,24 +67,12 @@ def _engine_of(stored: Mapping[str, Any], at: Location | None) -> int:
 
 def _take_step(stored: dict[str, Any], engine: int, at: Location | None) -> None:
     try:
-        _STEPS[engine](stored)
+        _STEPS[engine - 1](stored)
     except KeyError as error:
         key = error.args[0]
         raise InputError(f"`{key}` is missing in a schema of engine version {engine}", at=at) from error
     except (AttributeError, TypeError) as error:
         raise InputError(f"the file is not a schema of engine version {engine}", at=at) from error
-
-
-def _drop_null_only_columns(stored: dict[str, Any]) -> None:
-    """Drop dlt 1.22's notes on columns that had only seen null; those without a type go (docs/dlt.md §1.6)."""
-    for columns, name in _null_only_columns(stored):
-        column = columns[name]
-        if "data_type" not in column:
-            del columns[name]
-            continue
-        del column["x-normalizer"]["seen-null-first"]
-        if not column["x-normalizer"]:
-            del column["x-normalizer"]
 
 
 def _null_only_columns(stored: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -119,7 +111,11 @@ def _to_engine_3(stored: dict[str, Any]) -> None:
     columns_of = stored.pop("tables")
     tables = {name: _table_of_engine_3(name, columns, columns_of) for name, columns in columns_of.items()}
     for group in ("excludes", "includes"):
-        _move_filters(tables, group, stored.pop(group, []))
+        for pattern in stored.pop(group, []):
+            end = pattern.find("__")
+            root, rest = pattern[1:end], pattern[end + 2 :]
+            table = tables.setdefault(root, _table_of_engine_3(root, {}, ()))
+            table.setdefault("filters", {}).setdefault(group, []).append(f"re:^{rest}")
     stored["tables"] = tables
 
 
@@ -139,15 +135,6 @@ def _parent_of(name: str, known: Collection[str]) -> str | None:
             return name
         end = name.rfind("__")
     return None
-
-
-def _move_filters(tables: dict[str, dict[str, Any]], group: str, filters: list[str]) -> None:
-    """Hang filters ``^ROOT__REST`` on their root tables, which are made where they are missing."""
-    for pattern in filters:
-        end = pattern.find("__")
-        root, rest = pattern[1:end], pattern[end + 2 :]
-        table = tables.setdefault(root, _table_of_engine_3(root, {}, ()))
-        table.setdefault("filters", {}).setdefault(group, []).append(f"re:^{rest}")
 
 
 def _to_engine_4(stored: dict[str, Any]) -> None:
@@ -188,7 +175,11 @@ def _to_engine_9(stored: dict[str, Any]) -> None:
 def _to_engine_10(stored: dict[str, Any]) -> None:
     """Engine 10 renames ``complex`` to ``json`` and has row and parent keys in place of foreign keys."""
     normalizers = stored["normalizers"]
-    _complete_normalizers(normalizers)
+    normalizers["names"] = normalizers.get("names") or DEFAULT_NAMING
+    section = normalizers["json"] = normalizers.get("json") or {}
+    module = section.setdefault("module", RELATIONAL_NORMALIZER)
+    if "." not in module:
+        section["module"] = f"{DLT_NORMALIZERS}{module}"
     naming = load_naming(normalizers["names"])
     row_id = naming.normalize_identifier("_dlt_id")
     parent_id = naming.normalize_identifier("_dlt_parent_id")
@@ -202,15 +193,6 @@ def _to_engine_10(stored: dict[str, Any]) -> None:
         hints["row_key"] = [row_id]
         hints["parent_key"] = [parent_id]
     (normalizers["json"].get("config") or {}).pop("generate_dlt_id", None)
-
-
-def _complete_normalizers(normalizers: dict[str, Any]) -> None:
-    """Fill in what dlt fills in when it loads the normalizers for this step."""
-    normalizers["names"] = normalizers.get("names") or DEFAULT_NAMING
-    section = normalizers["json"] = normalizers.get("json") or {}
-    module = section.setdefault("module", RELATIONAL_NORMALIZER)
-    if "." not in module:
-        section["module"] = f"{DLT_NORMALIZERS}{module}"
 
 
 def _translate_columns(columns: dict[str, dict[str, Any]], row_id: str, parent_id: str) -> None:
@@ -234,16 +216,8 @@ def _to_engine_11(stored: dict[str, Any]) -> None:
     stored["normalizers"]["use_break_path_on_normalize"] = False
 
 
-_STEPS: Final[Mapping[int, Callable[[dict[str, Any]], None]]] = {
-    1: _to_engine_2,
-    2: _to_engine_3,
-    3: _to_engine_4,
-    4: _to_engine_5,
-    5: _to_engine_6,
-    6: _to_engine_7,
-    7: _to_engine_8,
-    8: _to_engine_9,
-    9: _to_engine_10,
-    10: _to_engine_11,
-}
-"""By the engine version that they start from."""
+_STEPS: Final[tuple[Callable[[dict[str, Any]], None], ...]] = (
+    *(_to_engine_2, _to_engine_3, _to_engine_4, _to_engine_5, _to_engine_6),
+    *(_to_engine_7, _to_engine_8, _to_engine_9, _to_engine_10, _to_engine_11),
+)
+"""In order; the first one starts from engine version 1."""

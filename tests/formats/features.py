@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_binary, is_readable
-from schemactl.formats._fields import HINTS, own_tables
+from schemactl.formats._fields import HINTS
 from schemactl.formats._losses import losses_between
+from schemactl.formats._tables import own_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table

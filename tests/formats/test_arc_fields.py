@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from schemactl.errors import CommandWarning, InputError
-from schemactl.formats._arc_fields import attributes, read_fields, read_typing
 from schemactl.formats._tree import Source
+from schemactl.formats.arc import attributes, read_fields, read_typing
 from schemactl.schema.typing.model import Array, Field, FieldType, Struct, Typing, spark_type
 
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'
@@ -129,6 +129,8 @@ def test_shared_parts_are_substituted():
         ("[1]", "f:1:2", "a field is an object"),
         ("[{name: a b c {} }]", "f:1:15", "put together of several"),
         ("", "f:1:1", "no Arc schema"),
+        ("id,name\n1,ada\n", "f:1:1", "no Arc schema"),
+        ("\n1;2;3\n", "f:1:1", "no Arc schema"),
     ],
 )
 def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, reported: str):

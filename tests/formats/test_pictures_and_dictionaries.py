@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from test_round_trips import schemas
 
 from schemactl.formats import graphviz, html, markdown, mermaid
-from schemactl.formats._fields import own_tables
+from schemactl.formats._tables import own_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ValidationError
 from test_round_trips import schemas
 
 from schemactl.formats import pydantic as source
-from schemactl.formats._fields import HINTS, field_of, own_tables
+from schemactl.formats._fields import HINTS, field_of
 from schemactl.formats._folding import fold
+from schemactl.formats._tables import own_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from test_round_trips import schemas
 
 from schemactl.formats import greatexpectations, pandera
-from schemactl.formats._fields import own_tables
+from schemactl.formats._tables import own_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

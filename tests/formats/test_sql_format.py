@@ -17,9 +17,9 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import sql
-from schemactl.formats._fields import own_tables
 from schemactl.formats._losses import losses_between
-from schemactl.schema.types import Schema
+from schemactl.formats._tables import own_tables
+from schemactl.schema.types import Column, Schema, Table
 
 DIALECTS = (
     *("postgres", "duckdb", "snowflake", "bigquery", "redshift", "databricks", "tsql", "clickhouse", "sqlite", "mysql"),
@@ -171,6 +171,17 @@ def test_hints_are_clauses_where_an_engine_has_words_for_them() -> None:
     assert sql.in_dialect("redshift").write(hinted).endswith(')\nDISTKEY ("a")\nSORTKEY ("a");\n')
     described = sql.in_dialect("databricks").write(FEATURES["`description` of a column"])
     assert "`a` STRING COMMENT 'A \"word\", or two'" in described
+
+
+@pytest.mark.parametrize("dialect", ["hive", "athena"])
+def test_a_table_is_described_before_what_partitions_it(dialect: str) -> None:
+    stated = {"description": "Days", "write_disposition": "append", "resource": "t"}
+    schema = sql.read("CREATE TABLE t (d date, n bigint)", "t.sql").schema
+    table = schema.tables["t"]
+    columns = {**table.columns, "d": Column("d", {**table.columns["d"].properties, "partition": True})}
+    text = sql.in_dialect(dialect).write(schema.with_table(Table("t", columns, stated)))
+    assert text.endswith(")\nCOMMENT 'Days'\nPARTITIONED BY (`d`);\n")
+    assert sql.in_dialect(dialect).read(text, "t.sql").schema.tables["t"].properties["description"] == "Days"
 
 
 def test_references_are_foreign_keys_where_asked() -> None:

@@ -33,7 +33,7 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import FORMATS, arrow, delta, iceberg, parquet
-from schemactl.formats._fields import own_tables
+from schemactl.formats._tables import own_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

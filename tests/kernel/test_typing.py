@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from schemactl.formats._arc_fields import read_typing
+from schemactl.formats.arc import read_typing
 from schemactl.kernel.date_columns import DateColumn
 from schemactl.kernel.java_dates import civil, days_of, instant_of, week_of_year, week_year
 from schemactl.kernel.typing import ERRORS_TYPE, TextColumn, TypedTexts, Typist

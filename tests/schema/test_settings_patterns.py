@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from schemactl.errors import InputError
 from schemactl.inference.paths import format_path
-from schemactl.schema.checks import prefixed
 from schemactl.schema.path_patterns import compile_path, parse_path
 from schemactl.schema.settings import Settings, compile_pattern
 from schemactl.schema.types import DataType
+from schemactl.schema.validation import prefixed
 
 ENDLESS = ["(a+)+$", "(a|a)*$", "(aa?)*$", "(.*)*x", "(?:a{1,20}){1,20}$", "a?" * 30 + "a" * 30 + "b"]
 REGEXES = ["a*b+", "(?i)A|b", r"^\d+$", "[a-c]{2,3}x?", r"\w$", "a.c"]

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from schemactl.schema.checks import Finding
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.templates import new_schema
-from schemactl.schema.validation import check
+from schemactl.schema.validation import Finding, check
 
 
 def stored(**changes: Any) -> dict[str, Any]:

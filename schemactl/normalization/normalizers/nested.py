@@ -22,12 +22,7 @@ from schemactl.schema.types import DataType, Schema
 
 
 def plan(request: PlanRequest) -> Plan:
-    """Return the plan of a load.
-
-    Raises:
-        InputError: rows are to be found by a primary key and the table has none, or a column states a type that is
-            none.
-    """
+    """Return the plan of a load."""
     asked, allowed = request.resolution.schema, request.judgment.schema
     resolution = replace(request.resolution, schema=flat(asked))
     found = plan_relational(replace(request, resolution=resolution), coerces=True)

@@ -8,9 +8,5 @@ from schemactl.normalization.request import PlanRequest
 
 
 def plan(request: PlanRequest) -> Plan:
-    """Return the plan of a load.
-
-    Raises:
-        InputError: rows are to be found by a primary key, and a table has none.
-    """
+    """Return the plan of a load."""
     return plan_relational(request, coerces=True)

@@ -121,8 +121,8 @@ CACHED_NAMES = 65_536
 class Naming:
     """A naming convention at work for one longest identifier. Not to be changed once made.
 
-    Where dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or ``AssertionError`` (no room
-    for a tag), this raises ``InputError``.
+    Its methods raise ``InputError`` where dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or
+    ``AssertionError`` (no room for a tag).
 
     Args:
         convention: the rules.
@@ -145,34 +145,19 @@ class Naming:
         """Return the identifier of a column for any name.
 
         May be empty under ``sql_cs_v1`` and ``sql_ci_v1``, as in dlt: ``__`` has nothing that they keep.
-
-        Raises:
-            InputError: if the name is blank or cannot be shortened.
         """
         return self._identifier(identifier)
 
     def normalize_table_identifier(self, identifier: str) -> str:
-        """Return the identifier of a table, schema or dataset for any name.
-
-        Raises:
-            InputError: if the name is blank or cannot be shortened.
-        """
+        """Return the identifier of a table, schema or dataset for any name."""
         return self._convention.adapt_table(self.normalize_identifier(identifier))
 
     def normalize_path(self, path: str) -> str:
-        """Return the identifier of a column for a path: parts normalized, the whole shortened; may be empty.
-
-        Raises:
-            InputError: if a name cannot be shortened.
-        """
+        """Return the identifier of a column for a path: parts normalized, the whole shortened; may be empty."""
         return self._path(path)
 
     def normalize_tables_path(self, path: str) -> str:
-        """Return the identifier of a table for a path, made as in ``normalize_path``.
-
-        Raises:
-            InputError: if a name cannot be shortened.
-        """
+        """Return the identifier of a table for a path, made as in ``normalize_path``."""
         parts = [self.normalize_table_identifier(part) for part in self.break_path(path)]
         return self._convention.shorten(self.make_path(*parts), path, self.max_length)
 
@@ -189,9 +174,6 @@ class Naming:
 
         The tag is of the joined identifiers, not of the names in the data: as in dlt, the same path may thus
         be shortened to another identifier than by ``normalize_path``.
-
-        Raises:
-            InputError: if the whole cannot be shortened.
         """
         joined = self.make_path(*identifiers)
         return self._convention.shorten(joined, joined, self.max_length)
@@ -216,25 +198,16 @@ def _limit(convention: Convention, asked: int | None) -> int | None:
 
 
 _METHODS = (
-    "normalize_identifier",
-    "normalize_table_identifier",
-    "normalize_path",
-    "normalize_tables_path",
-    "break_path",
-    "make_path",
-    "shorten_fragments",
+    *("normalize_identifier", "normalize_table_identifier", "normalize_path", "normalize_tables_path"),
+    *("break_path", "make_path", "shorten_fragments"),
 )
 
 
 class ForeignNaming(Naming):
     """A dlt-style class at work. What the class has is the class's; what it lacks is as in ``Naming``.
 
-    The class must have ``normalize_identifier``, which shortens by itself. It need not come from dlt's base
-    class, so dlt need not be installed.
-
-    Args:
-        made_by: the class; called with ``max_length`` as its one argument.
-        max_length: longest identifier in characters, None for no limit.
+    The class must have ``normalize_identifier``, which shortens by itself. It need not come from dlt's base class, so
+    dlt need not be installed. The class is called with ``max_length`` as its one argument.
     """
 
     def __init__(self, made_by: Callable[[int | None], Any], max_length: int | None) -> None:
@@ -348,13 +321,5 @@ def _naming_by_class(by_class: type, reference: str, max_length: int | None) -> 
 
 
 def naming_of(schema: Schema, max_length: int | None = None) -> Naming:
-    """Return a schema's naming convention.
-
-    Args:
-        schema: states it in its ``normalizers``.
-        max_length: as in ``load_naming``.
-
-    Raises:
-        InputError: as ``load_naming``.
-    """
+    """Return a schema's naming convention."""
     return load_naming(NormalizerConfig.of(schema.normalizers).naming, max_length)

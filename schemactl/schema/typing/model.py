@@ -204,26 +204,19 @@ ERRORS_COLUMN: Final = {
 """The properties of the column with the errors of a row."""
 
 
-def column_type(of: FieldType) -> dict[str, Any]:  # noqa: C901 - a case for each type
+_COLUMNS: Final[Mapping[type, Mapping[str, Any]]] = {
+    Binary: {"data_type": "binary"}, Boolean: {"data_type": "bool"}, Date: {"data_type": "date"},
+    Double: {"data_type": "double"}, Integer: {"data_type": "bigint", "precision": 32}, Long: {"data_type": "bigint"},
+    Timestamp: {"data_type": "timestamp"}, String: {"data_type": "text"}, Time: {"data_type": "text"},
+}  # fmt: skip
+
+
+def column_type(of: FieldType) -> dict[str, Any]:
     """Return the properties of a column that holds values of a type; a time is kept as a text, as Arc keeps it."""
     match of:
-        case Binary():
-            return {"data_type": "binary"}
-        case Boolean():
-            return {"data_type": "bool"}
-        case Date():
-            return {"data_type": "date"}
         case Decimal(precision=precision, scale=scale):
             return {"data_type": "decimal", "precision": precision, "scale": scale}
-        case Double():
-            return {"data_type": "double"}
-        case Integer():
-            return {"data_type": "bigint", "precision": 32}
-        case Long():
-            return {"data_type": "bigint"}
-        case Timestamp():
-            return {"data_type": "timestamp"}
         case Struct() | Array():
             return {"data_type": "json", SPARK_TYPE: spark_type(of)}
-        case String() | Time():
-            return {"data_type": "text"}
+        case _:
+            return dict(_COLUMNS[type(of)])

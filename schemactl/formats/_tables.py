@@ -1,0 +1,164 @@
+"""The tables of the formats that describe nested records, and what files carry of them beside their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from schemactl.errors import InputError, Location, Problem
+from schemactl.formats._fields import beside, joined, note, stated
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.schema.validation import check
+
+
+def table_properties(name: str, description: Any) -> dict[str, Any]:
+    """Return the properties of a table of which a format says no more than name and description."""
+    return {"write_disposition": "append", "resource": name, **note(description)}
+
+
+def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
+    """Return what the name and the description of a table, or its native properties, do not say of it."""
+    own = table_properties(table.name, table.properties.get("description"))
+    return beside(stated(table.properties), own if native is None else native)
+
+
+def file_table_name(path: str) -> str:
+    """Return the name of the only table of a file that names none: the file's, up to its first dot."""
+    return PurePath(path).name.partition(".")[0] or "data"
+
+
+def lone_table_hints(table: Table) -> dict[str, Any]:
+    """Return ``table_hints`` for a file that holds no other table: what this one is nested in is not there."""
+    own = table_properties(table.name, None) if table.is_nested else {}
+    return table_hints(replace(table, properties={**own, **table.properties, "parent": None}))
+
+
+def schema_hints(schema: Schema) -> dict[str, Any]:
+    """Return what a schema states beside its tables; what a new schema states as well is left out."""
+    names = schema.normalizers.get("names") or "snake_case"
+    hints = beside(_sections(schema), _sections(new_schema(schema.name, names)))
+    return hints if names == "snake_case" else {**hints, "normalizers": dict(schema.normalizers)}
+
+
+def _sections(schema: Schema) -> dict[str, Any]:
+    own = {"settings": schema.settings, "normalizers": schema.normalizers, "description": schema.description}
+    return stated({**own, **schema.extensions})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A table that was read: its columns in order, by the names that the file has."""
+
+    name: str
+    columns: tuple[tuple[str, Properties], ...]
+    properties: Properties
+
+
+def record(name: str, columns: Iterable[tuple[str, Properties]], description: Any, hints: Any, **native: Any) -> Record:
+    """Return a table of its description, of other properties that the format states, and of the hints beside them."""
+    own = {**table_properties(name, description), **native}
+    return Record(name, tuple(columns), joined(own, hints) if isinstance(hints, Mapping) else own)
+
+
+def own_tables(schema: Schema) -> Iterator[Table]:
+    """Yield the tables of data; dlt's own are the same in each schema, and made anew on import."""
+    prefix = system_prefix(naming_of(schema))
+    return (table for table in schema.tables.values() if not table.name.startswith(prefix))
+
+
+def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
+    """Return the schema of tables that were read; names become those of its naming convention.
+
+    ``hints`` are what ``schema_hints`` found when the file was written; None in files of others.
+
+    Raises:
+        InputError: two names become one, a hint is none that a schema can have, or a name is none.
+    """
+    known = hints if isinstance(hints, Mapping) else {}
+    normalizers = known.get("normalizers")
+    names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
+    start = new_schema("imported", names if isinstance(names, str) else "snake_case")
+    sections = joined(_sections(start), known)
+    naming = naming_of(start)
+    tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
+    columns = {name: _columns(record, naming, path) for name, record in tables.items()}
+    renamed = {record.name: name for name, record in tables.items()}
+    made = {
+        name: Table(name, columns[name], _renamed(name, record, renamed, naming)) for name, record in tables.items()
+    }
+    schema = replace(
+        start,
+        tables={**start.tables, **made},
+        settings=sections.pop("settings", {}),
+        normalizers=sections.pop("normalizers", start.normalizers),
+        description=sections.pop("description", None),
+        extensions=sections,
+    )
+    if findings := check(schema.to_dict()):
+        problems = tuple(Problem(each.message, hint=each.hint) for each in findings)
+        raise InputError("the file says what no schema can", at=Location(path), problems=problems)
+    return schema
+
+
+def _renamed(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
+    """Return the properties of a table with its name, and those in its references, as the schema has them."""
+    properties = dict(record.properties)
+    if properties.get("resource") == record.name:
+        properties["resource"] = name
+    references = properties.get("references")
+    # Others are refused with all that no schema can state.
+    if isinstance(references, list) and all(isinstance(each, Mapping) for each in references):
+        properties["references"] = [_renamed_reference(each, tables, naming) for each in references]
+    return properties
+
+
+def _renamed_reference(reference: Mapping[str, Any], tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
+    target = reference.get("referenced_table")
+    if not isinstance(target, str) or target not in tables:
+        return dict(reference)
+    columns = {
+        key: [naming.normalize_path(each) for each in reference[key]]
+        for key in ("columns", "referenced_columns")
+        if isinstance(reference.get(key), list) and all(isinstance(each, str) and each for each in reference[key])
+    }
+    return {**reference, "referenced_table": tables[target], **columns}
+
+
+def _columns(record: Record, naming: Naming, path: str) -> dict[str, Column]:
+    named = ((naming.normalize_path(name), name, properties) for name, properties in record.columns)
+    found = _unique(named, f"columns of `{record.name}`", path)
+    return {name: Column(name, properties) for name, properties in found.items()}
+
+
+Item = TypeVar("Item")
+
+
+def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dict[str, Item]:
+    found: dict[str, Item] = {}
+    origins: dict[str, str] = {}
+    for name, origin, item in named:
+        if not name:
+            raise InputError(f"`{origin}` is no name under the naming convention", at=Location(path))
+        if name in found:
+            message = f"the {what} `{origins[name]}` and `{origin}` become one name `{name}`"
+            raise InputError(message, at=Location(path), hint="rename one of them")
+        found[name], origins[name] = item, origin
+    return found
+
+
+def only_table(schema: Schema) -> Table:
+    """Return the only table of data of a schema, for formats whose files hold one.
+
+    Raises:
+        InputError: there are several, or none.
+    """
+    tables = list(own_tables(schema))
+    if len(tables) != 1:
+        hint = "name one with `--table`, or a folder with `--output DIR/`"
+        raise InputError(f"a file of this format holds one table, and `{schema.name}` has {len(tables)}", hint=hint)
+    return tables[0]
