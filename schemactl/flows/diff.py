@@ -199,7 +199,7 @@ def _review_settings(request: DiffRequest) -> tuple[Review, ...]:
 def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
         return compare(*_sides(pair), today)
-    from schemactl.flows.migrate.lost_versions import warn_of_lost
+    from schemactl.flows.migrate.ledger import warn_of_lost
 
     for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
         if catalogue.address is not None and other.document is not None:

@@ -162,7 +162,7 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
         stored: tuple[Schema, ...] = ()
         if found.destination is not None and not request.takes_tables:
             # Files should not wait for what only destinations need.
-            from schemactl.flows.migrate.stored import stored_schemas
+            from schemactl.flows.migrate.ledger import stored_schemas
 
             stored = stored_schemas(request.reference, found, request.version_hash)
         yield from stored or (_whole(found),)

@@ -209,7 +209,7 @@ def read_source(
 
 def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:
     """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
-    from schemactl.flows.migrate.stored import stored_schemas
+    from schemactl.flows.migrate.ledger import stored_schemas
     from schemactl.flows.references import find_schemas
 
     (found,) = find_schemas(address, SchemasFolder.at(schemas))

@@ -16,7 +16,7 @@ from schemactl.flows.evidence import FindRecords, check_bad_records, check_docum
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.loading import find_destination
-from schemactl.flows.migrate.lost_versions import with_lost
+from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress

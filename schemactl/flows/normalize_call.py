@@ -13,7 +13,7 @@ from schemactl.errors import InputError
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import read_lineage
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
-from schemactl.flows.migrate.lost_versions import with_lost
+from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.own_files import folder_of, without_own
 from schemactl.flows.packing import Load, check_rejects_folder
 from schemactl.flows.request import InferRequest

@@ -72,7 +72,7 @@ def _content(meaning: Meaning, to: str | None) -> Schema:
     if to is None:
         return content
     from schemactl.flows.loading import find_destination
-    from schemactl.flows.migrate.lost_versions import with_lost
+    from schemactl.flows.migrate.ledger import with_lost
 
     return with_lost(content, find_destination(to)[1])
 

@@ -21,9 +21,9 @@ from schemactl.destinations._migration.records import StepRecord, StepState
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
 from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run

@@ -16,9 +16,9 @@ from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan

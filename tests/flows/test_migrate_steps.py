@@ -15,9 +15,8 @@ from schemactl.destinations import Patience, sqlite
 from schemactl.destinations._migration.records import Run, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.running import Runner
+from schemactl.flows.migrate.running import LockRetry, Runner
 from schemactl.flows.migrate.target import find_target
 from schemactl.migration import steps as s
 from schemactl.migration.completion import is_done

@@ -14,14 +14,12 @@ from typing import Final
 from schemactl.destinations import MigrationSession, Migrator, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import check_own, report_bound
-from schemactl.flows.migrate.check import tables_now
-from schemactl.flows.migrate.genuine import check_file
-from schemactl.flows.migrate.lock_retry import LockRetry
-from schemactl.flows.migrate.lost_versions import with_lost
+from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.migrate.plan import check_plan, plan_for
-from schemactl.flows.migrate.running import Runner, UnfitValues, who
+from schemactl.flows.migrate.running import LockRetry, Runner, UnfitValues, who
+from schemactl.flows.migrate.saved_plans import check_file, standing
+from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Target, decide_rewrites, find_target, find_wanted, read_state
-from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions

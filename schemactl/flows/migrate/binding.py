@@ -13,8 +13,8 @@ from dataclasses import replace
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.drift import find_drift
-from schemactl.flows.migrate.genuine import check_reached
 from schemactl.flows.migrate.plan import check_plan, left_behind, staging_notes
+from schemactl.flows.migrate.saved_plans import check_reached
 from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import DialectPlan, Migration

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession
-from schemactl.flows.migrate.check import fold
+from schemactl.destinations import MigrationSession, Migrator, RunState
+from schemactl.flows.migrate.saved_plans import plan_of
+from schemactl.flows.migrate.tables import fold
 from schemactl.flows.migrate.target import Found, Target, earlier_names
-from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.notes import NoteKind
+from schemactl.migration.provenance import Place, misplaced_after
 from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.table_moves import kept_table_origin
+from schemactl.migration.verification import Misplaced
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -26,6 +28,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.naming import naming_of
+from schemactl.schema.renames import RENAMED_FROM
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Schema, Table
 
@@ -131,3 +134,22 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
         for name, table in schema.tables.items()
         if not is_bookkeeping(name) and any(column.is_complete for column in table.columns.values())
     )
+
+
+def misplaced_values(session: MigrationSession, module: Migrator, found: Found) -> tuple[Misplaced, ...]:
+    """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
+
+    Raises:
+        InputError: a plan of the ledger cannot be read.
+    """
+    misplaced: dict[Place, Misplaced] = {}
+    for run in found.runs:
+        if not run.plan:
+            misplaced = {}
+        elif run.state is RunState.DONE and run.from_hash is not None and (misplaced or RENAMED_FROM in run.plan):
+            plan, before = plan_of(run), session.schema_of(run.from_hash)
+            if before is not None:
+                after = plan.target
+                before = before if module.NAMES.is_case_sensitive else spelled_as(before, after)
+                misplaced = misplaced_after(misplaced, before, after, [planned.step for planned in plan.steps])
+    return tuple(misplaced.values())

@@ -11,7 +11,7 @@ from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report
 from schemactl.flows.migrate.binding import elsewhere, plan_in, unbound_plan
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
-from schemactl.flows.migrate.status import there_now
+from schemactl.flows.migrate.inspection import there_now
 from schemactl.flows.migrate.target import Found, Target, find_target, read_state
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark

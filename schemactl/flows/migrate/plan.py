@@ -8,9 +8,10 @@ from pathlib import Path
 
 from schemactl.destinations import Blocker, MigrationSession
 from schemactl.errors import InputError
-from schemactl.flows.migrate.check import find_blockers
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
-from schemactl.flows.migrate.lost_versions import find_wanted_there
+from schemactl.flows.migrate.ledger import find_wanted_there
+from schemactl.flows.migrate.saved_plans import standing
+from schemactl.flows.migrate.tables import find_blockers
 from schemactl.flows.migrate.target import (
     Found,
     Target,
@@ -21,7 +22,6 @@ from schemactl.flows.migrate.target import (
     read_state,
     rendering,
 )
-from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.memory import paused_collector
 from schemactl.migration.notes import Note, NoteKind

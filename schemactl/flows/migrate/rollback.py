@@ -11,11 +11,11 @@ from schemactl.destinations import Blocker, MigrationSession, Patience, Run, Run
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.check import find_blockers, tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.directory import sound_folder
-from schemactl.flows.migrate.genuine import derived_plan
-from schemactl.flows.migrate.lock_retry import LockRetry
+from schemactl.flows.migrate.running import LockRetry
+from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
+from schemactl.flows.migrate.tables import find_blockers, tables_now
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
 from schemactl.flows.migrate.undoing import (
     Part,
@@ -25,7 +25,6 @@ from schemactl.flows.migrate.undoing import (
     undo_one_by_one,
     with_rewrites_back,
 )
-from schemactl.flows.migrate.unfinished import done_numbers, plan_of
 from schemactl.flows.progress import Progress
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping

@@ -7,10 +7,12 @@ import hashlib
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final, TypeVar
 
 from schemactl.destinations import (
     NO_PATIENCE,
@@ -22,9 +24,9 @@ from schemactl.destinations import (
     StepState,
 )
 from schemactl.errors import DestinationError, LockNotAvailable
-from schemactl.flows.migrate.check import check_left, differences, expected_tables, tables_now
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.lock_retry import LockRetry
+from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
+from schemactl.flows.progress import Progress
 from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
@@ -339,3 +341,43 @@ def who() -> str:
     except (ImportError, KeyError, OSError):  # a container's user may have no name, a service on Windows neither
         user = "unknown user" if sys.platform == "win32" else f"user {os.getuid()}"
     return f"{user}@{socket.gethostname()}"
+
+
+T = TypeVar("T")
+
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LockRetry:
+    """Retries a transaction that could not get a lock.
+
+    While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
+    rolled back, and the others get a pause to do their work.
+
+    Attributes:
+        retries: the number of retries.
+        progress: receives why each retry is needed.
+    """
+
+    retries: int
+    progress: Progress
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, retry it while others hold a lock, and return its result.
+
+        Args:
+            work: a whole transaction: where it fails, nothing of it is kept.
+
+        Raises:
+            LockNotAvailable: the last retry did not get the lock either.
+        """
+        for retry in range(1, self.retries + 1):
+            try:
+                return work()
+            except LockNotAvailable as error:
+                pause = min(_FIRST_PAUSE_SECONDS * 2 ** (retry - 1), _LONGEST_PAUSE_SECONDS)
+                self.progress(f"retry {retry} of {self.retries} in {pause:g} s: {error.message}", None)
+                time.sleep(pause)
+        return work()

@@ -9,10 +9,10 @@ from itertools import groupby
 
 from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.check import check_left, tables_now
 from schemactl.flows.migrate.running import step_record
+from schemactl.flows.migrate.saved_plans import plan_of
+from schemactl.flows.migrate.tables import check_left, tables_now
 from schemactl.flows.migrate.target import Target, rendering
-from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import OwnSql, When

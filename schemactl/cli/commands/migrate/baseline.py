@@ -47,7 +47,7 @@ class Options(WritingOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
     from schemactl.cli.asking import ask
-    from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
+    from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
     from schemactl.render.migrate import print_baseline
     from schemactl.render.migrate_json import baseline_document
 

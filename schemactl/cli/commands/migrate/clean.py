@@ -37,7 +37,7 @@ class Options(WritingOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Drop what is kept, and print it."""
     from schemactl.cli.asking import ask
-    from schemactl.flows.migrate.clean import CleanRequest, clean
+    from schemactl.flows.migrate.upkeep import CleanRequest, clean
     from schemactl.render.migrate import print_clean, print_kept
     from schemactl.render.migrate_json import clean_document
 

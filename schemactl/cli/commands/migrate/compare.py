@@ -35,7 +35,7 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Compare, and return 1 where they differ."""
-    from schemactl.flows.migrate.compare import compare_destinations
+    from schemactl.flows.migrate.inspection import compare_destinations
 
     report = compare_destinations(options.base, options.head)
     from schemactl.render.migrations import compared_document, print_compared

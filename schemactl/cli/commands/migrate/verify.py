@@ -54,7 +54,7 @@ class Options(KeyOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Verify, print what differs, and return 1 where something does."""
-    from schemactl.flows.migrate.verify import VerifyRequest, verify
+    from schemactl.flows.migrate.inspection import VerifyRequest, verify
     from schemactl.inference.sample import parse_sample
     from schemactl.render.progress import show_progress
 

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession, Patience, Run, RunState
-from schemactl.flows.migrate.drift import complete_tables, find_drift
-from schemactl.flows.migrate.misplaced import misplaced_values
+from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
+from schemactl.flows.migrate.inspection import stated
 from schemactl.flows.migrate.running import who
-from schemactl.flows.migrate.status import stated
-from schemactl.flows.migrate.target import Target, find_target, find_wanted, read_state
-from schemactl.migration.reports import BaselineReport, BlockerKind, Outcome, PlanBlocker
+from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
 
@@ -99,3 +98,40 @@ def _write(session: MigrationSession, schema: Schema) -> None:
     with session.transaction():
         session.write_run(run)
         session.write_version(schema)
+
+
+AgreeToClean = Callable[[CleanReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRequest:
+    """A call of ``schemactl migrate clean``.
+
+    Attributes:
+        to: the destination's address; None where none was named.
+        patience: how long to wait for others.
+    """
+
+    to: str | None
+    patience: Patience = field(default_factory=Patience)
+
+
+def clean(request: CleanRequest, agree: AgreeToClean) -> CleanReport:
+    """Drop what is kept; nothing else is touched.
+
+    Raises:
+        InputError: the call is wrong, or there is nobody to ask.
+        DestinationError: the destination failed; what was kept still is, as far as it says.
+    """
+    target = find_target(request.to)
+    name = find_name(target)
+    with target.open_for_reading(name) as session:
+        report = CleanReport(target.place(session), session.kept(), Outcome.DONE)
+    if not report.kept:
+        return replace(report, outcome=Outcome.NOTHING)
+    if not agree(report):
+        return replace(report, outcome=Outcome.DECLINED)
+    with target.open_for_writing(name, request.patience) as session:
+        there = session.kept()
+        session.drop_kept([name for name in report.kept if name in there])
+    return report

@@ -1,28 +1,148 @@
-"""``schemactl migrate verify``: tables and values of a destination against a schema."""
+"""``schemactl migrate status``: which schema is there, what is pending, what was changed by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Unfit
+from schemactl.destinations import MigrationSession, Run, RunState, StepState, Unfit
 from schemactl.errors import InputError
-from schemactl.flows.migrate.check import fold, tables_now
 from schemactl.flows.migrate.counting import example_texts
-from schemactl.flows.migrate.drift import complete_tables, find_drift
-from schemactl.flows.migrate.lost_versions import find_wanted_there
-from schemactl.flows.migrate.misplaced import misplaced_values
-from schemactl.flows.migrate.status import past_run, stated
-from schemactl.flows.migrate.target import Target, find_name, find_target, read_state
+from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
+from schemactl.flows.migrate.ledger import find_wanted_there
+from schemactl.flows.migrate.plan import check_plan, plan_for
+from schemactl.flows.migrate.saved_plans import standing
+from schemactl.flows.migrate.tables import fold, tables_now
+from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.pairs import comparable, reported
 from schemactl.flows.progress import Progress
+from schemactl.flows.references import Referred
 from schemactl.inference.sample import Sample
+from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import stating
 from schemactl.migration.keys import stated_key
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanReport, SchemaThere, StatusReport
+from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
 from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
+from schemactl.schema.diff import diff
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """A call of ``schemactl migrate status``.
+
+    Attributes:
+        reference: a REF; None for the last schema of the ledger.
+        to: the destination's address; None where none was named.
+        schemas: the folder of ``import/`` and ``export/``.
+        options: how to plan what is pending.
+    """
+
+    reference: str | None
+    to: str | None
+    schemas: Path
+    options: PlanOptions
+
+
+def find_status(request: StatusRequest) -> StatusReport:
+    """Return how a destination stands; nothing is written.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+        DestinationError: the destination cannot be reached or read.
+    """
+    target = find_target(request.to)
+    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    name = wanted.name if wanted else find_name(target)
+    with target.open_for_reading(name) as session:
+        found = read_state(session, name)
+        schema = wanted or found.known
+        planned: PlanReport | None = None
+        if schema is not None and found.unfinished is not None:
+            plan, done = standing(session, target.module, found.unfinished)
+            planned = check_plan(session, plan, found, False, lambda *_: None, done)
+        elif schema is not None:
+            plan = plan_for(session, target, found, schema, request.options, allows_destructive=False)
+            planned = check_plan(session, plan, found, False, lambda *_: None)
+        # Half-way through a run, what differs is the run's.
+        is_settled = found.known is not None and found.unfinished is None
+        drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
+        return StatusReport(
+            place=target.place(session),
+            there=there_now(found),
+            target=stated(schema) if schema else None,
+            planned=planned,
+            drift=drift.changes,
+            variants=drift.variants,
+            runs=tuple(past_run(session, run) for run in reversed(found.runs)),
+        )
+
+
+def stated(schema: Schema) -> SchemaThere:
+    """Return what a schema says of itself."""
+    return SchemaThere(schema.name, schema.version, schema.version_hash, None)
+
+
+def there_now(found: Found) -> SchemaThere | None:
+    """Return the schema that the ledger names last."""
+    last = found.versions[0] if found.versions else None
+    return SchemaThere(last.schema_name, last.version, last.version_hash, last.inserted_at) if last else None
+
+
+def past_run(session: MigrationSession, run: Run) -> PastRun:
+    """Return a run with how far it has come."""
+    records = session.steps(run.run_id)
+    return PastRun(
+        plan_hash=run.plan_hash,
+        schema=run.schema_name,
+        before=run.from_hash,
+        after=run.to_hash,
+        who=run.who,
+        started=run.started,
+        finished=run.finished,
+        state=str(run.state) if run.plan else "baseline",
+        done=sum(record.state is StepState.DONE for record in records),
+        steps=len(records),
+    )
+
+
+def compare_destinations(base: str, head: str) -> CompareReport:
+    """Return how the tables and the ledgers of two destinations differ; nothing is written.
+
+    Raises:
+        InputError: an address is none, or a ledger names several schemas.
+        DestinationError: one of them cannot be reached or read.
+    """
+    targets = find_target(base), find_target(head)
+    names = [find_name(target) for target in targets]
+    sides, referred = [], []
+    with ExitStack() as open_sessions:
+        for target, name in zip(targets, names, strict=True):
+            session = open_sessions.enter_context(target.open_for_reading(name))
+            found = read_state(session, name)
+            sides.append(Compared(target.place(session), there_now(found), _last_migration(found)))
+            referred.append(_own_tables(found, target, name))
+    changes = reported(diff(*comparable(*referred), guess_renames=False))
+    return CompareReport(sides[0], sides[1], changes)
+
+
+def _last_migration(found: Found) -> str | None:
+    marks = [mark_in(run.plan) for run in found.runs if run.state is RunState.DONE]
+    return next((mark.name for mark in reversed(marks) if mark is not None), None)
+
+
+def _own_tables(found: Found, target: Target, name: str) -> Referred:
+    """Return the tables of a destination without those of bookkeeping."""
+    catalogue = found.catalogue.schema
+    tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
+    own: Schema = replace(catalogue, name=name, tables=tables)
+    return Referred(own, found.catalogue.origin, destination=target.module)
 
 
 @dataclass(frozen=True, slots=True)
