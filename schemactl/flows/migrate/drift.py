@@ -1,4 +1,4 @@
-"""Find drift: what was changed by hand, or by others, from a schema to the tables that are there."""
+"""Find drift, what was changed by hand or by others in the tables that are there, and values under wrong names."""
 
 from __future__ import annotations
 
@@ -67,23 +67,20 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     catalogue = Referred(there, found.catalogue.origin, destination=target.module)
     changes = diff(*comparable(stated, catalogue), guess_renames=False)
     left_out = earlier_names(session, found)
+    allowed = [change for change in changes if isinstance(change, NullabilityChanged) and change.after is not False]
+    plans = [plan_of(run) for run in found.runs if run.plan and allowed]
+    # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
+    nullable = {(note.table, note.column) for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE}
     by_hand: list[Change] = []
     variants: list[ColumnAdded] = []
     for change in changes:
         if isinstance(change, ColumnAdded) and _is_variant(change, schema):
             variants.append(change)
-        elif isinstance(change, NullabilityChanged) and change.after is not False:
-            by_hand += [] if (change.table, change.column) in _added_as_nullable(found) else [change]
+        elif isinstance(change, NullabilityChanged) and change in allowed:
+            by_hand += [] if (change.table, change.column) in nullable else [change]
         elif not _is_harmless(change, schema, target) and not _was_left_out(change, left_out):
             by_hand.append(change)
     return Drift(tuple(by_hand), tuple(variants))
-
-
-def _added_as_nullable(found: Found) -> frozenset[tuple[str, str | None]]:
-    """Return the columns that runs have added as nullable, as stored rows have no value, whatever the schema says."""
-    plans = (plan_of(run) for run in found.runs if run.plan)
-    notes = (note for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE)
-    return frozenset((note.table, note.column) for note in notes)
 
 
 def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:

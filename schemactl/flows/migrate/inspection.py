@@ -1,13 +1,17 @@
-"""``schemactl migrate status``: which schema is there, what is pending, what was changed by hand."""
+"""``schemactl migrate status``, ``verify`` and ``compare``: look at destinations; nothing is written.
+
+Which schema is there, what is pending and what was changed by hand; whether tables and values are as a schema says;
+how two destinations differ, staging and production for example.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Run, RunState, StepState, Unfit
+from schemactl.destinations import MigrationSession, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
@@ -29,8 +33,7 @@ from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
 from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
 from schemactl.schema.diff import diff
-from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +69,10 @@ def find_status(request: StatusRequest) -> StatusReport:
         planned: PlanReport | None = None
         if schema is not None and found.unfinished is not None:
             plan, done = standing(session, target.module, found.unfinished)
-            planned = check_plan(session, plan, found, False, lambda *_: None, done)
+            planned = check_plan(session, plan, found, False, done)
         elif schema is not None:
             plan = plan_for(session, target, found, schema, request.options, allows_destructive=False)
-            planned = check_plan(session, plan, found, False, lambda *_: None)
+            planned = check_plan(session, plan, found, False)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
         drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
@@ -126,23 +129,15 @@ def compare_destinations(base: str, head: str) -> CompareReport:
         for target, name in zip(targets, names, strict=True):
             session = open_sessions.enter_context(target.open_for_reading(name))
             found = read_state(session, name)
-            sides.append(Compared(target.place(session), there_now(found), _last_migration(found)))
-            referred.append(_own_tables(found, target, name))
+            marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
+            last_migration = next((mark.name for mark in marks if mark is not None), None)
+            sides.append(Compared(target.place(session), there_now(found), last_migration))
+            catalogue = found.catalogue.schema
+            tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
+            own = replace(catalogue, name=name, tables=tables)
+            referred.append(Referred(own, found.catalogue.origin, destination=target.module))
     changes = reported(diff(*comparable(*referred), guess_renames=False))
     return CompareReport(sides[0], sides[1], changes)
-
-
-def _last_migration(found: Found) -> str | None:
-    marks = [mark_in(run.plan) for run in found.runs if run.state is RunState.DONE]
-    return next((mark.name for mark in reversed(marks) if mark is not None), None)
-
-
-def _own_tables(found: Found, target: Target, name: str) -> Referred:
-    """Return the tables of a destination without those of bookkeeping."""
-    catalogue = found.catalogue.schema
-    tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
-    own: Schema = replace(catalogue, name=name, tables=tables)
-    return Referred(own, found.catalogue.origin, destination=target.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +186,13 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         if schema is None:
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
         drift = find_drift(session, target, found, schema)
-        disagreements = tuple(_disagreements(session, target, schema))
+        disagreements = []
+        asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
+        for table in found.catalogue.schema.tables:
+            # The files of a table may say different things, which their catalog does not show.
+            disagreement = session.disagreement(table) if fold(table, target.module.NAMES) in asked else None
+            if disagreement is not None:
+                disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
         # Rows of files that disagree cannot be read as one table's.
         unread = {each.table for each in disagreements}
         checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
@@ -207,19 +208,10 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             columns=len({(check.table, column) for check in checks for column in check.columns}),
             rows=rows,
             all_rows=all_rows,
-            disagreements=disagreements,
+            disagreements=tuple(disagreements),
             misplaced=misplaced_values(session, target.module, found),
             unfinished=past_run(session, found.unfinished) if found.unfinished else None,
         )
-
-
-def _disagreements(session: MigrationSession, target: Target, schema: Schema) -> Iterator[Disagreement]:
-    """Yield the tables whose files say different things, which their catalog does not show."""
-    asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
-    for name in session.catalogue().schema.tables:
-        found = session.disagreement(name) if fold(name, target.module.NAMES) in asked else None
-        if found is not None:
-            yield Disagreement(name, found.message, found.hint or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,31 +254,22 @@ def _checks(session: MigrationSession, target: Target, schema: Schema, request: 
         for column in table.columns.values():
             found = columns.get(fold(column.name, names))
             if there is not None and found is not None and column.is_complete:
-                yield from _checks_of(there, found, column, enforces)
+                if not column.nullable and found.nullable:
+                    step = SetNotNull(there.name, stating(found, "nullable", None))
+                    yield _Check(step, "null, which the schema forbids")
+                if not enforces and column.data_type is not None:
+                    # A conversion from a type to itself takes the values that are of this type.
+                    kept = stating(column, "nullable", None)
+                    change = ChangeType(there.name, replace(kept, name=found.name), replace(kept, name=found.name))
+                    yield _Check(change, f"not of type {column.data_type}")
                 is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
                 if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
                     yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
         if there is not None and request.looks_for_twins and request.primary_keys:
-            yield from _check_of_key(table, there, columns, names)
-
-
-def _check_of_key(table: Table, there: Table, columns: Mapping[str, Column], names: NameLimits) -> Iterator[_Check]:
-    """Yield the check of a primary key that only the schema has, where its columns are there."""
-    found = [columns.get(fold(name, names)) for name in stated_key(table)]
-    key = tuple(column.name for column in found if column is not None)
-    if key and len(key) == len(found) and set(key) != set(primary_key(there)):
-        yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")
-
-
-def _checks_of(table: Table, found: Column, column: Column, enforces: bool) -> Iterator[_Check]:
-    if not column.nullable and found.nullable:
-        step = SetNotNull(table.name, stating(found, "nullable", None))
-        yield _Check(step, "null, which the schema forbids")
-    if not enforces and column.data_type is not None:
-        # A conversion from a type to itself takes the values that are of this type.
-        kept = stating(column, "nullable", None)
-        change = ChangeType(table.name, replace(kept, name=found.name), replace(kept, name=found.name))
-        yield _Check(change, f"not of type {column.data_type}")
+            parts = [columns.get(fold(name, names)) for name in stated_key(table)]
+            key = tuple(column.name for column in parts if column is not None)
+            if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
+                yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")
 
 
 def _look_at_rows(
@@ -304,23 +287,10 @@ def _look_at_rows(
     odd: list[OddValues] = []
     for number, check in enumerate(checks):
         notify(f"looking at {check.table}.{check.column}", number / len(checks))
-        unfit = _look(session, check, sample.share_of(counts.get(check.table, 0)))
+        share = sample.share_of(counts.get(check.table, 0))
+        unfit = session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
         rows[check.table] = unfit.rows
-        odd += _odd(check, unfit, schema)
+        if unfit.count:
+            examples = example_texts(unfit, schema, check.table, check.columns[0] if len(check.columns) == 1 else None)
+            odd.append(OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples))
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())
-
-
-def _look(session: MigrationSession, check: _Check, share: float) -> Unfit:
-    """Look at a share of a column's values, between 0 and 1.
-
-    Raises:
-        InputError: it is less than all of a destination that has no samples.
-    """
-    return session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
-
-
-def _odd(check: _Check, unfit: Unfit, schema: Schema) -> Iterator[OddValues]:
-    if unfit.count:
-        column = check.columns[0] if len(check.columns) == 1 else None
-        examples = example_texts(unfit, schema, check.table, column)
-        yield OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples)

@@ -1,8 +1,8 @@
-"""Finds what a pipeline of dlt has taken out of a schema file: it keeps a schema of its own and writes over ours.
+"""Schemas of a destination's ledger: ``export`` takes them, and what schema files have lost comes back from them.
 
-A pipeline whose working folder stays never reads ``export/``. What schemactl added meanwhile is gone from the file once
-dlt writes it, while the destination's tables have it. The ledger (``_dlt_version``) says: a version that is no
-ancestor of the file's has a line of its own there.
+A pipeline of dlt whose working folder stays never reads ``export/``: it keeps a schema of its own and writes over ours.
+What schemactl added meanwhile is gone from the file then, while the destination's tables have it. The ledger
+(``_dlt_version``) says: a version that is no ancestor of the file's has a line of its own there.
 """
 
 from __future__ import annotations
@@ -139,16 +139,12 @@ def stored_schemas(reference: str, found: Referred, version_hash: str | None) ->
             raise InputError(f"`{found.origin}` keeps no schemas that could be fetched")
         return ()
     with find_target(reference).open_for_reading(found.schema.name) as session:
-        hashes = _last_ones(session) if version_hash is None else (_find(session, version_hash, found.origin),)
+        last: dict[str, str] = {}
+        for version in session.versions():
+            last.setdefault(version.schema_name, version.version_hash)
+        hashes = tuple(last.values()) if version_hash is None else (_find(session, version_hash, found.origin),)
         schemas = (session.schema_of(each) for each in hashes)
         return tuple(sorted((schema for schema in schemas if schema), key=lambda schema: schema.name))
-
-
-def _last_ones(session: MigrationSession) -> tuple[str, ...]:
-    last: dict[str, str] = {}
-    for version in session.versions():
-        last.setdefault(version.schema_name, version.version_hash)
-    return tuple(last.values())
 
 
 def _find(session: MigrationSession, beginning: str, origin: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import Blocker, MigrationSession, Patience, Run, RunState, StepState
+from schemactl.destinations import MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.binding import check_own
@@ -140,7 +140,10 @@ def _report(
     counts = tuple(_count(session, steps, written, schema, barred, first)) if is_possible else ()
     blockers = (
         *_refuse(undone, steps, counts, request.allows_destructive),
-        *map(_forbidden, step_blockers),
+        *(
+            PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {each.message}", each.hint or "")
+            for each in step_blockers
+        ),
     )
     report = RollbackReport(
         place=target.place(session),
@@ -216,7 +219,7 @@ def _undone(
     session: MigrationSession, target: Target, parts: Sequence[Part], tables: dict[str, Table]
 ) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
-    render = rendering(session, target)
+    render = rendering(target.module, session.dataset)
     for part in parts:
         for number in part.numbers:
             planned = part.steps[number - 1]
@@ -307,10 +310,6 @@ def _count(
             and (unfit := session.unfit(looked_at)).count
         ):
             yield counted(place + 1, unfit, schema, step)
-
-
-def _forbidden(blocker: Blocker) -> PlanBlocker:
-    return PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {blocker.message}", blocker.hint or "")
 
 
 def _refuse(

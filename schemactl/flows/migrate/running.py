@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -104,7 +104,7 @@ class Runner:
                 self._run_steps(places, table)
             self._check(tables, is_kept=False)
             self._write_end()
-            self.session.write_steps([self._record(place, StepState.DONE) for place in range(len(self.plan.steps))])
+            self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.DONE))
 
     def run_one_by_one(self) -> None:
         """Run the steps one after the other; each is kept when it is done.
@@ -113,32 +113,17 @@ class Runner:
             UnfitValues: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; what is done is kept.
         """
-        found = replace(self, done=self.done + self._was_begun_and_done())
-        found._note_done()
-        found._go_on()
-
-    def _was_begun_and_done(self) -> bool:
-        """Return whether a killed run has done one step more than it could say."""
         records = self.session.steps(self.run.run_id)
-        if len(records) <= self.done or records[self.done].state is not StepState.RUNNING:
-            return False
-        planned = self.plan.steps[self.done]
-        return planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
-
-    def _note_done(self) -> None:
-        """Say of steps that are done what a killed run could not say, and of others that they are not begun.
-
-        Those that are begun next were perhaps begun in other company: the tables would no longer show which.
-        """
-        records = self.session.steps(self.run.run_id)
-        unsaid = [record.number - 1 for record in records[: self.done] if record.state is not StepState.DONE]
-        broken_off = [record.number - 1 for record in records[self.done :] if record.state is StepState.RUNNING]
-        self._write_steps(
-            [
-                *(self._record(place, StepState.DONE) for place in unsaid),
-                *(self._record(place, StepState.PENDING) for place in broken_off),
-            ]
-        )
+        done = self.done
+        if len(records) > done and records[done].state is StepState.RUNNING:
+            # A killed run may have done one step more than it could say.
+            planned = self.plan.steps[done]
+            done += planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
+        unsaid = [record.number - 1 for record in records[:done] if record.state is not StepState.DONE]
+        # Steps that are begun next were perhaps begun in other company: the tables would no longer show which.
+        broken_off = [record.number - 1 for record in records[done:] if record.state is StepState.RUNNING]
+        self._write_steps(self._records(unsaid, StepState.DONE) + self._records(broken_off, StepState.PENDING))
+        replace(self, done=done)._go_on()
 
     def _write_steps(self, records: Sequence[StepRecord]) -> None:
         with self.session.transaction():
@@ -151,8 +136,7 @@ class Runner:
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
-                records = [self._record(place, StepState.PENDING) for place in range(len(self.plan.steps))]
-                self.session.write_steps(records)
+                self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.PENDING))
         for places, table in self._at_once(before):
             try:
                 self._keep_steps(places, table)
@@ -181,14 +165,14 @@ class Runner:
             self.retry.run(lambda: self._keep_at_once(places, table))
             return
         # Each time in one piece: so steps that are done at once are begun at once, too.
-        self._write_steps([self._record(place, StepState.RUNNING) for place in places])
+        self._write_steps(self._records(places, StepState.RUNNING))
         if is_outside:
             self.retry.run(lambda: self._run_outside(places.start, table))
         elif len(places) == 1:
             self._run_step(places.start)
         else:
             self._rewrite(places, table)
-        self._write_steps([self._record(place, StepState.DONE) for place in places])
+        self._write_steps(self._records(places, StepState.DONE))
 
     def _run_outside(self, place: int, table: Table | None) -> None:
         planned = self.plan.steps[place]
@@ -198,7 +182,7 @@ class Runner:
     def _keep_at_once(self, places: range, table: Table | None) -> None:
         with self.session.transaction():
             self._run_steps(places, table)
-            self.session.write_steps([self._record(place, StepState.DONE) for place in places])
+            self.session.write_steps(self._records(places, StepState.DONE))
 
     def _run_steps(self, places: range, table: Table | None) -> None:
         """Run a step, or those that one rewrite of their table does, and the own SQL around them."""
@@ -252,18 +236,12 @@ class Runner:
 
     def _refuse_late(self, place: int) -> None:
         """Look at what could not be seen before the first step."""
-        steps = [each.step for each in self.plan.steps[self.done :]]
-        changed_from = self.plan.changed_from(self.done) - self.done
-        late = count_late(self.session, steps, self.plan.target, place - self.done, changed_from)
-        counts = [replace(each, number=each.number + self.done) for each in late]
-        self._refuse(counts)
+        self._refuse(count_late(self.session, self.plan, self.done, place))
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Look again at the values, but for those of the steps at some places, and those that own SQL may change."""
-        steps = [each.step for each in self.plan.steps[self.done :]]
-        changed = range(self.plan.changed_from(self.done) - self.done, len(steps))
-        unfit = count_unfit(self.session, steps, self.plan.target, {*guarded, *changed})
-        self._refuse([replace(each, number=each.number + self.done) for each in unfit])
+        changed = range(self.plan.changed_from(self.done) - self.done, len(self.plan.steps) - self.done)
+        self._refuse(count_unfit(self.session, self.plan, self.done, {*guarded, *changed}))
 
     def _refuse(self, counts: Sequence[Counted]) -> None:
         if not counts:
@@ -305,8 +283,8 @@ class Runner:
         self.session.write_version(self.plan.target)
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
-    def _record(self, place: int, state: StepState) -> StepRecord:
-        return step_record(self.run, place + 1, self.plan, state)
+    def _records(self, places: Iterable[int], state: StepState) -> list[StepRecord]:
+        return [step_record(self.run, place + 1, self.plan, state) for place in places]
 
 
 def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) -> StepRecord:

@@ -1,4 +1,4 @@
-"""Checks plans that come from outside, from a file or a ledger: only what follows from their steps is believed.
+"""Plans of files and ledgers: only what follows from their steps is believed. How far the runs of a ledger have come.
 
 Whoever may write a file or a row of the ledger gives a plan steps, which are shown and allowed like any other. They do
 not give it statements, a risk, or an undo of their own, nor a schema that the steps do not lead to.
@@ -53,20 +53,16 @@ def check_file(session: MigrationSession, target: Target, found: Found, plan: Mi
     proposal = propose(session, target.module, found, plan.target, PlanOptions())
     bare = tuple(replace(planned, statements=(), undo_statements=()) for planned in plan.steps)
     try:
-        again = make_plan(
-            replace(proposal, steps=bare),
-            found.catalogue.schema,
-            plan.target,
-            plan.place,
-            rendering(session, target),
-        )
+        render = rendering(target.module, session.dataset)
+        again = make_plan(replace(proposal, steps=bare), found.catalogue.schema, plan.target, plan.place, render)
         steps = [planned.step for planned in plan.steps]
         check_reached(dict(proposal.catalogue.tables), steps, plan.target, target.module)
     except KeyError as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
     if plan.has_groups:
         again = decide_rewrites(session, target.module, again, proposal.catalogue.tables)
-    if [_run_as(each) for each in again.steps] != [_run_as(each) for each in plan.steps]:
+    made, stated = ([(each.statements, each.done_with) for each in one.steps] for one in (again, plan))
+    if made != stated:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
 
 
@@ -130,23 +126,15 @@ def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schem
     run(tables, steps)
     catalogue = Schema(name=schema.name, tables=tables)
     left = plan_steps(catalogue, schema, schema, stored=module.stored, abilities=module.ABILITIES)
-    steps_left = [each.step for each in left.steps if isinstance(each.step, _Structural)]
-    missing = [step for step in steps_left if not is_bookkeeping(table_of(step))]
-    if missing:
-        step = missing[0]
-        message = (
-            f"the plan's steps do not lead to its schema: `{table_of(step)}` would still need {type(step).__name__}"
-        )
-        raise InputError(message, hint=_HINT)
+    for step in (each.step for each in left.steps):
+        if isinstance(step, _Structural) and not is_bookkeeping(table_of(step)):
+            need = f"`{table_of(step)}` would still need {type(step).__name__}"
+            raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
 
 def _derived(planned: PlannedStep) -> tuple[object, ...]:
     """Return what follows from a step; an undo's note is for people, and its words change with versions."""
     return planned.way, planned.risk, planned.lock, planned.undo.steps, planned.undo.is_possible
-
-
-def _run_as(planned: PlannedStep) -> tuple[tuple[str, ...], int | None]:
-    return planned.statements, planned.done_with
 
 
 def plan_of(run: Run) -> MigrationPlan:

@@ -1,4 +1,9 @@
-"""``schemactl migrate plan --dialect D``: a script for an engine that is not connected."""
+"""``schemactl migrate plan --dialect D``: a script for an engine that is not connected.
+
+Types are those that dlt gives its columns there. Values are converted by the engine's own cast, as nobody can look at
+them; a guard beside it holds its result against the value, so that nothing is rounded or cut unseen. Where an engine
+cannot change a type in its place, or not with a guard, a new column takes it.
+"""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def undo_at_once(
         DestinationError: a step failed, or the tables are not as they should be; with the transaction all is as it was.
     """
     before = _tables(session, target, parts)
-    tables, render = dict(before), rendering(session, target)
+    tables, render = dict(before), rendering(target.module, session.dataset)
     numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
     steps = [step for _, step in numbered]
     own = own_undos(report.steps)
@@ -250,7 +250,7 @@ def undo_one_by_one(
         DestinationError: a step failed, or the tables are not as they should be; what was undone stays so.
     """
     before = _tables(session, target, parts)
-    tables, render = dict(before), rendering(session, target)
+    tables, render = dict(before), rendering(target.module, session.dataset)
     undone = {(each.run_id, each.number): each.planned.undo.steps for each in report.steps}
     count = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""``schemactl migrate baseline``: a database that existed before is taken over; only the ledger is written."""
+"""``schemactl migrate baseline`` takes over a database that existed before; ``clean`` drops what plans have kept."""
 
 from __future__ import annotations
 
