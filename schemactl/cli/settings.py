@@ -93,9 +93,6 @@ class Surroundings:
 def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]]) -> Surroundings:
     """Return this process's environment and the settings files that hold for its working folder.
 
-    Args:
-        commands: returns the options of all commands, by name; asked only where there is a file to check.
-
     Raises:
         InputError: a file is not TOML or has a key that nobody knows.
     """
@@ -154,13 +151,7 @@ def warn_of_misspelt(
     options: type[CommonOptions],
     commands: Callable[[], Mapping[str, type[CommonOptions]]],
 ) -> None:
-    """Warn of variables that are none of ours and look like one.
-
-    Args:
-        environ: the variables.
-        options: of the command that runs.
-        commands: returns the options of all commands; asked only where a variable is none of the command's.
-    """
+    """Warn of variables that are none of ours and look like one."""
     own = {spec.variable for spec in option_specs(options)}
     others = [name for name in environ if name.startswith(VARIABLE_PREFIX) and name not in own]
     others = [name for name in others if not name.startswith(f"{VARIABLE_PREFIX}TO_")]  # addresses of destinations

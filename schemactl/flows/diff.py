@@ -46,7 +46,6 @@ class DiffRequest:
 
     Attributes:
         base, head: REFs; None where the call leaves them out.
-        schemas: the folder of ``import/`` and ``export/``.
         compatibility: whom the changes must not break.
         is_transitive: whether the head is held against older versions of the base as well.
         severities: of single rules, in place of their own.
@@ -198,7 +197,8 @@ def _review_settings(request: DiffRequest) -> tuple[Review, ...]:
 
 def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
-        return compare(*_sides(pair), today)
+        empty = Side(replace(pair.any_side.schema, tables={}))
+        return compare(*(_side(pair.base) if pair.base else empty, _side(pair.head) if pair.head else empty), today)
     from schemactl.flows.migrate.ledger import warn_of_lost
 
     for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
@@ -223,12 +223,6 @@ def _structure(referred: Referred, schema: Schema) -> Side:
         return Side(schema, destination=referred.destination.NAMES, hashes=referred.hashes)
     stated = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)
     return Side(schema, hashes=stated)
-
-
-def _sides(pair: Pair) -> tuple[Side, Side]:
-    """Return both sides; a missing one is the other without its tables, so that each table is new or gone."""
-    empty = Side(replace(pair.any_side.schema, tables={}))
-    return (_side(pair.base) if pair.base else empty, _side(pair.head) if pair.head else empty)
 
 
 def _side(referred: Referred) -> Side:

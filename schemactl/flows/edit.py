@@ -30,10 +30,7 @@ class EditRequest:
     """The request of ``schemactl edit``.
 
     Attributes:
-        name: the schema's name.
-        schemas: the folder of ``import/`` and ``export/``.
         table: that hints without a table are about; None for the only root table.
-        columns: hints of columns.
         write_disposition: of the table; None to leave it.
         contract: of the schema; None to leave it.
         naming: another naming convention, by which all names are made anew; None to leave it.
@@ -55,7 +52,6 @@ class Edited:
     Attributes:
         path: the import file; the export file where there is no other.
         changes: what changed there.
-        written: the files written.
         is_taken_over: whether the export file has it already.
     """
 

@@ -44,10 +44,6 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
 def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[list[str], tuple[Input, ...]]:
     """Return the files of saved evidence, and the data.
 
-    Args:
-        sources: files, folders, patterns and addresses.
-        input_format: of the data; None to infer it from the files' names.
-
     Raises:
         InputError: a source is not there, or its format is not known.
     """
@@ -65,10 +61,6 @@ def find_sources(sources: Iterable[str], input_format: str | None = None) -> tup
 
 def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     """Return the saved evidence.
-
-    Args:
-        paths: the files of saved evidence.
-        to_read: data that is read as well.
 
     Raises:
         InputError: a file cannot be read, or holds evidence of data that is known from elsewhere.
@@ -161,14 +153,7 @@ def shown_records(records: Mapping[Position, str], schema: Schema) -> dict[Posit
 
 
 def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:
-    """Return what the user names the root table, or what the data is named: saved evidence stands for its files.
-
-    Args:
-        stated: what the user names it.
-        sources: the data, as the call names it.
-        evidence: what the data holds.
-        default: where the sources have no one name.
-    """
+    """Return what the user names the root table, or what the data is named: saved evidence stands for its files."""
     if stated is not None:
         return stated
     has_saved = any(is_evidence_file(source) for source in sources)

@@ -124,7 +124,12 @@ def evolve_schema(
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     if after is not None:
-        _check_apart(resolution)
+        # Refuse lists whose elements would go to another root table of the same call: dlt mixes them without a word.
+        tables = resolution.schema.tables
+        for name in {table for table, _ in resolution.taken} - {resolution.root}:
+            if not tables[name].is_nested:
+                message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
+                raise InputError(message, hint="name one of the tables otherwise")
     judgment = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     judgment = replace(judgment, violations=(*refused, *judgment.violations))
     evolved = before if judgment.is_refused else judgment.schema
@@ -167,24 +172,8 @@ def evolve_schema(
     return Evolution(report, before, evolved, saved, hints, resolution, judgment, lineage)
 
 
-def _check_apart(resolution: Resolution) -> None:
-    """Refuse lists whose elements would go to another root table of the same call: dlt mixes them without a word."""
-    tables = resolution.schema.tables
-    for name in {table for table, _ in resolution.taken} - {resolution.root}:
-        if not tables[name].is_nested:
-            message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
-            raise InputError(message, hint="name one of the tables otherwise")
-
-
 def _hints(known: Schema | None, before: Schema, evolved: Schema, root: str) -> Schema:
-    """Return what is known of a new schema before data comes: what was stated, and the root tables.
-
-    Args:
-        known: the same, before this root table came.
-        before: the schema before its data.
-        evolved: the schema with its data.
-        root: the root table.
-    """
+    """Return what is known of a new schema before data comes: what was stated, and the root tables."""
     known = known or before
     table = evolved.tables.get(root)
     stated = before.tables.get(root)
@@ -275,11 +264,6 @@ def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:
 def schema_before(opened: Opened, naming: str | None = None, normalizer: str | None = None) -> Schema:
     """Return the schema as it was, a new one where there was none.
 
-    Args:
-        opened: what is stored.
-        naming: of a new schema.
-        normalizer: of a new schema.
-
     Raises:
         InputError: there is no such naming convention or normalizer, or the schema has another one.
     """
@@ -322,14 +306,7 @@ CountRows: TypeAlias = Callable[[Plan], CountedRows]
 def without_unfilled(
     evolution: Evolution, evidence: Evidence, count: CountRows, evolve: Callable[[Unfilled], Evolution]
 ) -> Evolution:
-    """Return an evolution without what only rejected rows ask for; where rows may be rejected they are made.
-
-    Args:
-        evolution: by all the data.
-        evidence: of all the data.
-        count: makes the rows.
-        evolve: the evolution without columns and tables.
-    """
+    """Return an evolution without what only rejected rows ask for; where rows may be rejected they are made."""
     unfilled: Unfilled = frozenset()
     while _may_be_unfilled(evolution):
         rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgment)))
@@ -348,12 +325,7 @@ def _may_be_unfilled(evolution: Evolution) -> bool:
 
 
 def find_unfilled(evolution: Evolution, rows: CountedRows) -> Unfilled:
-    """Return the new columns without a value, and the tables without a row (column None), where rows are rejected.
-
-    Args:
-        evolution: what becomes of a schema by all the data.
-        rows: that are made under it.
-    """
+    """Return the new columns without a value, and the tables without a row (column None), where rows are rejected."""
     if not any(counts.rejected for counts in rows.tally.tables.values()):
         return frozenset()
     return frozenset(_unfilled(evolution, rows))

@@ -65,11 +65,6 @@ class Formatted:
 def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[Formatted, ...]:
     """Write schema files in the form that dlt takes, comments kept; nothing where it is a check.
 
-    Args:
-        files: by default all of the schemas folder.
-        schemas: the folder of ``import/`` and ``export/``.
-        is_check: whether nothing is to be written.
-
     Raises:
         InputError: there is no such file, it is no valid schema, or cannot be written.
     """

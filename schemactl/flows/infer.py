@@ -61,11 +61,6 @@ def infer(
 ) -> InferenceReport:
     """Infer the schema of the sources and save it.
 
-    Args:
-        request: what was asked for.
-        progress: called for each phase.
-        open_session: for those who have a session already; None to open one.
-
     Raises:
         InputError: a source or the schema cannot be read, or holds no records.
         EngineError: Spark failed.
@@ -91,10 +86,6 @@ def infer(
 
 def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
     """Infer the schema of documents in memory and save it, without Spark.
-
-    Args:
-        request: what was asked for; its sources name the documents in messages.
-        documents: as a parser of JSON returns them, with their places.
 
     Raises:
         InputError: the schema cannot be read, or there are no documents.

@@ -312,11 +312,6 @@ def normalize(
 ) -> NormalizeReport:
     """Load the sources' rows, or say what speaks against it.
 
-    Args:
-        request: what was asked for.
-        progress: called for each phase.
-        open_session: for those who have a session already; None to open one.
-
     Raises:
         InputError: the call is wrong, or a source or the schema cannot be read.
         EngineError: Spark failed.

@@ -112,7 +112,9 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     limit = target.max_identifier_length
     inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
     request = replace(request, inference=inference)
-    parts = _find_data(request, before, _own_folders(request, target))
+    left = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
+    found = (folder_of(target.url), request.inference.schemas, *left)
+    parts = _find_data(request, before, [folder for folder in found if folder is not None])
     files = remember(_inputs_of(parts))
     seen: tuple[str, ...] = ()
     if request.new_only:
@@ -128,13 +130,6 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     # What becomes of longer names is known once the data is.
     target.destination.check_tables(target.url, without_long_names(held, limit))
     return call
-
-
-def _own_folders(request: NormalizeRequest, target: Target) -> list[Path]:
-    """Return the folders that this load and others write to."""
-    left = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
-    found = (folder_of(target.url), request.inference.schemas, *left)
-    return [folder for folder in found if folder is not None]
 
 
 def _find_data(request: NormalizeRequest, before: Schema, own: list[Path]) -> tuple[Part, ...]:

@@ -26,7 +26,7 @@ from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
-from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
+from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema, Table, ancestors, root_of
@@ -41,7 +41,6 @@ class Load:
     """The id and the time of one load, and the types that its destination keeps.
 
     Attributes:
-        id: its id.
         inserted_at: when it is made (UTC).
         stored: what its destination keeps of a column (``Destination.stored``).
     """
@@ -56,7 +55,6 @@ class Made:
     """The rows of a load as files, and what became of all rows.
 
     Attributes:
-        rows: the files.
         room: what columns of a stated size need to take the numbers that are left without a place, as properties by
             table and column.
     """
@@ -83,14 +81,6 @@ def make_rows(
     spark: Any, scan: Scan, plans: Mapping[Tables, Plan], folder: Path, load: Load, progress: Progress
 ) -> dict[Tables, Made]:
     """Have the engine write tables and rejects below ``folder``.
-
-    Args:
-        spark: the session, which only the engine looks into.
-        scan: of the documents.
-        plans: what becomes of the documents of each root table; others are left out.
-        folder: one of its own, which Spark's workers can write to.
-        load: the load.
-        progress: called with each phase.
 
     Raises:
         EngineError: Spark failed.
@@ -134,7 +124,19 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: M
         report,
         inference=replace(evolution.report, violations=violations),
         tables=(*_counts(tally, evolution.resolution.schema, plan), *_of_no_table(evolution.report)),
-        unfit=tuple(_unfit(each, evolution.resolution.schema) for each in tally.unfit),
+        unfit=tuple(
+            UnfitFinding(
+                table=each.table,
+                column=each.column,
+                source=format_path(each.path),
+                kind=each.kind,
+                expected=each.expected,
+                count=each.count,
+                first=each.first,
+                example=_shown(each.example, evolution.resolution.schema, each.table, each.column),
+            )
+            for each in tally.unfit
+        ),
         overwrites=tuple(_overwritten(each) for each in tally.overwritten),
     )
 
@@ -201,19 +203,6 @@ def _shown(example: str | None, schema: Schema, table: str, column: str | None) 
     return next(iter(shown((example,), is_personal(schema, table, column))), None)
 
 
-def _unfit(unfit: Unfit, schema: Schema) -> UnfitFinding:
-    return UnfitFinding(
-        table=unfit.table,
-        column=unfit.column,
-        source=format_path(unfit.path),
-        kind=unfit.kind,
-        expected=unfit.expected,
-        count=unfit.count,
-        first=unfit.first,
-        example=_shown(unfit.example, schema, unfit.table, unfit.column),
-    )
-
-
 def overwrites_of(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
     """Return what overwrites one another for certain, as evidence shows before any row is made."""
     return tuple(map(_overwritten, find_certain_overwrites(plan, evidence)))
@@ -234,13 +223,6 @@ def package_of(
     inputs: tuple[LoadedInput, ...],
 ) -> LoadPackage:
     """Return what the destination takes.
-
-    Args:
-        schema: as it is stored.
-        parts: the rows of each root table's data, and their plan.
-        rejects: what goes to a table beside the others; None where nothing does.
-        load: the load.
-        inputs: files to remember.
 
     Raises:
         InputError: the schema has a table of the name of that one.
@@ -313,33 +295,26 @@ def kept_rejects(folder: Path | None, rejects: WrittenRejects | None, load_id: s
     kept: list[Path] = []
     try:
         if folder is not None and rejects is not None:
-            _make(folder)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise _unwritable(folder, error) from error
             for number, file in enumerate(sorted(rejects.folder.glob("*.parquet"))):
-                kept.append(_copy(file, folder / f"{load_id}.{number}.parquet"))
+                to = folder / f"{load_id}.{number}.parquet"
+                # A reader of `*.parquet` does not see a part of it.
+                part = to.with_name(f".{to.name}.part")
+                try:
+                    shutil.copyfile(file, part)
+                    part.replace(to)
+                except OSError as error:
+                    part.unlink(missing_ok=True)
+                    raise _unwritable(to.parent, error) from error
+                kept.append(to)
         yield
     except BaseException:
         for path in kept:
             path.unlink(missing_ok=True)
         raise
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _copy(file: Path, to: Path) -> Path:
-    # A reader of `*.parquet` does not see a part of it.
-    part = to.with_name(f".{to.name}.part")
-    try:
-        shutil.copyfile(file, part)
-        part.replace(to)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _unwritable(to.parent, error) from error
-    return to
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:

@@ -92,7 +92,9 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     """
     kind, _, rest = reference.partition(":")
     if reference == STDIN:
-        return (_from_stdin(),)
+        content = sys.stdin.buffer.read(MAX_BYTES + 1)
+        text = decode(content, STDIN_PATH)
+        return (Referred.of(_read(text, STDIN_PATH), STDIN_PATH),)
     if kind == "git" and rest:
         return _from_git(rest, folder)
     if kind in ("import", "export"):
@@ -107,7 +109,8 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if _is_there(reference):
         return _from_directory(path) if path.is_dir() else (_from_file(path),)
     refuse_revision(reference, folder)
-    if _looks_like_path(reference):
+    has_folder = any(mark in reference for mark in (os.sep, os.altsep) if mark)
+    if has_folder or reference.endswith(tuple(f".{ending}" for ending in ENDINGS)):
         return (_from_file(path),)
     if not reference.isidentifier():
         raise InputError(
@@ -145,12 +148,6 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
     except InputError:
         return  # without git, a repository, or such a revision there is nothing to report
     raise InputError(f"`{name}` names no schema", hint=f"git knows it as a revision: `git:{name}`")
-
-
-def _from_stdin() -> Referred:
-    content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    text = decode(content, STDIN_PATH)
-    return Referred.of(_read(text, STDIN_PATH), STDIN_PATH)
 
 
 def _from_file(path: Path) -> Referred:
@@ -281,8 +278,3 @@ def _is_there(reference: str) -> bool:
         return bool(reference) and Path(reference).exists()
     except OSError:  # longer than a file name can be
         return False
-
-
-def _looks_like_path(reference: str) -> bool:
-    has_folder = any(mark in reference for mark in (os.sep, os.altsep) if mark)
-    return has_folder or reference.endswith(tuple(f".{ending}" for ending in ENDINGS))

@@ -22,8 +22,6 @@ class SyncRequest:
 
     Attributes:
         names: of schemas; none for all.
-        schemas: the folder of ``import/`` and ``export/``.
-        is_check: whether nothing is to be written.
         to: a destination, of which comes back what it holds and the export file has lost; None for none.
     """
 
@@ -35,10 +33,6 @@ class SyncRequest:
 
 def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], bool]) -> tuple[Synced, ...]:
     """Take the edits of import files over, all or none.
-
-    Args:
-        request: what was asked for.
-        agree: is asked before columns or tables are dropped that data brought.
 
     Raises:
         InputError: there is no such schema, or a file cannot be read or written.

@@ -14,13 +14,7 @@ from schemactl.review.wording import counted
 
 
 def render_data_findings(report: InferenceReport | None, name: str, command: str) -> str:
-    """Return what was found in data in a format of CI systems.
-
-    Args:
-        report: what the inference found; None where nothing was inferred.
-        name: of the format.
-        command: that has found it.
-    """
+    """Return what was found in data in a format of CI systems."""
     findings = tuple(_findings(report)) if report is not None else ()
     review = Review(name=report.name if report is not None else command, base=None, head=None, findings=findings)
     found = Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)

@@ -28,16 +28,7 @@ def print_import(
     written: Sequence[str],
     look: Look,
 ) -> str:
-    """Return what was imported, a line for each change; quiet, only what a contract forbids and what is pending.
-
-    Args:
-        before: the schema as it was stored, None where there was none.
-        after: the schema as it is stored now, or would be.
-        changes: what lies between the two.
-        violations: what the stored schema's contract forbids.
-        written: the files written; none where nothing was to be written.
-        look: how it is printed.
-    """
+    """Return what was imported, a line for each change; quiet, only what a contract forbids and what is pending."""
     refused = [*map(_violation, violations), *_nothing_written(before, changes, violations, written)]
     if look.is_quiet:
         return print_sections([refused], look)

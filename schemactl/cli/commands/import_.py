@@ -108,10 +108,15 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     imported = import_files(request)
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema"))
-    shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
     from schemactl.render.imports import import_document, print_import
 
-    write_report(terminal, options, lambda: import_document(*shown), lambda look: print_import(*shown, look))
+    write_report(
+        terminal,
+        options,
+        (imported.before, imported.after, imported.changes, imported.violations, imported.written),
+        lambda shown: import_document(*shown),
+        lambda shown, look: print_import(*shown, look),
+    )
     return exit_code_of(imported, is_check=options.check)
 
 

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
-from schemactl.cli.terminal import Terminal, write_report
+from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -87,8 +86,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     write_report(
         terminal,
         options,
-        report.to_dict,
-        lambda look: print_inference(report, look),
+        report,
+        lambda found: found.to_dict(),
+        print_inference,
         lambda form: render_data_findings(report, form, "schemactl infer"),
     )
     return exit_code_of(report)

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
-from schemactl.cli.terminal import Terminal, write_report
+from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -105,8 +104,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     write_report(
         terminal,
         options,
-        report.to_dict,
-        lambda look: print_load(report, look),
+        report,
+        lambda loaded: loaded.to_dict(),
+        print_load,
         lambda form: render_data_findings(report.inference, form, "schemactl normalize"),
     )
     return ExitCode.FINDINGS if report.stops else ExitCode.DONE

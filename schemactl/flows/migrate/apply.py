@@ -44,11 +44,7 @@ class ApplyRequest:
 
     Attributes:
         reference: a REF, or a plan's file.
-        to: the destination's address; None where the call and the settings name none.
-        schemas: the folder of ``import/`` and ``export/``.
         options: what the user decides; a plan's file has decided.
-        allows_destructive: whether steps may lose data.
-        patience: how long to wait for others.
         is_step_by_step: whether each step is kept when it is done.
         key: that a plan's file must be signed with; None for any.
     """
@@ -75,11 +71,6 @@ class Wanted:
 
 def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProgress) -> ApplyReport:
     """Apply a plan, or say what speaks against it.
-
-    Args:
-        request: what was asked for.
-        agree: shows the plan, and returns whether it shall be applied.
-        open_progress: opens what is called for each step, once all is agreed.
 
     Raises:
         InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.

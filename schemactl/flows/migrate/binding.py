@@ -132,10 +132,6 @@ def bind(session: MigrationSession, target: Target, found: Found, migration: Mig
 def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
     """Return the own SQL of a migration with the numbers that its steps have at a destination.
 
-    Args:
-        stated: the migration, for the kind of destination.
-        steps: those that it has there; tables of dlt's own may be there already.
-
     Raises:
         KeyError: it does not have a step that own SQL is for.
     """
@@ -148,11 +144,6 @@ def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ..
 
 def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) -> None:
     """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it.
-
-    Args:
-        plan: of a run that stands half done, or is to be undone.
-        migration: what it was, as its folder has it; None where no folder was named.
-        target: where.
 
     Raises:
         InputError: the own SQL is another one, or there is no folder to hold it against.

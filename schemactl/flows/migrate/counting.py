@@ -206,10 +206,6 @@ class NullBarrier:
 def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
     """Return what forbids the nulls that a step leaves which fills a column; the last such step.
 
-    Args:
-        steps: in their order.
-        place: of the step.
-
     Returns:
         None where nothing does, or the step fills no column from another one.
     """

@@ -48,9 +48,7 @@ class Folder:
     """A folder of migrations.
 
     Attributes:
-        path: where it is.
         files: the texts of its files by name, the sum file's too.
-        migrations: in their order.
         problems: why it cannot be trusted; none of a sound one.
     """
 
@@ -72,10 +70,7 @@ class NextRequest:
     Attributes:
         reference: a REF: the schema that the migration leads to.
         folder: of the migrations; made where it is missing.
-        schemas: the folder of ``import/`` and ``export/``.
         dialects: kinds of destinations; none for those of the migration before.
-        options: what the user decides.
-        allows_destructive: whether steps may lose data.
         title: what it is called; None for what its first step does.
         start: a REF: the schema that the first migration begins with; None for none.
     """

@@ -42,8 +42,6 @@ class StatusRequest:
 
     Attributes:
         reference: a REF; None for the last schema of the ledger.
-        to: the destination's address; None where none was named.
-        schemas: the folder of ``import/`` and ``export/``.
         options: how to plan what is pending.
     """
 
@@ -146,8 +144,6 @@ class VerifyRequest:
 
     Attributes:
         reference: a REF; None for the last schema of the ledger.
-        to: the destination's address; None where none was named.
-        schemas: the folder of ``import/`` and ``export/``.
         looks_at_rows: whether values are looked at, or tables and columns alone.
         sample: how many of the rows are read.
         unique: whether values are looked for that stand twice in a column which only the schema says is unique.

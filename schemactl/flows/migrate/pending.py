@@ -73,12 +73,6 @@ def apply_folder(
 ) -> FolderApplyReport:
     """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own.
 
-    Args:
-        path: the folder.
-        request: what was asked for; its reference is not looked at.
-        agree: shows what is pending, and returns whether it shall be applied.
-        open_progress: opens what is called for each step.
-
     Raises:
         InputError: the folder cannot be trusted, or there is nobody to ask.
         DestinationError: the destination failed; migrations before the one that failed are kept.
@@ -173,13 +167,7 @@ def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> in
 
 
 def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last: int) -> int | None:
-    """Return how many migrations a destination has; None where its schema is none of theirs.
-
-    Args:
-        migrations: all of the folder.
-        known_hash: of the schema that the ledger names last.
-        last: how many there are up to the last one that the ledger has.
-    """
+    """Return how many migrations a destination has; None where its schema is none of theirs."""
     if last and migrations[last - 1].target_hash == known_hash:
         return last
     # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.

@@ -43,10 +43,6 @@ class PlanRequest:
 
     Attributes:
         reference: a REF, or a schema itself.
-        to: the destination's address; None where none was named.
-        schemas: the folder of ``import/`` and ``export/``.
-        options: what the user decides.
-        allows_destructive: whether steps may lose data.
         out: a file that keeps the plan; None for none.
         key: that the file is signed with; None for no signature.
     """
@@ -149,16 +145,7 @@ def check_plan(
     done: int | None = None,
     notify: Progress = lambda *_: None,
 ) -> PlanReport:
-    """Count in the data, and return the plan with all that stands against it.
-
-    Args:
-        session: where.
-        plan: what is to be done.
-        found: what is there.
-        allows_destructive: whether steps may lose data.
-        done: how many steps an earlier run has done; None where there is none.
-        notify: called for each phase.
-    """
+    """Count in the data, and return the plan with all that stands against it."""
     notify("looking at the data", None)
     first = done or 0
     steps = [planned.step for planned in plan.steps[first:]]

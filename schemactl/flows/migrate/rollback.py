@@ -59,11 +59,9 @@ class RollbackRequest:
 
     Attributes:
         name: of the schema; None where the ledger has one.
-        to: the destination's address; None where none was named.
         steps: how many steps are undone; None for runs as a whole.
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
         allows_destructive: whether what was loaded since may be lost.
-        patience: how long to wait for others.
         folder: of the migrations that were applied: what undoes their own SQL stands there; None where none was named.
     """
 

@@ -74,12 +74,6 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
 def rest_of(session: MigrationSession, module: Migrator, plan: MigrationPlan, done: int) -> MigrationPlan:
     """Return a plan of the ledger whose steps that are left have the statements that will run.
 
-    Args:
-        session: where.
-        module: of the destination.
-        plan: as ``derived_plan`` gives it.
-        done: how many of its steps are done.
-
     Raises:
         InputError: its statements are not those of its steps, or its steps do not lead to its schema.
     """
@@ -112,12 +106,6 @@ def _check_schema(plan: MigrationPlan) -> None:
 
 def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schema, module: Migrator) -> None:
     """Refuse steps after which the tables would still not be a schema's.
-
-    Args:
-        tables: as they are before the steps; changed.
-        steps: in their order.
-        schema: that they are to lead to.
-        module: of the destination.
 
     Raises:
         InputError: a step is missing, or one is too many.
@@ -171,13 +159,6 @@ def done_numbers(
     """Return the numbers of the steps of a run whose effect is there.
 
     A step that was begun, forth or back, by a process that was killed counts by what the tables show.
-
-    Args:
-        session: where.
-        module: of its destination.
-        plan: of the run.
-        records: the run's lines of the ledger.
-        is_undoing: whether steps that leave something behind where they were killed count, too: it is to go.
     """
     done = [record.number for record in records if record.state is StepState.DONE]
     begun = [record.number for record in records if record.state is StepState.RUNNING]

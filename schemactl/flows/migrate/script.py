@@ -44,9 +44,6 @@ class ScriptRequest:
     Attributes:
         reference: a REF, or the schema itself that the engine shall have.
         start: a REF, or the schema itself that it has; None for no tables.
-        dialect: sqlglot's name for its SQL.
-        schemas: the folder of ``import/`` and ``export/``.
-        options: what the user decides.
     """
 
     reference: str | Schema

@@ -35,7 +35,6 @@ class Part:
         broken_off: of steps that were begun, forth or back, and of which nothing is there.
         unsaid: of steps that are done, and of which a killed process could not say so.
         is_whole: whether none of its steps is left.
-        plan: of the run.
     """
 
     run: Run
@@ -122,13 +121,6 @@ def with_rewrites_back(
     """Return steps that are to be undone, which say what of them one rewrite of their table undoes.
 
     The last of such steps has the statements of all.
-
-    Args:
-        session: where.
-        module: of the destination.
-        parts: the runs of the steps.
-        undone: each with its own statements.
-        tables: as they are before the first of them is undone.
 
     Raises:
         KeyError: a step does not fit the tables.

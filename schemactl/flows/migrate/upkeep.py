@@ -26,10 +26,7 @@ class BaselineRequest:
 
     Attributes:
         reference: a REF: the schema that the database has.
-        to: the destination's address; None where none was named.
-        schemas: the folder of ``import/`` and ``export/``.
         is_forced: whether the schema is recorded although the tables are otherwise.
-        patience: how long to wait for others.
     """
 
     reference: str
@@ -105,12 +102,7 @@ AgreeToClean = Callable[[CleanReport], bool]
 
 @dataclass(frozen=True, slots=True)
 class CleanRequest:
-    """A call of ``schemactl migrate clean``.
-
-    Attributes:
-        to: the destination's address; None where none was named.
-        patience: how long to wait for others.
-    """
+    """A call of ``schemactl migrate clean``."""
 
     to: str | None
     patience: Patience = field(default_factory=Patience)

@@ -40,5 +40,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     report = compare_destinations(options.base, options.head)
     from schemactl.render.migrations import compared_document, print_compared
 
-    write_report(terminal, options, lambda: compared_document(report), lambda look: print_compared(report, look))
+    write_report(terminal, options, report, compared_document, print_compared)
     return ExitCode.DONE if report.is_same else ExitCode.FINDINGS

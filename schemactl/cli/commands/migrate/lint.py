@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import CommonOptions, FindingsFormat, Group
+from schemactl.cli.options import CommonOptions, FindingsFormat, OutputFile
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -44,11 +44,7 @@ class Options(CommonOptions):
         typer.Option("--fail-on", help="How bad a finding has to be for exit code 1."),
     ] = "error"
     format: FindingsFormat = "text"
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
-        Group.OUTPUT,
-    ] = None
+    output: OutputFile = None
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -67,10 +63,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             text = render_document(lint_document(judged.report, judged.plans))
         case _:
             text = render_findings(judged.report, judged.plans, options.format, "Migrations")
-    if options.output is None:
-        terminal.write(text)
-    else:
-        from schemactl.store.text import replace_file
-
-        replace_file(Path(options.output), text)
+    terminal.write(text, options.output)
     return exit_code_of(judged.report, options.fail_on)

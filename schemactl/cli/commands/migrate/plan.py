@@ -32,8 +32,8 @@ from schemactl.cli.commands.migrate._options import (
     PlanningOptions,
     SigningOptions,
     check_is_plain,
+    with_spark,
 )
-from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects, complete_references
 from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
 from schemactl.cli.terminal import Terminal, write_report
@@ -140,8 +140,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     write_report(
         terminal,
         options,
-        lambda: plan_report_document(report),
-        lambda look: print_plan_report(report, look),
+        report,
+        plan_report_document,
+        print_plan_report,
         lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
     )
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
@@ -172,7 +173,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import plan_report_document
 
-    write_report(terminal, options, lambda: plan_report_document(report), lambda _: print_script(report, dialect))
+    write_report(terminal, options, report, plan_report_document, lambda script, _: print_script(script, dialect))
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
 
@@ -198,6 +199,6 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         start=options.start,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
-    write_report(terminal, options, lambda: next_document(report), lambda look: print_next(report, look))
+    write_report(terminal, options, report, next_document, print_next)
     is_pending = options.check and report.migration is not None
     return ExitCode.FINDINGS if report.blockers or is_pending else ExitCode.DONE

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions
-from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import FindingsFormat, Ref
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, with_spark
+from schemactl.cli.options import FindingsFormat, OptionalRef
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -34,13 +33,7 @@ class Options(PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
     format: FindingsFormat = "text"
-    reference: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
-        ),
-        Ref(),
-    ] = None
+    reference: OptionalRef = None
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")
     ] = False
@@ -63,8 +56,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     write_report(
         terminal,
         options,
-        lambda: status_document(report),
-        lambda look: print_status(report, look),
+        report,
+        status_document,
+        print_status,
         lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
     )
     return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE
@@ -83,8 +77,9 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
     write_report(
         terminal,
         options,
-        lambda: standings_document(folder, standings),
-        lambda look: print_standings(standings, look),
+        standings,
+        partial(standings_document, folder),
+        print_standings,
         lambda form: render_findings(report_of_standings(standings), (), form, "Migrations"),
     )
     is_settled = all(each.is_settled for each in standings)
