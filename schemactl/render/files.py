@@ -10,7 +10,7 @@ from rich.text import Text
 
 from schemactl.errors import Problem
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, Look, print_sections
+from schemactl.render.console import ERROR, Look, print_line, print_sections
 from schemactl.render.harmless import escape
 from schemactl.render.reviews.json import location_document
 from schemactl.review.wording import counted
@@ -65,7 +65,7 @@ def print_edit(
     if look.is_quiet:
         return ""
     if not changes:
-        return print_sections([[Text(f"{escape(str(path))} states that already")]], look)
+        return print_line(f"{escape(str(path))} states that already", look)
     lines = [Text("wrote " + ", ".join(map(escape, written)))]
     for change in changes:
         where = full_name(change)

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_sections
+from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_line, print_sections
 from schemactl.render.harmless import escape, show_name
 from schemactl.render.schema_text import describe_size
 from schemactl.schema.changes import Change
@@ -118,7 +118,7 @@ def print_sync(found: Sequence[Synced], look: Look) -> str:
     if look.is_quiet:
         return print_sections([[line for each in pending for line in _not_written(each)]], look)
     if not pending:
-        return print_sections([[Text("up to date")]], look)
+        return print_line("up to date", look)
     return print_sections([list(_section(each, look)) for each in pending], look)
 
 

@@ -81,7 +81,7 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)
     sections.append([Text(escape(mode), style=_FAINT), _summary(report)])
-    return print_sections([section for section in sections if section], look)
+    return print_sections(sections, look)
 
 
 def _shorten(report: Report) -> tuple[Report, list[Text]]:

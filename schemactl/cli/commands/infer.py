@@ -80,7 +80,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         from schemactl.flows.infer import infer
 
         report = infer(replace(make_request(options, terminal), spark=spark), progress)
-    from schemactl.render.data_findings import render_data_findings
+    from schemactl.render.findings import render_data_findings
     from schemactl.render.infer import print_inference
 
     write_report(

@@ -98,7 +98,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
         request = make_request(options, terminal)
         report = normalize(replace(request, inference=replace(request.inference, spark=spark)), progress)
-    from schemactl.render.data_findings import render_data_findings
+    from schemactl.render.findings import render_data_findings
     from schemactl.render.normalize import print_load
 
     write_report(

@@ -29,7 +29,7 @@ from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.risk import Risk
 from schemactl.migration.saved import ENDING, read_plan
-from schemactl.migration.steps import Step, column_of, table_of
+from schemactl.migration.steps import column_of, name_of, table_of
 from schemactl.review.judgment import (
     BLOCKS_READERS,
     BLOCKS_WRITERS,
@@ -160,7 +160,7 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
         step, count = plan.steps[own.number - 1].step, len(own.statements)
         if not own.is_empty:
             what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
-            message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{_thing(step)}`"
+            message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{name_of(step)}`"
             at = Location(str(Path(file).parent / own.file))
             findings.append(finding_of(OWN, message, name, at=at, table=table_of(step)))
     return Review(
@@ -175,12 +175,8 @@ def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: 
     for rule, message in _rules_of(planned):
         table, column = table_of(planned.step), column_of(planned.step)
         at = Location(file, lines.get(number))
-        sentence = f"step {number}, {type(planned.step).__name__} `{_thing(planned.step)}`: {message}"
+        sentence = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`: {message}"
         yield finding_of(rule, sentence, name, at=at, table=table, column=column)
-
-
-def _thing(step: Step) -> str:
-    return ".".join(part for part in (table_of(step), column_of(step)) if part)
 
 
 def _rules_of(planned: PlannedStep) -> Iterator[tuple[Judgment, str]]:

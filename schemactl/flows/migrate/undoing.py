@@ -20,7 +20,7 @@ from schemactl.migration.plan import MigrationPlan, Render
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
-from schemactl.migration.steps import Step, column_of, table_of
+from schemactl.migration.steps import Step, name_of, table_of
 from schemactl.schema.types import Table
 
 Notify = Callable[[str, float | None], None]
@@ -105,9 +105,8 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
         DestinationError: there are such values.
     """
     if needs_count(step) and (unfit := session.unfit(step)).count:
-        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
         values = "value" if unfit.count == 1 else "values"
-        message = f"{unfit.count:,} {values} of `{name}` would not survive the undo, and nothing was changed"
+        message = f"{unfit.count:,} {values} of `{name_of(step)}` would not survive the undo, and nothing was changed"
         raise DestinationError(message, hint="what undoes own SQL has left them: mend it, or them")
 
 

@@ -69,14 +69,15 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
-    from schemactl.render.migrate import print_applied, print_plan_report, question
-    from schemactl.render.migrate_json import apply_document
-    from schemactl.render.migrations import (
-        folder_apply_document,
+    from schemactl.render.migrate import (
         folder_question,
+        print_applied,
         print_folder_applied,
         print_pending,
+        print_plan_report,
+        question,
     )
+    from schemactl.render.migrate_json import apply_document, folder_apply_document
     from schemactl.render.progress import show_progress
 
     if (options.reference is None) == (options.dir is None):

@@ -48,7 +48,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import check_folder
 
     report = check_folder(Path(options.dir), options.schema, Path(options.schemas))
-    from schemactl.render.migrations import checked_document, print_checked
+    from schemactl.render.migrate import print_checked
+    from schemactl.render.migrate_json import checked_document
 
     write_report(terminal, options, report, checked_document, print_checked)
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

@@ -38,7 +38,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.inspection import compare_destinations
 
     report = compare_destinations(options.base, options.head)
-    from schemactl.render.migrations import compared_document, print_compared
+    from schemactl.render.migrate import print_compared
+    from schemactl.render.migrate_json import compared_document
 
     write_report(terminal, options, report, compared_document, print_compared)
     return ExitCode.DONE if report.is_same else ExitCode.FINDINGS

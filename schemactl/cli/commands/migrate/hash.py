@@ -34,7 +34,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import hash_folder
 
     report = hash_folder(Path(options.dir))
-    from schemactl.render.migrations import checked_document, print_checked
+    from schemactl.render.migrate import print_checked
+    from schemactl.render.migrate_json import checked_document
 
     shown = partial(print_checked, good="and their sums are written")
     write_report(terminal, options, report, checked_document, shown)

@@ -51,7 +51,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Judge, print the findings, and return 1 where one is bad enough."""
     from schemactl.cli.commands.diff import exit_code_of
     from schemactl.flows.migrate.lint import judge
-    from schemactl.render.migration_findings import lint_document, print_findings, render_findings
+    from schemactl.render.findings import lint_document, print_findings, render_findings
 
     judged = judge(Path(options.target), options.since)
     match options.format:

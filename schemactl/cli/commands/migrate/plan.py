@@ -133,9 +133,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     with show_progress(terminal.progress) as progress:
         report = plan_migration(request, progress)
+    from schemactl.render.findings import render_findings, report_of_plan
     from schemactl.render.migrate import print_plan_report
     from schemactl.render.migrate_json import plan_report_document
-    from schemactl.render.migration_findings import render_findings, report_of_plan
 
     write_report(
         terminal,
@@ -181,7 +181,8 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
 def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     from schemactl.flows.migrate.directory import NextRequest, next_migration
     from schemactl.flows.migrate.pending import plan_next_there
-    from schemactl.render.migrations import next_document, print_next
+    from schemactl.render.migrate import print_next
+    from schemactl.render.migrate_json import next_document
 
     check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
     if options.out is not None or options.sign_key is not None:

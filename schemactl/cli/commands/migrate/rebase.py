@@ -41,7 +41,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import rebase_folder
 
     report = rebase_folder(Path(options.dir), options.names)
-    from schemactl.render.migrations import print_rebased, rebased_document
+    from schemactl.render.migrate import print_rebased
+    from schemactl.render.migrate_json import rebased_document
 
     write_report(terminal, options, report, rebased_document, print_rebased)
     return ExitCode.DONE

@@ -48,9 +48,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
     report = find_status(request)
+    from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
     from schemactl.render.migrate_json import status_document
-    from schemactl.render.migration_findings import render_findings, report_of_status
 
     plans = (report.planned.plan,) if report.planned else ()
     write_report(
@@ -71,8 +71,9 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
         raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
     addresses = [options.to] if options.to is not None else _all_destinations()
     standings = [stand(Path(folder), each) for each in addresses]
-    from schemactl.render.migration_findings import render_findings, report_of_standings
-    from schemactl.render.migrations import print_standings, standings_document
+    from schemactl.render.findings import render_findings, report_of_standings
+    from schemactl.render.migrate import print_standings
+    from schemactl.render.migrate_json import standings_document
 
     write_report(
         terminal,

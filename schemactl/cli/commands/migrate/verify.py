@@ -64,9 +64,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     with show_progress(terminal.progress) as progress:
         report = verify(request, progress)
+    from schemactl.render.findings import render_findings, report_of_verification
     from schemactl.render.migrate import print_verified
     from schemactl.render.migrate_json import verify_document
-    from schemactl.render.migration_findings import render_findings, report_of_verification
 
     write_report(
         terminal,
