@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -252,12 +253,10 @@ def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     def history(file: TextFile) -> Path:
         return top / str(file.path).removeprefix(f"{revision}:")
 
-    try:
-        found = tuple(replace(_named(file), history=history(file)) for file in read_revision(revision, path) if inside)
-    except MissingInRevision:
-        found = ()
-    if found:
-        return tuple(sorted(found, key=lambda each: each.schema.name))
+    if inside:
+        with suppress(MissingInRevision):
+            found = [replace(_named(file), history=history(file)) for file in read_revision(revision, path)]
+            return tuple(sorted(found, key=lambda each: each.schema.name))
     read = meanings_at(revision, SchemasFolder.at(path) if inside else folder)
     files = [each.opened.export_file or each.opened.import_file for each in read]
     return tuple(Referred.meant(each, history(file) if file else None) for each, file in zip(read, files, strict=True))

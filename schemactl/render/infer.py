@@ -46,14 +46,6 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
         is_pending = report.is_check and report.changes_schema
         yield [*attention, *([_outcome(report)] if report.is_refused or is_pending else [])]
         return
-    yield [_headline(report), *show_files(report, look)]
-    yield [show_tables(report.tables, look)] if report.tables else []
-    yield attention
-    yield show_hints(report)
-    yield [*show_hashes(report), _outcome(report)]
-
-
-def _headline(report: InferenceReport) -> Text:
     parts = ["refused"] if report.is_refused else ["new schema"] if report.before_hash is None else []
     if report.tables:
         columns = sum(len(table.columns) for table in report.tables)
@@ -62,7 +54,11 @@ def _headline(report: InferenceReport) -> Text:
             f"{counted(len(report.tables), 'table')} and {counted(columns, 'column')}{would_be} new or changed"
         )
     what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
-    return Text().append(show_name(report.name), style=NAME).append(f": {what}")
+    yield [Text().append(show_name(report.name), style=NAME).append(f": {what}"), *show_files(report, look)]
+    yield [show_tables(report.tables, look)] if report.tables else []
+    yield attention
+    yield show_hints(report)
+    yield [*show_hashes(report), _outcome(report)]
 
 
 def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:

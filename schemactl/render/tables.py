@@ -33,7 +33,12 @@ def show_tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
 
 def _add_table(above: Tree, table: TableFinding, tables: tuple[TableFinding, ...], look: Look) -> None:
     is_top = table.parent not in {each.name for each in tables}
-    branch = above.add(_table_label(table, is_top))
+    label = _mark(is_new=table.is_new)
+    label.append(show_name(table.name), style=NAME)
+    label.append(", new table" if table.is_new else ", table")
+    if table.parent is not None and is_top:
+        label.append(f" under {show_name(table.parent)}")
+    branch = above.add(label)
     for column in _with_variants_beside(table.columns):
         branch.add(_column(column, look))
     if added := [column for column in table.columns if _is_added_by_dlt(column)]:
@@ -60,15 +65,6 @@ def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[Column
         if column.variant_of not in names:
             yield column
             yield from variants.get(column.name, ())
-
-
-def _table_label(table: TableFinding, is_top: bool) -> Text:
-    label = _mark(is_new=table.is_new)
-    label.append(show_name(table.name), style=NAME)
-    label.append(", new table" if table.is_new else ", table")
-    if table.parent is not None and is_top:
-        label.append(f" under {show_name(table.parent)}")
-    return label
 
 
 def _column(column: ColumnFinding, look: Look) -> RenderableType:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from schemactl.cli.settings import SettingsFile, Surroundings
     from schemactl.flows.diff import DiffRequest
     from schemactl.flows.survival import DataRequest
-    from schemactl.review.comparison import SettingChange
     from schemactl.review.report import Report
     from schemactl.review.severity import Severity
 
@@ -267,24 +266,6 @@ def make_request(options: Options) -> DiffRequest:
 
         sources = tuple(options.data)
         data = DataRequest(sources, options.table, options.input_format, options.sample, options.spark())
-    return DiffRequest(
-        base=base,
-        head=head,
-        schemas=Path(options.schemas),
-        today=date.today(),
-        compatibility=Compatibility(options.compat),
-        is_transitive=options.transitive,
-        severities=parse_severities(options.severity),
-        silences=parse_silences([(table.values, table.at) for table in _accepted(options, files)]),
-        settings=_changed_settings(options, files),
-        data=data,
-        model=options.model,
-        table=options.table,
-    )
-
-
-def _changed_settings(options: Options, files: _SidesOfSettings) -> tuple[SettingChange, ...]:
-    """Return what the head makes of the settings by which it is judged, where the base states them."""
     from schemactl.cli.policy import JUDGING
     from schemactl.cli.settings import Surroundings, resolve
     from schemactl.review.comparison import SettingChange
@@ -296,7 +277,20 @@ def _changed_settings(options: Options, files: _SidesOfSettings) -> tuple[Settin
         if was != becomes:
             base_at, at = (next((file.locate(key) for file in each), None) for each in files)
             found.append(SettingChange(key, was, becomes, at, base_at))
-    return tuple(found)
+    return DiffRequest(
+        base=base,
+        head=head,
+        schemas=Path(options.schemas),
+        today=date.today(),
+        compatibility=Compatibility(options.compat),
+        is_transitive=options.transitive,
+        severities=parse_severities(options.severity),
+        silences=parse_silences([(table.values, table.at) for table in _accepted(options, files)]),
+        settings=tuple(found),
+        data=data,
+        model=options.model,
+        table=options.table,
+    )
 
 
 def _sides_of_settings(options: Options) -> _SidesOfSettings:

@@ -19,14 +19,39 @@ from schemactl.schema.types import Column, Table
 
 def render(report: Report) -> str:
     """Return the document that ``schemactl diff --format json`` prints."""
+    findings = [finding for review in report.reviews for finding in review.findings]
+    severities = [finding.severity for finding in report.findings]
     return render_document(
         {
             "compatibility": report.compatibility.value,
             "confluent": explain(report.compatibility, report.is_transitive),
             "is_transitive": report.is_transitive,
             "data": list(report.data),
-            "counts": _counts(report),
-            "reviews": [_review(review) for review in report.reviews],
+            "counts": {
+                "error": severities.count(Severity.ERROR),
+                "warn": severities.count(Severity.WARN),
+                "info": severities.count(Severity.INFO),
+                "violations": sum(finding.is_violation for finding in report.findings),
+                "silenced": sum(finding.silence is not None for finding in findings),
+                "cosmetic": sum(finding.is_cosmetic for finding in findings),
+                "changes": sum(len(review.changes) for review in report.reviews),
+            },
+            "reviews": [
+                {
+                    "name": review.name,
+                    "base": _version(review.base),
+                    "head": _version(review.head),
+                    "is_cosmetic": review.is_cosmetic,
+                    "changes": [change_document(change) for change in review.changes],
+                    "findings": [_finding(finding) for finding in review.findings],
+                    "sources": [
+                        {"table": table, "column": column, "paths": list(paths)}
+                        for table, column in _places(review)
+                        if table is not None and (paths := review.sources.get((table, column)))
+                    ],
+                }
+                for review in report.reviews
+            ],
             "unmatched": [_silence(silence) for silence in report.unmatched],
         }
     )
@@ -56,36 +81,6 @@ def counted_document(counted: Counted | None) -> dict[str, Any] | None:
         "bad": counted.bad,
         "examples": to_plain(counted.examples),
         "first": location_document(counted.first),
-    }
-
-
-def _counts(report: Report) -> dict[str, int]:
-    findings = [finding for review in report.reviews for finding in review.findings]
-    severities = [finding.severity for finding in report.findings]
-    return {
-        "error": severities.count(Severity.ERROR),
-        "warn": severities.count(Severity.WARN),
-        "info": severities.count(Severity.INFO),
-        "violations": sum(finding.is_violation for finding in report.findings),
-        "silenced": sum(finding.silence is not None for finding in findings),
-        "cosmetic": sum(finding.is_cosmetic for finding in findings),
-        "changes": sum(len(review.changes) for review in report.reviews),
-    }
-
-
-def _review(review: Review) -> dict[str, Any]:
-    return {
-        "name": review.name,
-        "base": _version(review.base),
-        "head": _version(review.head),
-        "is_cosmetic": review.is_cosmetic,
-        "changes": [change_document(change) for change in review.changes],
-        "findings": [_finding(finding) for finding in review.findings],
-        "sources": [
-            {"table": table, "column": column, "paths": list(paths)}
-            for table, column in _places(review)
-            if table is not None and (paths := review.sources.get((table, column)))
-        ],
     }
 
 
