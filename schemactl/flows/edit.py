@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.flows.lineage import read_lineage, write_lineage
+from schemactl.flows.lineage import lineage_in, write_lineage
 from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints
 from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
@@ -108,7 +108,7 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
     assert file is not None, "a schema is in a file"
     if _naming_of(schema) == convention_name(convention):
         return Edited(file.path, ())
-    lineage = read_lineage(folder, opened.name)
+    lineage = lineage_in(folder.exports, opened.name)
     renaming = find_names(schema, convention, lineage)
     after = renaming.of_schema(schema)
     written: tuple[str, ...] = ()

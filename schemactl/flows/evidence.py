@@ -41,7 +41,7 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
         )
 
 
-def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[list[str], tuple[Input, ...]]:
+def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[tuple[str, ...], tuple[Input, ...]]:
     """Return the files of saved evidence, and the data.
 
     Raises:
@@ -51,12 +51,12 @@ def find_sources(sources: Iterable[str], input_format: str | None = None) -> tup
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
     others = tuple(source for source in sources if source not in saved)
     if not others:
-        return list(dict.fromkeys(saved)), ()
+        return tuple(dict.fromkeys(saved)), ()
     from schemactl.engine.inputs import find_inputs
 
     inputs = find_inputs(others, input_format)
     saved += [each.path for each in inputs if is_evidence_file(each.path)]
-    return list(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
+    return tuple(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
 
 
 def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
@@ -75,14 +75,26 @@ def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     return evidence
 
 
-def check_bad_records(found: Records, on_bad_record: Literal["stop", "skip"]) -> None:
+def check_bad_records(
+    found: Records,
+    on_bad_record: Literal["stop", "skip"] = "stop",
+    hint: str = "fix the data, or skip them with `--on-bad-record skip`",
+) -> None:
     """Refuse records that cannot be read, unless they are to be skipped.
 
     Raises:
         InputError: there are such records.
     """
-    if found.bad_records and on_bad_record == "stop":
-        raise bad_records_error(found)
+    if not found.bad_records or on_bad_record == "skip":
+        return
+    from schemactl.engine.bad_records import explain_bad_records
+
+    count, described = sum(file.bad for file in found.files.values()), len(found.bad_records)
+    problems = explain_bad_records(found.bad_records, found.inputs)
+    if count > described:
+        problems.append(Problem(f"and {count - described:,} more"))
+    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
+    raise InputError(what, hint=hint, problems=tuple(problems))
 
 
 class Records(Protocol):
@@ -99,19 +111,6 @@ class Records(Protocol):
     @property
     def inputs(self) -> tuple[Input, ...]:
         """All that was read."""
-
-
-def bad_records_error(found: Records) -> InputError:
-    """Return the error for records that cannot be read, with their places."""
-    from schemactl.engine.bad_records import explain_bad_records
-
-    count, described = sum(file.bad for file in found.files.values()), len(found.bad_records)
-    problems = explain_bad_records(found.bad_records, found.inputs)
-    if count > described:
-        problems.append(Problem(f"and {count - described:,} more"))
-    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
-    hint = "fix the data, or skip them with `--on-bad-record skip`"
-    return InputError(what, hint=hint, problems=tuple(problems))
 
 
 FindRecords: TypeAlias = Callable[[Set[Position]], Mapping[Position, str]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,7 @@ from schemactl.flows.normalizers import check_conventions
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
 from schemactl.schema.hash import bump
-from schemactl.store.folder import ENDINGS, SchemasFolder, TextFile, list_names, read_schema
+from schemactl.store.folder import SchemasFolder, TextFile, list_names, no_schema, read_schema
 from schemactl.store.text import read_text, replace_file
 
 
@@ -28,19 +27,11 @@ def list_schemas(schemas: Path) -> tuple[Meaning, ...]:
     folder = SchemasFolder.at(schemas)
     found = meanings(folder)
     if not found:
-        raise _empty(folder)
+        raise no_schema(folder.root)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A schema file, and what is wrong with it."""
-
-    path: Path
-    problems: tuple[Problem, ...] = ()
-
-
-def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[Checked, ...]:
+def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
     """Return what is wrong with schema files: content, hash, naming convention and normalizer.
 
     Args:
@@ -51,18 +42,10 @@ def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[Checked, ...]:
         InputError: there is no such file.
     """
     folder = SchemasFolder.at(schemas)
-    return tuple(Checked(file.path, tuple(_problems(file, folder))) for file in _read(files, folder))
+    return tuple((file.path, tuple(_problems(file, folder))) for file in _read(files, folder))
 
 
-@dataclass(frozen=True, slots=True)
-class Formatted:
-    """A schema file, and whether it is in canonical form: all of it stated, in the engine version and hash of today."""
-
-    path: Path
-    is_changed: bool
-
-
-def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[Formatted, ...]:
+def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
     """Write schema files in the form that dlt takes, comments kept; nothing where it is a check.
 
     Raises:
@@ -74,7 +57,7 @@ def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> t
     for file, text in written:
         if text != file.text and not is_check:
             replace_file(file.path, text)
-    return tuple(Formatted(file.path, text != file.text) for file, text in written)
+    return tuple((file.path, text != file.text) for file, text in written)
 
 
 def _read(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[TextFile]:
@@ -84,7 +67,7 @@ def _read(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[TextFile]:
     places = dict.fromkeys((folder.imports, folder.exports))
     found = [file for place in places for name in list_names(place) if (file := read_schema(place, name))]
     if not found:
-        raise _empty(folder)
+        raise no_schema(folder.root)
     yield from found
 
 
@@ -106,11 +89,6 @@ def _parse(file: TextFile, folder: SchemasFolder) -> Document:
     places = {folder.imports.resolve(), folder.exports.resolve()}
     is_named = file.path.resolve().parent in places
     return parse_named(file) if is_named else read(file.text, str(file.path))
-
-
-def _empty(folder: SchemasFolder) -> InputError:
-    endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
-    return InputError(f"there is no schema in `{folder.root}`", hint=f"schema files are named {endings}")
 
 
 _LINES: Final = {

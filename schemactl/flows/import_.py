@@ -96,17 +96,16 @@ def import_files(request: ImportRequest) -> Imported:
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
     read = [(origin, document.schema) for origin, document in found]
     if request.model is not None:
-        # Return the tables that a model states, under the names that the stored schema gives them.
         from schemactl.flows.models import find_model, schema_of
 
+        # Under the names that the stored schema gives them.
         stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
         new = new_schema(request.name)
         before = new if stored is None else replace(new, normalizers=stored.normalizers)
         model = find_model(request.model, None)
         if model.own is None and request.table is not None:
-            raise InputError(
-                f"`--table` names one table, and `{request.model}` has one for each variant", hint="leave it out"
-            )
+            message = f"`--table` names one table, and `{request.model}` has one for each variant"
+            raise InputError(message, hint="leave it out")
         read.append((request.model, schema_of(model, before, request.table)))
     if not read:
         raise InputError("there is nothing to import", hint="name files, or `--model MODULE:CLASS`")
@@ -119,10 +118,8 @@ def import_files(request: ImportRequest) -> Imported:
                 raise InputError(f"`{origins[table.name]}` and `{path}` bring different tables `{table.name}`")
             merged = merged.with_table(table)
             origins.setdefault(table.name, path)
-    content = merged
-    imported = import_schema(
-        replace(content, name=request.name), request.schemas, is_check=request.is_check, is_merged=request.is_merged
-    )
+    content = replace(merged, name=request.name)
+    imported = import_schema(content, request.schemas, is_check=request.is_check, is_merged=request.is_merged)
     return replace(imported, losses=losses)
 
 
@@ -134,13 +131,13 @@ def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, content.name)
-    if opened.schema is not None:
-        tables = {name: _marked(table, opened.schema.tables.get(name)) for name, table in content.tables.items()}
-        content = (
-            with_hints(opened.schema, Hints(schema=content), None) if is_merged else replace(content, tables=tables)
-        )
-    # The next version of the stored schema; a new schema keeps its file's history.
     known = opened.schema
+    if known is not None and is_merged:
+        content = with_hints(known, Hints(schema=content), None)
+    elif known is not None:
+        tables = {name: _marked(table, known.tables.get(name)) for name, table in content.tables.items()}
+        content = replace(content, tables=tables)
+    # The next version of the stored schema; a new schema keeps its file's history.
     new = with_lineage(content, known) if known else replace(bump(content), imported_version_hash=None)
     after = to_save(folder, opened, new)
     # An edited import file has not been taken over before: it is compared with what the export file holds.
@@ -153,6 +150,7 @@ def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_
 
 
 def _marked(table: Table, stored: Table | None) -> Table:
+    """Return a table with what other formats do not carry: marks of loads, and dlt's hint on nested types."""
     if stored is None:
         return table
     marks = {key: each for key, each in stored.properties.items() if key in PROCESSING and key not in table.properties}
@@ -183,9 +181,8 @@ def read_source(
     if source is not None:
         module = FORMATS[source]
         if not is_readable(module):
-            raise InputError(
-                f"files of the format `{source}` are only written", hint=nearest_or_all(source, _readable())
-            )
+            hint = nearest_or_all(source, _readable())
+            raise InputError(f"files of the format `{source}` are only written", hint=hint)
         module = cast(ReadableFormat, in_dialect(module, source, dialect))
     else:
         readable = _readable()

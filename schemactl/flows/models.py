@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -120,23 +119,17 @@ def _table_model(model: Any, contract: Mapping[str, str]) -> TableModel:
 
 
 def _import(name: str, stated: str) -> ModuleType:
-    with _working_folder():
+    # Modules of the working folder can be imported as well, after all that is installed.
+    place = str(Path.cwd())
+    sys.path.append(place)
+    try:
         module = import_if_there(name, "model")
+    finally:
+        sys.path.remove(place)
     if module is None:
         hint = "MODULE is installed, or a Python file or package in this folder: `app.models:Order`"
         raise InputError(f"there is no module `{name}` (`--model {stated}`)", hint=hint)
     return module
-
-
-@contextmanager
-def _working_folder() -> Iterator[None]:
-    """Let modules of the working folder be imported, after all that is installed."""
-    place = str(Path.cwd())
-    sys.path.append(place)
-    try:
-        yield
-    finally:
-        sys.path.remove(place)
 
 
 def _models_in(module: ModuleType) -> list[str]:

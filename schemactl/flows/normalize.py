@@ -16,7 +16,7 @@ from schemactl.destinations import LoadPackage
 from schemactl.flows.evidence import FindRecords, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
-from schemactl.flows.lineage import describe_lineage, save_lineage
+from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalize_call import Call, check_root
 from schemactl.flows.packing import (
     Made,
@@ -292,11 +292,13 @@ def _deliver(
     with kept_rejects(call.request.rejects, rejects, call.load.id):
         progress(f"loading into {call.target.shown}", None)
         call.target.destination.load(call.target.url, package, progress)
+    tables = lineage.tables.items() if call.request.lineage else ()
+    sources = {name: {column: tuple(kinds) for column, kinds in table.columns.items()} for name, table in tables}
     place = f"table `{package.rejects.table.name}`" if package.rejects else str(call.request.rejects)
     return replace(
         report,
         outcome=Outcome.LOADED,
-        lineage=describe_lineage(lineage) if call.request.lineage else None,
+        lineage=sources if call.request.lineage else None,
         rejects=place if rejects else None,
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations import LoadedInput
 from schemactl.errors import InputError
 from schemactl.flows.infer import check_request
-from schemactl.flows.lineage import read_lineage
+from schemactl.flows.lineage import lineage_in
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.packing import Load, check_rejects_folder
@@ -101,7 +101,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     inference = request.inference
     folder = SchemasFolder.at(inference.schemas)
     before = check_request(inference, folder)
-    read_lineage(folder, inference.name)
+    lineage_in(folder.exports, inference.name)
     check_rejects_folder(request.rejects)
     load_id = choose_load_id(request.load_id)
     target = find_target(request.to)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,20 +88,20 @@ def make_rows(
     from schemactl.engine.package import write_rows
     from schemactl.kernel.outcome import LoadTime
 
-    kept = {tables: plan.with_columns(partial(_as_kept, load)) for tables, plan in plans.items()}
+    def as_kept(column: Column) -> Column:
+        """Return a column without nanoseconds that the destination would not keep."""
+        precision = column.properties.get("precision") or 0
+        if column.data_type is not DataType.TIMESTAMP or precision <= MICROSECOND_DIGITS:
+            return column
+        if (load.stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
+            return column
+        return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
+
+    kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
     written = write_rows(spark, scan, kept, LoadTime(load.id, load.inserted_at), folder, progress)
     cut = sorted(item for rows in written.values() for item in rows.cut.items())
     warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
     return {tables: _made(rows, plans[tables]) for tables, rows in written.items()}
-
-
-def _as_kept(load: Load, column: Column) -> Column:
-    """Return a column without nanoseconds that the destination would not keep."""
-    if column.data_type is not DataType.TIMESTAMP or (column.properties.get("precision") or 0) <= MICROSECOND_DIGITS:
-        return column
-    if (load.stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
-        return column
-    return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
 
 
 def _made(rows: WrittenRows, plan: Plan) -> Made:
@@ -113,9 +112,6 @@ def _made(rows: WrittenRows, plan: Plan) -> Made:
     return Made(rows, {origin: room for origin, room in found.items() if room})
 
 
-# --- the report ---
-
-
 def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
     """Return ``report`` with what became of the rows of one root table's data."""
     tally = made.tally
@@ -123,7 +119,7 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: M
     return replace(
         report,
         inference=replace(evolution.report, violations=violations),
-        tables=(*_counts(tally, evolution.resolution.schema, plan), *_of_no_table(evolution.report)),
+        tables=tuple(_counts(tally, evolution.resolution.schema, plan, evolution.report)),
         unfit=tuple(
             UnfitFinding(
                 table=each.table,
@@ -171,7 +167,7 @@ def counted(
     return tuple(described)
 
 
-def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
+def _counts(tally: Tally, asked: Schema, plan: Plan, report: InferenceReport) -> Iterator[TableCounts]:
     # Of refused tables only the schema that the data asks for knows.
     found = (
         TableCounts(
@@ -189,11 +185,8 @@ def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
         for name, rows in tally.tables.items()
         if rows.read or name == plan.rows.table
     )
-    return tuple(sorted(found, key=lambda table: len(ancestors(asked, table.name))))
-
-
-def _of_no_table(report: InferenceReport) -> Iterator[TableCounts]:
-    """Yield the records that a model rejects and that are of no table, in a line of their own."""
+    yield from sorted(found, key=lambda table: len(ancestors(asked, table.name)))
+    # Records that a model rejects and that are of no table have a line of their own.
     count = sum(file.documents for file in report.files if not file.table)
     if count:
         yield TableCounts("", None, "append", read=count, loaded=0, rejected=count, is_written=False)
@@ -210,9 +203,6 @@ def overwrites_of(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...
 
 def _overwritten(met: Overwritten) -> OverwriteFinding:
     return OverwriteFinding(met.table, met.column, tuple(map(format_path, met.paths)), met.count, met.first)
-
-
-# --- the package ---
 
 
 def package_of(
@@ -297,25 +287,18 @@ def kept_rejects(folder: Path | None, rejects: WrittenRejects | None, load_id: s
         if folder is not None and rejects is not None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise _unwritable(folder, error) from error
-            for number, file in enumerate(sorted(rejects.folder.glob("*.parquet"))):
-                to = folder / f"{load_id}.{number}.parquet"
-                # A reader of `*.parquet` does not see a part of it.
-                part = to.with_name(f".{to.name}.part")
-                try:
+                for number, file in enumerate(sorted(rejects.folder.glob("*.parquet"))):
+                    to = folder / f"{load_id}.{number}.parquet"
+                    # A reader of `*.parquet` does not see a part of it.
+                    part = to.with_name(f".{to.name}.part")
+                    kept.append(part)
                     shutil.copyfile(file, part)
                     part.replace(to)
-                except OSError as error:
-                    part.unlink(missing_ok=True)
-                    raise _unwritable(to.parent, error) from error
-                kept.append(to)
+                    kept.append(to)
+            except OSError as error:
+                raise InputError(f"cannot keep rejects in `{folder}`: {error.strerror or error}") from error
         yield
     except BaseException:
         for path in kept:
             path.unlink(missing_ok=True)
         raise
-
-
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError(f"cannot keep rejects in `{folder}`: {error.strerror or error}")

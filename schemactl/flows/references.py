@@ -28,6 +28,7 @@ from schemactl.store.folder import (
     find_file,
     list_names,
     missing_schema,
+    no_schema,
     read_file,
     read_schema,
 )
@@ -142,7 +143,7 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
     Raises:
         InputError: it is a revision in the repository of the schemas, where ``git:`` looks, too.
     """
-    if name in (*list_names(folder.exports), *list_names(folder.imports)):
+    if name in folder.names:
         return
     try:
         commit_of(find_repository(folder.exports), name)
@@ -240,8 +241,7 @@ def _from_directory(path: Path) -> tuple[Referred, ...]:
 def _all_of(folder: Path) -> tuple[Referred, ...]:
     files = [file for name in list_names(folder) if (file := read_schema(folder, name))]
     if not files:
-        endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
-        raise InputError(f"there is no schema in `{folder}`", hint=f"schema files are named {endings}")
+        raise no_schema(folder)
     return tuple(_named(file) for file in files)
 
 

@@ -116,11 +116,9 @@ def to_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema
     """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
     if folder.is_shared:
         stated = opened.export_document.schema.tables if opened.export_document else {}
-        tables = {}
-        for name, table in schema.tables.items():
-            own = stated.get(name)
-            tables[name] = _without_marks(table, own) if own else _without_marks(table)
-        return bump(replace(replace(schema, tables=tables), imported_version_hash=None))
+        # Marks that the user's file states stay (``max_nesting`` is one).
+        tables = {name: _without_marks(table, stated.get(name)) for name, table in schema.tables.items()}
+        return bump(replace(schema, tables=tables, imported_version_hash=None))
     if opened.import_document is not None:
         imported = opened.schema.imported_version_hash if opened.schema else None
         return bump(replace(schema, imported_version_hash=imported))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from schemactl.errors import InputError, did_you_mean
 from schemactl.examples import shown
 from schemactl.flows.evidence import (
-    bad_records_error,
+    check_bad_records,
     check_documents,
     find_sources,
     read_saved,
@@ -223,10 +223,7 @@ def _answer_by_data(
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions(), progress) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
-        if scan.bad_records:
-            error = bad_records_error(scan)
-            error.hint = "fix the data: the count would skip them"
-            raise error
+        check_bad_records(scan, hint="fix the data: the count would skip them")
         return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=progress))
 
 

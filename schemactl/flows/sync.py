@@ -13,7 +13,7 @@ from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
 from schemactl.schema.diff import diff
 from schemactl.schema.takeover import Synced
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, list_names
+from schemactl.store.folder import SchemasFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], boo
 def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
     if not names:
         return meanings(folder)
-    known = sorted({*list_names(folder.imports), *list_names(folder.exports)})
+    known = folder.names
     for name in names:
         if name not in known:
             raise InputError(f"there is no schema `{name}` in `{folder.root}`", hint=nearest_or_all(name, known))

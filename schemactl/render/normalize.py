@@ -24,11 +24,11 @@ from schemactl.render.infer import (
     show_bad_records,
     show_files,
     show_hashes,
+    show_tables,
     show_typing,
     show_violation,
     why_untyped,
 )
-from schemactl.render.tables import show_tables
 from schemactl.review.wording import counted
 
 _REASONS: Mapping[Stop, str] = {

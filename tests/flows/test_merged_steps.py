@@ -353,7 +353,7 @@ def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_st
     with target.open_for_reading("shop") as session:
         found = read_state(session, "shop")
         proposal = propose(session, target.module, found, AFTER, PlanOptions())
-        render = rendering(session, target)
+        render = rendering(target.module, session.dataset)
         made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), render)
     text = write_plan(made)
     assert "done_with" not in text

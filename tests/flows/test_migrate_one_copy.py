@@ -126,7 +126,7 @@ def put_older_plan(dataset: Dataset, schema: Schema) -> str:
     with target.open_for_reading("shop") as session:
         found = read_state(session, "shop")
         proposal = propose(session, target.module, found, schema, OPTIONS)
-        render = rendering(session, target)
+        render = rendering(target.module, session.dataset)
         made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), render)
     text = write_plan(made)
     assert "done_with" not in text

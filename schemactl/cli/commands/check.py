@@ -32,7 +32,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print what is wrong, and return 1 where anything is."""
     from schemactl.flows.files import check_files
 
-    found = [(each.path, each.problems) for each in check_files(tuple(map(Path, options.files)), Path(options.schemas))]
+    found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
     from schemactl.render.files import check_document, print_check
 
     write_report(terminal, options, found, check_document, print_check)

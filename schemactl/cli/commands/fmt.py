@@ -41,8 +41,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.files import format_files
 
     found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
-    shown = [(each.path, each.is_changed) for each in found]
     from schemactl.render.files import format_document, print_format
 
-    write_report(terminal, options, shown, format_document, partial(print_format, is_check=options.check))
-    return ExitCode.FINDINGS if options.check and any(each.is_changed for each in found) else ExitCode.DONE
+    write_report(terminal, options, found, format_document, partial(print_format, is_check=options.check))
+    return ExitCode.FINDINGS if options.check and any(is_changed for _, is_changed in found) else ExitCode.DONE

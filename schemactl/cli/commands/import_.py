@@ -108,7 +108,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     imported = import_files(request)
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema"))
-    from schemactl.render.imports import import_document, print_import
+    from schemactl.render.files import import_document, print_import
 
     write_report(
         terminal,

@@ -57,7 +57,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Take edits over, print what changed, and return 1 where one is not taken over."""
     from schemactl.cli.terminal import ask
     from schemactl.flows.sync import SyncRequest, sync_schemas
-    from schemactl.render.imports import print_sync, question, sync_document
+    from schemactl.render.files import print_sync, question, sync_document
 
     def agree(planned: Sequence[Synced]) -> bool:
         shown = "" if options.yes else print_sync(planned, terminal.look(options))

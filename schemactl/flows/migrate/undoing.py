@@ -54,6 +54,10 @@ class Part:
         """Return the state that undone steps are left in: of a run that stands half done, `apply` takes them again."""
         return StepState.UNDONE if self.is_whole else StepState.PENDING
 
+    def records(self, numbers: Sequence[int], state: StepState) -> list[StepRecord]:
+        """Return the lines of the ledger for some of its steps."""
+        return [step_record(self.run, number, self.plan, state) for number in numbers]
+
 
 @dataclass(frozen=True, slots=True)
 class OwnUndos:
@@ -223,7 +227,7 @@ def undo_at_once(
     _check(session, target, before, report, "nothing was changed")
     for part in parts:
         _write_run(session, part)
-        session.write_steps([_record(part, number, part.left) for number in (*part.numbers, *part.broken_off)])
+        session.write_steps(part.records((*part.numbers, *part.broken_off), part.left))
         # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
         session.forget_version(part.run.to_hash)
     _write_base(session, parts[-1].run)
@@ -248,14 +252,14 @@ def undo_one_by_one(
         session.write_run(replace(part.run, state=RunState.RUNNING, finished=None))
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
-        session.write_steps([_record(part, number, part.left) for number in part.broken_off])
+        session.write_steps(part.records(part.broken_off, part.left))
         # Steps that were done at once may be undone in other company: the tables would no longer show which.
-        session.write_steps([_record(part, number, StepState.DONE) for number in part.unsaid])
+        session.write_steps(part.records(part.unsaid, StepState.DONE))
         for numbers in _at_once(part, report.steps):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
                 notify(f"undoing {_listed(numbers)}", count / len(report.steps))
-                session.write_steps([_record(part, number, StepState.RUNNING) for number in numbers])
+                session.write_steps(part.records(numbers, StepState.RUNNING))
             table = tables.get(table_of(steps[0])) if steps else None
             try:
                 made = list(rendered(steps, tables, render))
@@ -267,7 +271,7 @@ def undo_one_by_one(
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
             # In one piece, as it was said before that they are begun: so the tables show all of them.
-            session.write_steps([_record(part, number, part.left) for number in numbers])
+            session.write_steps(part.records(numbers, part.left))
             count += len(numbers)
         _write_base(session, part.run)
         _write_run(session, part)
@@ -304,10 +308,6 @@ def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> Des
     message += f"{done} before {'it' if one else 'them'}: {error.message}"
     hint = "`schemactl migrate rollback` goes on from there, `apply` goes forward again"
     return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
-
-
-def _record(part: Part, number: int, state: StepState) -> StepRecord:
-    return step_record(part.run, number, part.plan, state)
 
 
 def _write_run(session: MigrationSession, part: Part) -> None:

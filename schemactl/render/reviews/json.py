@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.render.changes import place
@@ -15,6 +15,12 @@ from schemactl.review.review import explain
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import ABSENT, Change, TableAdded, TableRemoved
 from schemactl.schema.types import Column, Table
+
+_STATED: Final = (
+    *("rule", "title", "severity", "direction", "message", "why", "fix", "schema", "table", "column"),
+    *("before", "after", "is_violation", "is_cosmetic", "fingerprint", "against"),
+)
+"""What is printed of a finding as it stands."""
 
 
 def render(report: Report) -> str:
@@ -107,41 +113,19 @@ def change_document(change: Change) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
-        "rule": finding.rule,
-        "title": finding.title,
-        "severity": finding.severity.value,
-        "direction": finding.direction.value,
+        **{name: to_plain(getattr(finding, name)) for name in _STATED},
         "impact": asdict(finding.impact),
-        "message": finding.message,
-        "why": finding.why,
-        "fix": finding.fix,
-        "schema": finding.schema,
-        "table": finding.table,
-        "column": finding.column,
-        "before": to_plain(finding.before),
-        "after": to_plain(finding.after),
-        "is_violation": finding.is_violation,
-        "is_cosmetic": finding.is_cosmetic,
         "location": location_document(finding.location),
         "base_location": location_document(finding.base_location),
-        "fingerprint": finding.fingerprint,
         "counted": counted_document(finding.counted),
         "silence": _silence(finding.silence) if finding.silence else None,
-        "against": finding.against,
         "advice": finding.advice or None,
     }
 
 
 def _silence(silence: Silence) -> dict[str, Any]:
-    return {
-        "rule": silence.rule,
-        "table": silence.table,
-        "column": silence.column,
-        "fingerprint": silence.fingerprint,
-        "reason": silence.reason,
-        "until": silence.until.isoformat() if silence.until else None,
-        "at": location_document(silence.at),
-    }
+    stated = {name: to_plain(getattr(silence, name)) for name in ("rule", "table", "column", "fingerprint", "reason")}
+    return {**stated, "until": to_plain(silence.until), "at": location_document(silence.at)}
 
 
 def location_document(at: Location | None) -> dict[str, Any] | None:
