@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 from schemactl.errors import InputError, SchemactlError
 
 if TYPE_CHECKING:
+    from schemactl.cli.options import CommonOptions
     from schemactl.render.console import Look
 
 
@@ -70,29 +71,16 @@ class Terminal:
         """Write to a person, on standard error."""
         sys.stderr.write(text)
 
-    def look(self, options: ReportOptions) -> Look:
+    def look(self, options: CommonOptions) -> Look:
         """Return the form in which a report is printed as text."""
         from schemactl.render.console import Look
 
         return Look(self.width, self.color, is_quiet=options.quiet, is_verbose=options.verbose)
 
 
-class ReportOptions(Protocol):
-    """The options of a command that say how its report is printed."""
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def quiet(self) -> bool: ...
-
-    @property
-    def verbose(self) -> bool: ...
-
-
 def write_report(
     terminal: Terminal,
-    options: ReportOptions,
+    options: CommonOptions,
     report: R,
     document: Callable[[R], dict[str, Any]],
     text: Callable[[R, Look], str],

@@ -56,9 +56,10 @@ def report_bound(
     if blocker is None:
         try:
             plan = bind(session, target, found, migration)
-            return check_plan(session, plan, found, allows_destructive)
         except KeyError as error:
             blocker = _refuse(migration, f"its steps do not fit the tables: {error.args[0]}")
+        else:
+            return check_plan(session, plan, found, allows_destructive)
     return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
 
 
