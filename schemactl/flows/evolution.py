@@ -124,12 +124,7 @@ def evolve_schema(
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     if after is not None:
-        # Refuse lists whose elements would go to another root table of the same call: dlt mixes them without a word.
-        tables = resolution.schema.tables
-        for name in {table for table, _ in resolution.taken} - {resolution.root}:
-            if not tables[name].is_nested:
-                message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
-                raise InputError(message, hint="name one of the tables otherwise")
+        _check_apart(resolution)
     judgment = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     judgment = replace(judgment, violations=(*refused, *judgment.violations))
     evolved = before if judgment.is_refused else judgment.schema
@@ -170,6 +165,14 @@ def evolve_schema(
     )
     lineage = lineage_of(evidence, resolution, evolved)
     return Evolution(report, before, evolved, saved, hints, resolution, judgment, lineage)
+
+
+def _check_apart(resolution: Resolution) -> None:
+    """Refuse lists whose elements would go to another root table of the same call: dlt mixes them without a word."""
+    for name in {table for table, _ in resolution.taken} - {resolution.root}:
+        if not resolution.schema.tables[name].is_nested:
+            message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
+            raise InputError(message, hint="name one of the tables otherwise")
 
 
 def _hints(known: Schema | None, before: Schema, evolved: Schema, root: str) -> Schema:

@@ -50,13 +50,7 @@ def own_folder(kind: str, above: Path | None = None, log: str | None = None) -> 
             kept = log
             raise
         finally:
-            for path in folder.iterdir() if folder.is_dir() else ():
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path, ignore_errors=True)
-                elif path.name != kept:
-                    path.unlink(missing_ok=True)
-            with suppress(OSError):
-                folder.rmdir()
+            _empty(folder, kept)
             if kept or not folder.exists():
                 _lock_file(folder).unlink(missing_ok=True)
 
@@ -100,6 +94,16 @@ def _remove(folder: Path, lock_file: Path) -> None:
     if not os.path.lexists(folder):
         with suppress(PermissionError):  # Windows: releasing the lock removes its file
             lock_file.unlink(missing_ok=True)
+
+
+def _empty(folder: Path, kept: str | None) -> None:
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != kept:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 @contextmanager

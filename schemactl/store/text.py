@@ -137,11 +137,7 @@ def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | N
             stream.write(content)
             stream.flush()
             if previous is not None:
-                own = temporary.stat()
-                if (own.st_uid, own.st_gid) != (previous.st_uid, previous.st_gid):
-                    with suppress(OSError):
-                        os.chown(temporary, previous.st_uid, previous.st_gid)
-                temporary.chmod(stat.S_IMODE(previous.st_mode))
+                _hand_on(temporary, previous)
             os.fsync(stream.fileno())
         temporary.replace(target)
     except BaseException:
@@ -149,6 +145,14 @@ def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | N
             temporary.unlink()
         raise
     _sync_folder(target.parent)
+
+
+def _hand_on(temporary: Path, previous: os.stat_result) -> None:
+    own = temporary.stat()
+    if (own.st_uid, own.st_gid) != (previous.st_uid, previous.st_gid):
+        with suppress(OSError):
+            os.chown(temporary, previous.st_uid, previous.st_gid)
+    temporary.chmod(stat.S_IMODE(previous.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:
