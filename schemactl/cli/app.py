@@ -39,6 +39,7 @@ from schemactl.examples import Examples, show_examples
 from schemactl.redaction import redact_text, secrets_of
 from schemactl.registry import admit_modules
 from schemactl.render.failure import render_failure, render_traceback, render_warning
+from schemactl.store.git import one_look
 
 PROGRAM = "schemactl"
 COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
@@ -122,7 +123,8 @@ def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
     settings = (*words, name)[0]
 
     def invoke(context: typer.Context, stated: Stated) -> None:
-        _run_command(context, settings, module, stated)
+        with one_look():
+            _run_command(context, settings, module, stated)
 
     return make_command(name, module.Options, invoke, module.__doc__ or "")
 
@@ -187,12 +189,6 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
             _remove_left()
 
 
-def _examples(options: CommonOptions) -> Examples | None:
-    """Return how values of rows are shown; None where that goes by the column."""
-    stated = options.examples if isinstance(options, SparkCommandOptions) else None
-    return Examples(stated) if stated else Examples.MASKED if os.environ.get("CI") else None
-
-
 def _remove_left() -> None:
     """Remove the temporary folders that killed commands have left: the next one may be of another kind."""
     import tempfile
@@ -202,6 +198,12 @@ def _remove_left() -> None:
         from schemactl.store.own_folder import remove_left
 
         remove_left(folder)
+
+
+def _examples(options: CommonOptions) -> Examples | None:
+    """Return how values of rows are shown; None where that goes by the column."""
+    stated = options.examples if isinstance(options, SparkCommandOptions) else None
+    return Examples(stated) if stated else Examples.MASKED if os.environ.get("CI") else None
 
 
 @contextmanager
@@ -301,17 +303,12 @@ def _invoke(args: list[str], invocation: Invocation) -> int:
     except typer.Abort:
         return ExitCode.INTERRUPTED
     except typer.TyperException as error:
-        raise _as_input_error(error, args) from error
+        near = getattr(error, "possibilities", None)
+        message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
+        name = next((f" {arg}" for arg in args if arg in command_names()), "")
+        hint = f"did you mean `{near[0]}`?" if near else f"`{PROGRAM}{name} --help` shows its arguments and options"
+        raise InputError(message[:1].lower() + message[1:], hint=hint) from error
     return invocation.code
-
-
-def _as_input_error(error: typer.TyperException, args: list[str]) -> InputError:
-    """Return typer's complaint about the arguments in the form of our errors."""
-    near = getattr(error, "possibilities", None)
-    message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
-    name = next((f" {arg}" for arg in args if arg in command_names()), "")
-    hint = f"did you mean `{near[0]}`?" if near else f"`{PROGRAM}{name} --help` shows its arguments and options"
-    return InputError(message[:1].lower() + message[1:], hint=hint)
 
 
 def _report_error(error: BaseException, invocation: Invocation) -> ExitCode:

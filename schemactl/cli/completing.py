@@ -6,7 +6,8 @@ Names only: what has them is not imported, so that an answer comes at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 
 import typer
@@ -14,11 +15,18 @@ import typer
 from schemactl.errors import InputError
 
 
-def complete_formats(incomplete: str) -> list[str]:
-    """Return the schema formats that begin so."""
-    from schemactl.formats import FORMATS
+def _completer(module: str, name: str) -> Callable[[str], list[str]]:
+    """Return what completes names of a registry, or of a list, which is imported only then."""
 
-    return beginning(incomplete, FORMATS)
+    def complete(incomplete: str) -> list[str]:
+        return beginning(incomplete, getattr(import_module(module), name))
+
+    return complete
+
+
+complete_formats = _completer("schemactl.formats", "FORMATS")
+complete_namings = _completer("schemactl.schema.naming", "CONVENTIONS")
+complete_normalizers = _completer("schemactl.normalization.normalizers", "NORMALIZERS")
 
 
 def complete_input_formats(incomplete: str) -> list[str]:
@@ -34,20 +42,6 @@ def complete_outputs(incomplete: str) -> list[str]:
     from schemactl.render.reviews import OUTPUTS
 
     return beginning(incomplete, ("text", *OUTPUTS))
-
-
-def complete_namings(incomplete: str) -> list[str]:
-    """Return the naming conventions that begin so."""
-    from schemactl.schema.naming import CONVENTIONS
-
-    return beginning(incomplete, CONVENTIONS)
-
-
-def complete_normalizers(incomplete: str) -> list[str]:
-    """Return the normalizers that begin so."""
-    from schemactl.normalization.normalizers import NORMALIZERS
-
-    return beginning(incomplete, NORMALIZERS)
 
 
 def complete_rules(incomplete: str) -> list[str]:
@@ -117,7 +111,7 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the schemas that begin so, of the folder that the command line or a settings file names."""
     from schemactl.cli.options import CommonOptions
     from schemactl.cli.settings import Surroundings, find_files, resolve
-    from schemactl.store.folder import SchemasFolder, list_names
+    from schemactl.store.folder import SchemasFolder
 
     stated = (ctx.params, ctx.find_root().params)
     try:
@@ -127,4 +121,4 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
         # The command reports it; not while somebody types.
         return []
     folder = SchemasFolder.at(Path(options.schemas))
-    return beginning(incomplete, sorted({*list_names(folder.imports), *list_names(folder.exports)}))
+    return beginning(incomplete, folder.names)

@@ -136,12 +136,12 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
     names = {each for each in environment_names(surroundings) if _NAME.fullmatch(each)}
     if not names:
         return options
-    from schemactl.store.folder import SchemasFolder, list_names
+    from schemactl.store.folder import SchemasFolder
 
     folder = SchemasFolder.at(Path(options.schemas))
 
     def address_of(reference: str) -> str:
-        is_taken = reference in (*list_names(folder.exports), *list_names(folder.imports)) or Path(reference).exists()
+        is_taken = reference in folder.names or Path(reference).exists()
         found = None if is_taken else find_environment(reference, surroundings)
         return found.address if found is not None else reference
 

@@ -26,6 +26,7 @@ from schemactl.cli.completing import (
     complete_names,
     complete_namings,
     complete_normalizers,
+    complete_references,
 )
 from schemactl.errors import InputError, Location
 from schemactl.store.sources import is_local
@@ -120,6 +121,27 @@ FindingsFormat = Annotated[
     Group.OUTPUT,
 ]
 """The option ``--format`` of those whose result has findings."""
+
+
+OptionalRef = Annotated[
+    str | None,
+    typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references),
+    Ref(),
+]
+"""The schema that a destination is held against."""
+
+MigrationFolder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+
+SchemaFiles = Annotated[
+    list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
+]
+
+OutputFile = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
+    Group.OUTPUT,
+]
+"""The option ``--output`` of those whose result may go to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,9 +505,6 @@ class DataOptions(SparkCommandOptions):
     def make_inference(self, agrees: Callable[[str], bool] | None) -> InferRequest:
         """Return what ``infer`` and ``normalize`` are asked for alike, as the flows take it.
 
-        Args:
-            agrees: asks a person; None where nobody is there.
-
         Raises:
             InputError: an option is wrong, there is no source, or nothing names the schema.
         """
@@ -570,10 +589,6 @@ def parse_tables(stated: Sequence[str]) -> tuple[str | None, tuple[tuple[str, st
 def parse_hints(options: DataOptions, beside: Path | None = None) -> Hints | None:
     """Return what a call states of tables and columns, None where it states nothing.
 
-    Args:
-        options: of the call.
-        beside: the file of hints where the call states none.
-
     Raises:
         InputError: a hint or the file of hints is wrong.
     """
@@ -611,6 +626,38 @@ def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
             )
         conf[name.strip()] = value.strip()
     return conf
+
+
+def read_count(text: str, option: str, least: int = 1) -> int:
+    """Return a number of things.
+
+    >>> read_count("3", "--steps")
+    3
+
+    Raises:
+        InputError: it is no such number.
+    """
+    if not (text.isascii() and text.isdigit() and int(text) >= least):
+        raise InputError(f"`{text}` is no number of {least} or more (`{option}`)")
+    return int(text)
+
+
+def read_seconds(text: str, option: str) -> float:
+    """Return a number of seconds.
+
+    >>> read_seconds("1.5", "--lock-timeout")
+    1.5
+
+    Raises:
+        InputError: it is no number of seconds.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InputError(f"`{text}` is no number of seconds (`{option}`)", hint=f"write it like `{option} 30`")
+    return seconds
 
 
 def parse_keep(text: str) -> float | None:

@@ -130,14 +130,7 @@ class PlainGroup(TyperGroup):
 
 
 def make_command(name: str, options: type[CommonOptions], callback: Callable[..., object], text: str) -> Any:
-    """Return the typer command ``name``, which hands its context and what was stated to ``callback``.
-
-    Args:
-        name: the command's name.
-        options: the dataclass whose fields are its arguments and options.
-        callback: is called with ``(context, stated)``.
-        text: its help, with its examples.
-    """
+    """Return the typer command ``name``, which hands its context and what was stated to ``callback``."""
 
     def invoke(context: typer.Context, **stated: Any) -> None:
         callback(context, stated)

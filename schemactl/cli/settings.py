@@ -93,9 +93,6 @@ class Surroundings:
 def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]]) -> Surroundings:
     """Return this process's environment and the settings files that hold for its working folder.
 
-    Args:
-        commands: returns the options of all commands, by name; asked only where there is a file to check.
-
     Raises:
         InputError: a file is not TOML or has a key that nobody knows.
     """
@@ -154,13 +151,7 @@ def warn_of_misspelt(
     options: type[CommonOptions],
     commands: Callable[[], Mapping[str, type[CommonOptions]]],
 ) -> None:
-    """Warn of variables that are none of ours and look like one.
-
-    Args:
-        environ: the variables.
-        options: of the command that runs.
-        commands: returns the options of all commands; asked only where a variable is none of the command's.
-    """
+    """Warn of variables that are none of ours and look like one."""
     own = {spec.variable for spec in option_specs(options)}
     others = [name for name in environ if name.startswith(VARIABLE_PREFIX) and name not in own]
     others = [name for name in others if not name.startswith(f"{VARIABLE_PREFIX}TO_")]  # addresses of destinations
@@ -229,9 +220,22 @@ def _from_here(file: SettingsFile, path: str) -> str:
 
 def _convert(spec: OptionSpec, found: _Value) -> Any:
     if spec.kind is bool:
-        return _convert_flag(found)
+        text = str(found.value)
+        if is_true(text) or text.strip().lower() in FALSE:
+            return is_true(text)
+        raise InputError(
+            f"`{found.value}` is not a value of {found.origin}", at=found.at, hint="known: `true`, `false`"
+        )
     if spec.kind is list:
-        return _convert_list(found)
+        match found.value:
+            case dict():
+                return [f"{key}={_plain(value)}" for key, value in found.value.items()]
+            case str() if found.at is None:
+                return [item.strip() for item in found.value.split(",")]
+            case list() | tuple() if all(isinstance(item, str) for item in found.value):
+                return list(found.value)
+            case _:
+                raise InputError(f"{found.origin} must be a table or a list of texts", at=found.at)
     if isinstance(found.value, bool) or not isinstance(found.value, (str, int, float)):
         raise InputError(f"{found.origin} must be a text", at=found.at)
     if spec.setting is not None and spec.setting.is_path and not isinstance(found.value, str):
@@ -246,28 +250,9 @@ def _convert(spec: OptionSpec, found: _Value) -> Any:
     return value
 
 
-def _convert_flag(found: _Value) -> bool:
-    text = str(found.value)
-    if is_true(text) or text.strip().lower() in FALSE:
-        return is_true(text)
-    raise InputError(f"`{found.value}` is not a value of {found.origin}", at=found.at, hint="known: `true`, `false`")
-
-
 def is_true(text: str) -> bool:
     """Return whether a text says yes, in one of the spellings that environment variables use."""
     return text.strip().lower() in TRUE
-
-
-def _convert_list(found: _Value) -> list[str]:
-    match found.value:
-        case dict():
-            return [f"{key}={_plain(value)}" for key, value in found.value.items()]
-        case str() if found.at is None:
-            return [item.strip() for item in found.value.split(",")]
-        case list() | tuple() if all(isinstance(item, str) for item in found.value):
-            return list(found.value)
-        case _:
-            raise InputError(f"{found.origin} must be a table or a list of texts", at=found.at)
 
 
 def _plain(value: Any) -> str:
@@ -366,7 +351,14 @@ def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, An
 
 def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) -> None:
     """Raise InputError where a file has a key that is no setting, or no setting of its command."""
-    per_command = {name: _setting_keys(options) for name, options in commands.items()}
+    per_command = {
+        name: tuple(
+            spec.key
+            for spec in option_specs(options)
+            if spec.is_in_file and not (spec.setting is not None and spec.setting.section)
+        )
+        for name, options in commands.items()
+    }
     shared = sorted({key for keys in per_command.values() for key in keys})
     tables = {**_sections(commands), **per_command}
     for key, value in file.table.items():
@@ -393,11 +385,3 @@ def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile
     if key.replace("_", "-") not in known:
         hint = nearest_or_all(key.replace("_", "-"), known)
         raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)
-
-
-def _setting_keys(options: type[CommonOptions]) -> tuple[str, ...]:
-    return tuple(
-        spec.key
-        for spec in option_specs(options)
-        if spec.is_in_file and not (spec.setting is not None and spec.setting.section)
-    )

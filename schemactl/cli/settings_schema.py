@@ -18,11 +18,7 @@ _LIST: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type
 
 
 def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any]:
-    """Return the JSON Schema of a settings file.
-
-    Args:
-        commands: the options of all commands, by name.
-    """
+    """Return the JSON Schema of a settings file."""
     specs = {name: [each for each in option_specs(options) if each.is_in_file] for name, options in commands.items()}
     own = {name: [each for each in found if _section(each) is None] for name, found in specs.items()}
     everywhere = [each for found in own.values() for each in found if not each.is_in_file_only]

@@ -1,4 +1,4 @@
-"""Describes the terminal that a command runs in, and writes to it."""
+"""Describes the terminal that a command runs in, writes to it, and asks a person there."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from schemactl.errors import InputError, SchemactlError
 
 if TYPE_CHECKING:
+    from schemactl.cli.options import CommonOptions
     from schemactl.render.console import Look
+
+
+from functools import partial
+
+R = TypeVar("R")
 
 PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
 """States how many seconds pass between two lines of progress where there is no terminal; 0 for none."""
@@ -35,13 +41,18 @@ class Terminal:
     width: int | None
     progress: float | None
 
-    def write(self, text: str | bytes) -> None:
-        """Write a result to standard output; a reader who has gone away (``| head``) is no error.
+    def write(self, text: str | bytes, output: str | None = None) -> None:
+        """Write a result to a file, or to standard output; a reader who has gone away (``| head``) is no error.
 
         Raises:
             InputError: it is no text, and standard output is a screen.
             SchemactlError: it cannot be written, as the disk is full for one.
         """
+        if output is not None:
+            from schemactl.store.text import replace_file
+
+            replace_file(Path(output), text)
+            return
         if isinstance(text, bytes) and sys.stdout.isatty():
             raise InputError("a file of this format is no text to show", hint="name a file with `--output FILE`")
         try:
@@ -60,31 +71,19 @@ class Terminal:
         """Write to a person, on standard error."""
         sys.stderr.write(text)
 
-    def look(self, options: ReportOptions) -> Look:
+    def look(self, options: CommonOptions) -> Look:
         """Return the form in which a report is printed as text."""
         from schemactl.render.console import Look
 
         return Look(self.width, self.color, is_quiet=options.quiet, is_verbose=options.verbose)
 
 
-class ReportOptions(Protocol):
-    """The options of a command that say how its report is printed."""
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def quiet(self) -> bool: ...
-
-    @property
-    def verbose(self) -> bool: ...
-
-
 def write_report(
     terminal: Terminal,
-    options: ReportOptions,
-    document: Callable[[], dict[str, Any]],
-    text: Callable[[Look], str],
+    options: CommonOptions,
+    report: R,
+    document: Callable[[R], dict[str, Any]],
+    text: Callable[[R, Look], str],
     findings: Callable[[str], str] | None = None,
 ) -> None:
     """Write a report in the form that the options ask for.
@@ -92,18 +91,19 @@ def write_report(
     Args:
         terminal: where it goes.
         options: of the command.
-        document: makes the JSON document.
-        text: makes the text.
+        report: what was found.
+        document: makes the JSON document of it.
+        text: makes the text of it.
         findings: makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
     """
     if options.format == "json":
         from schemactl.render.json import render_document
 
-        terminal.write(render_document(document()))
+        terminal.write(render_document(document(report)))
     elif options.format != "text" and findings is not None:
         terminal.write(findings(options.format))
     else:
-        terminal.write(text(terminal.look(options)))
+        terminal.write(text(report, terminal.look(options)))
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:
@@ -189,3 +189,64 @@ def forget_stdout() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+class AskingOptions(Protocol):
+    """The options of a command that asks before it changes anything."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def yes(self) -> bool: ...
+
+
+def ask(question: str, text: str, terminal: Terminal, options: AskingOptions) -> bool:
+    """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about.
+
+    Raises:
+        InputError: there is nobody to ask.
+    """
+    if options.format == "text":
+        terminal.write(text)
+    elif not options.yes:
+        terminal.report(text)
+    if options.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise InputError("there is no terminal to ask on, and nothing was done", hint="`--yes` agrees beforehand")
+    return _agrees(question, terminal)
+
+
+def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> bool:
+    """Return whether a person has typed the name of a protected destination at which data will be lost.
+
+    Args:
+        name: of the destination; None where it is not protected, or nothing will be lost.
+        typed: beforehand (``--confirm``); None where nothing was.
+        terminal: where it is asked for.
+
+    Raises:
+        InputError: another name was typed beforehand, or there is nobody to ask.
+    """
+    if name is None:
+        return True
+    if typed is not None:
+        if typed != name:
+            raise InputError(f"`{typed}` is not the destination's name, and nothing was done", hint=f"it is `{name}`")
+        return True
+    if not sys.stdin.isatty():
+        message = f"`{name}` is protected, and data would be lost: nothing was done"
+        raise InputError(message, hint=f"`--confirm {name}` says so beforehand; `--yes` is not enough")
+    terminal.report(f"`{name}` is protected, and data will be lost. Type its name to confirm: ")
+    return sys.stdin.readline().strip() == name
+
+
+def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
+    """Return what asks a person, who is asked without a question mark; None where nobody is there."""
+    return partial(_agrees, terminal=terminal) if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _agrees(question: str, terminal: Terminal) -> bool:
+    terminal.report(f"{question}? Type `yes` to confirm: ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -41,14 +41,6 @@ def with_detection(
 ) -> Schema:
     """Return the schema with the detectors for its data, to infer by.
 
-    Args:
-        before: the schema as it was.
-        table: the root table of the data, normalized.
-        source: as the user names it.
-        asked: the value of ``--detect``, None for the detectors that are there, or the default ones.
-        files: the data.
-        input_format: that the user states.
-
     Raises:
         InputError: there is no such detector.
     """

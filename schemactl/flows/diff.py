@@ -29,7 +29,7 @@ from schemactl.review.silences import unmatched
 from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.hints import only_root
-from schemactl.schema.nested_types import NestedType, structure_in
+from schemactl.schema.nested_types import structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
@@ -46,7 +46,6 @@ class DiffRequest:
 
     Attributes:
         base, head: REFs; None where the call leaves them out.
-        schemas: the folder of ``import/`` and ``export/``.
         compatibility: whom the changes must not break.
         is_transitive: whether the head is held against older versions of the base as well.
         severities: of single rules, in place of their own.
@@ -101,8 +100,16 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         InputError: a schema cannot be read, or the data cannot.
         EngineError: Spark failed, which is only started for data.
     """
-    reviews = tuple(_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs)
-    return _report((*_review_settings(request), *reviews), request)
+    found = [_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs]
+    reviews = (*_review_settings(request), *found)
+    findings = [finding for each in reviews for finding in each.findings]
+    return Report(
+        compatibility=request.compatibility,
+        is_transitive=request.is_transitive,
+        reviews=reviews,
+        unmatched=unmatched(request.silences, findings, request.today),
+        data=tuple(map(redact, request.data.sources)) if request.data else (),
+    )
 
 
 def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair:
@@ -198,23 +205,22 @@ def _review_settings(request: DiffRequest) -> tuple[Review, ...]:
 
 def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
-        return compare(*_sides(pair), today)
-    from schemactl.flows.migrate.lost_versions import warn_of_lost
+        # A missing side is the other one without its tables, so that each table is new or gone.
+        empty = Side(replace(pair.any_side.schema, tables={}))
+        base, head = (_side(each) if each else empty for each in (pair.base, pair.head))
+        return compare(base, head, today)
+    from schemactl.flows.migrate.ledger import warn_of_lost
 
     for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
         if catalogue.address is not None and other.document is not None:
             warn_of_lost(other.document.schema, catalogue.address)
-    base, head = comparable(pair.base, pair.head)
-    comparison = compare(_structure(pair.base, base), _structure(pair.head, head), today)
-    return replace(comparison, changes=reported(comparison.changes), structure_in=_reader_of(pair))
-
-
-def _reader_of(pair: Pair) -> Callable[[str], NestedType | None]:
-    """Return what reads the types of nested columns in a catalog; where it cannot be migrated, Spark's DDL."""
-    for side in (pair.base, pair.head):
-        if side is not None and side.destination is not None and is_migrator(side.destination):
-            return side.destination.ABILITIES.structure_in
-    return structure_in
+    schemas = comparable(pair.base, pair.head)
+    comparison = compare(_structure(pair.base, schemas[0]), _structure(pair.head, schemas[1]), today)
+    kinds = (side.destination for side in (pair.base, pair.head) if side.destination is not None)
+    # What reads the types of nested columns in a catalog; where it cannot be migrated, Spark's DDL.
+    readers = [kind.ABILITIES.structure_in for kind in kinds if is_migrator(kind)]
+    reader = readers[0] if readers else structure_in
+    return replace(comparison, changes=reported(comparison.changes), structure_in=reader)
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:
@@ -223,12 +229,6 @@ def _structure(referred: Referred, schema: Schema) -> Side:
         return Side(schema, destination=referred.destination.NAMES, hashes=referred.hashes)
     stated = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)
     return Side(schema, hashes=stated)
-
-
-def _sides(pair: Pair) -> tuple[Side, Side]:
-    """Return both sides; a missing one is the other without its tables, so that each table is new or gone."""
-    empty = Side(replace(pair.any_side.schema, tables={}))
-    return (_side(pair.base) if pair.base else empty, _side(pair.head) if pair.head else empty)
 
 
 def _side(referred: Referred) -> Side:
@@ -329,14 +329,3 @@ def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
         if document.schema.version_hash not in seen:
             seen.add(document.schema.version_hash)
             yield version.name, document
-
-
-def _report(reviews: tuple[Review, ...], request: DiffRequest) -> Report:
-    findings = [finding for each in reviews for finding in each.findings]
-    return Report(
-        compatibility=request.compatibility,
-        is_transitive=request.is_transitive,
-        reviews=reviews,
-        unmatched=unmatched(request.silences, findings, request.today),
-        data=tuple(map(redact, request.data.sources)) if request.data else (),
-    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.flows.lineage import read_lineage, write_lineage
+from schemactl.flows.lineage import lineage_in, write_lineage
 from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints
 from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
@@ -30,10 +30,7 @@ class EditRequest:
     """The request of ``schemactl edit``.
 
     Attributes:
-        name: the schema's name.
-        schemas: the folder of ``import/`` and ``export/``.
         table: that hints without a table are about; None for the only root table.
-        columns: hints of columns.
         write_disposition: of the table; None to leave it.
         contract: of the schema; None to leave it.
         naming: another naming convention, by which all names are made anew; None to leave it.
@@ -55,7 +52,6 @@ class Edited:
     Attributes:
         path: the import file; the export file where there is no other.
         changes: what changed there.
-        written: the files written.
         is_taken_over: whether the export file has it already.
     """
 
@@ -112,7 +108,7 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
     assert file is not None, "a schema is in a file"
     if _naming_of(schema) == convention_name(convention):
         return Edited(file.path, ())
-    lineage = read_lineage(folder, opened.name)
+    lineage = lineage_in(folder.exports, opened.name)
     renaming = find_names(schema, convention, lineage)
     after = renaming.of_schema(schema)
     written: tuple[str, ...] = ()

@@ -41,12 +41,8 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
         )
 
 
-def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[list[str], tuple[Input, ...]]:
+def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[tuple[str, ...], tuple[Input, ...]]:
     """Return the files of saved evidence, and the data.
-
-    Args:
-        sources: files, folders, patterns and addresses.
-        input_format: of the data; None to infer it from the files' names.
 
     Raises:
         InputError: a source is not there, or its format is not known.
@@ -55,20 +51,16 @@ def find_sources(sources: Iterable[str], input_format: str | None = None) -> tup
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
     others = tuple(source for source in sources if source not in saved)
     if not others:
-        return list(dict.fromkeys(saved)), ()
+        return tuple(dict.fromkeys(saved)), ()
     from schemactl.engine.inputs import find_inputs
 
     inputs = find_inputs(others, input_format)
     saved += [each.path for each in inputs if is_evidence_file(each.path)]
-    return list(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
+    return tuple(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
 
 
 def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     """Return the saved evidence.
-
-    Args:
-        paths: the files of saved evidence.
-        to_read: data that is read as well.
 
     Raises:
         InputError: a file cannot be read, or holds evidence of data that is known from elsewhere.
@@ -83,14 +75,26 @@ def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     return evidence
 
 
-def check_bad_records(found: Records, on_bad_record: Literal["stop", "skip"]) -> None:
+def check_bad_records(
+    found: Records,
+    on_bad_record: Literal["stop", "skip"] = "stop",
+    hint: str = "fix the data, or skip them with `--on-bad-record skip`",
+) -> None:
     """Refuse records that cannot be read, unless they are to be skipped.
 
     Raises:
         InputError: there are such records.
     """
-    if found.bad_records and on_bad_record == "stop":
-        raise bad_records_error(found)
+    if not found.bad_records or on_bad_record == "skip":
+        return
+    from schemactl.engine.bad_records import explain_bad_records
+
+    count, described = sum(file.bad for file in found.files.values()), len(found.bad_records)
+    problems = explain_bad_records(found.bad_records, found.inputs)
+    if count > described:
+        problems.append(Problem(f"and {count - described:,} more"))
+    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
+    raise InputError(what, hint=hint, problems=tuple(problems))
 
 
 class Records(Protocol):
@@ -107,19 +111,6 @@ class Records(Protocol):
     @property
     def inputs(self) -> tuple[Input, ...]:
         """All that was read."""
-
-
-def bad_records_error(found: Records) -> InputError:
-    """Return the error for records that cannot be read, with their places."""
-    from schemactl.engine.bad_records import explain_bad_records
-
-    count, described = sum(file.bad for file in found.files.values()), len(found.bad_records)
-    problems = explain_bad_records(found.bad_records, found.inputs)
-    if count > described:
-        problems.append(Problem(f"and {count - described:,} more"))
-    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
-    hint = "fix the data, or skip them with `--on-bad-record skip`"
-    return InputError(what, hint=hint, problems=tuple(problems))
 
 
 FindRecords: TypeAlias = Callable[[Set[Position]], Mapping[Position, str]]
@@ -161,14 +152,7 @@ def shown_records(records: Mapping[Position, str], schema: Schema) -> dict[Posit
 
 
 def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:
-    """Return what the user names the root table, or what the data is named: saved evidence stands for its files.
-
-    Args:
-        stated: what the user names it.
-        sources: the data, as the call names it.
-        evidence: what the data holds.
-        default: where the sources have no one name.
-    """
+    """Return what the user names the root table, or what the data is named: saved evidence stands for its files."""
     if stated is not None:
         return stated
     has_saved = any(is_evidence_file(source) for source in sources)

@@ -39,6 +39,15 @@ if TYPE_CHECKING:
     from schemactl.flows.request import InferRequest
 
 
+from collections.abc import Callable
+from typing import Protocol
+
+from schemactl.normalization.normalizers import make_plan
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import Tally
+from schemactl.schema.contract import Mode
+
 MOST_NAMES: Final = 3
 """Columns that a hint names."""
 
@@ -160,22 +169,14 @@ def evolve_schema(
 
 def _check_apart(resolution: Resolution) -> None:
     """Refuse lists whose elements would go to another root table of the same call: dlt mixes them without a word."""
-    tables = resolution.schema.tables
     for name in {table for table, _ in resolution.taken} - {resolution.root}:
-        if not tables[name].is_nested:
+        if not resolution.schema.tables[name].is_nested:
             message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
             raise InputError(message, hint="name one of the tables otherwise")
 
 
 def _hints(known: Schema | None, before: Schema, evolved: Schema, root: str) -> Schema:
-    """Return what is known of a new schema before data comes: what was stated, and the root tables.
-
-    Args:
-        known: the same, before this root table came.
-        before: the schema before its data.
-        evolved: the schema with its data.
-        root: the root table.
-    """
+    """Return what is known of a new schema before data comes: what was stated, and the root tables."""
     known = known or before
     table = evolved.tables.get(root)
     stated = before.tables.get(root)
@@ -266,11 +267,6 @@ def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:
 def schema_before(opened: Opened, naming: str | None = None, normalizer: str | None = None) -> Schema:
     """Return the schema as it was, a new one where there was none.
 
-    Args:
-        opened: what is stored.
-        naming: of a new schema.
-        normalizer: of a new schema.
-
     Raises:
         InputError: there is no such naming convention or normalizer, or the schema has another one.
     """
@@ -290,3 +286,65 @@ def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputErr
     change = f", or `schemactl edit {name} --naming`" if option == "naming" else ", or use another name"
     hint = f"a schema keeps the {kind} that it began with: leave `--{option}` out{change}"
     return InputError(f"the schema `{name}` has the {kind} `{stated}`", hint=hint)
+
+
+class CountedRows(Protocol):
+    """The rows of a plan, counted."""
+
+    @property
+    def tally(self) -> Tally:
+        """The counts of all rows."""
+        ...
+
+    @property
+    def filled(self) -> frozenset[tuple[str, str]]:
+        """The columns, by table, in which a row that is loaded has a value."""
+        ...
+
+
+CountRows: TypeAlias = Callable[[Plan], CountedRows]
+"""Makes the rows of a plan and counts them."""
+
+
+def without_unfilled(
+    evolution: Evolution, evidence: Evidence, count: CountRows, evolve: Callable[[Unfilled], Evolution]
+) -> Evolution:
+    """Return an evolution without what only rejected rows ask for; where rows may be rejected they are made."""
+    unfilled: Unfilled = frozenset()
+    while _may_be_unfilled(evolution):
+        rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgment)))
+        further = find_unfilled(evolution, rows) - unfilled
+        if not further:
+            break
+        unfilled |= further
+        evolution = evolve(unfilled)
+    return evolution
+
+
+def _may_be_unfilled(evolution: Evolution) -> bool:
+    judgment = evolution.judgment
+    rejects_rows = any(each.mode is Mode.DISCARD_ROW for each in judgment.violations)
+    return rejects_rows and not judgment.is_refused and judgment.schema != evolution.before
+
+
+def find_unfilled(evolution: Evolution, rows: CountedRows) -> Unfilled:
+    """Return the new columns without a value, and the tables without a row (column None), where rows are rejected."""
+    if not any(counts.rejected for counts in rows.tally.tables.values()):
+        return frozenset()
+    return frozenset(_unfilled(evolution, rows))
+
+
+def _unfilled(evolution: Evolution, rows: CountedRows) -> Iterator[tuple[str, str | None]]:
+    for name, table in evolution.judgment.schema.tables.items():
+        counts, known = rows.tally.tables.get(name), evolution.before.tables.get(name)
+        if counts is None or table == known:
+            continue
+        if not counts.loaded:
+            if known is not None or table.is_nested:
+                yield name, None
+            continue
+        for column in table.columns.values():
+            is_new = known is None or column.name not in known.columns or not known.columns[column.name].is_complete
+            is_asked_for = (name, column.name) in evolution.resolution.taken
+            if is_new and is_asked_for and (name, column.name) not in rows.filled:
+                yield name, column.name

@@ -27,11 +27,8 @@ class ExportRequest:
     """The request of ``schemactl export``.
 
     Attributes:
-        reference: a REF.
-        to: name of a format.
         output: a file, or a folder (there, or named with a slash at the end) for a file a schema; None to return
             the text.
-        schemas: the folder of ``import/`` and ``export/``.
         version_hash: the beginning of a hash in a destination's ledger; None for the last schema there.
         takes_tables: whether a destination's tables are exported as they are, not the schema that its ledger names.
         table: the only table to export, with what is nested in it; None for all.
@@ -162,7 +159,7 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
         stored: tuple[Schema, ...] = ()
         if found.destination is not None and not request.takes_tables:
             # Files should not wait for what only destinations need.
-            from schemactl.flows.migrate.stored import stored_schemas
+            from schemactl.flows.migrate.ledger import stored_schemas
 
             stored = stored_schemas(request.reference, found, request.version_hash)
         yield from stored or (_whole(found),)

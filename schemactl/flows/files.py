@@ -1,18 +1,20 @@
-"""``schemactl list``, ``check`` and ``fmt``: the schema files of a folder, one by one, without comparing them."""
+"""``schemactl list``, ``check``, ``fmt`` and ``schema``: the schema files of a folder, one by one."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from schemactl.errors import InputError, Problem
+from schemactl.errors import InputError, Location, Problem
 from schemactl.flows.meaning import Meaning, meanings
 from schemactl.flows.normalizers import check_conventions
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
 from schemactl.schema.hash import bump
-from schemactl.store.folder import ENDINGS, SchemasFolder, TextFile, list_names, read_schema
+from schemactl.store.folder import SchemasFolder, TextFile, list_names, no_schema, read_schema
 from schemactl.store.text import read_text, replace_file
 
 
@@ -25,19 +27,11 @@ def list_schemas(schemas: Path) -> tuple[Meaning, ...]:
     folder = SchemasFolder.at(schemas)
     found = meanings(folder)
     if not found:
-        raise _empty(folder)
+        raise no_schema(folder.root)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A schema file, and what is wrong with it."""
-
-    path: Path
-    problems: tuple[Problem, ...] = ()
-
-
-def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[Checked, ...]:
+def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
     """Return what is wrong with schema files: content, hash, naming convention and normalizer.
 
     Args:
@@ -48,24 +42,11 @@ def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[Checked, ...]:
         InputError: there is no such file.
     """
     folder = SchemasFolder.at(schemas)
-    return tuple(Checked(file.path, tuple(_problems(file, folder))) for file in _read(files, folder))
+    return tuple((file.path, tuple(_problems(file, folder))) for file in _read(files, folder))
 
 
-@dataclass(frozen=True, slots=True)
-class Formatted:
-    """A schema file, and whether it is in canonical form: all of it stated, in the engine version and hash of today."""
-
-    path: Path
-    is_changed: bool
-
-
-def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[Formatted, ...]:
+def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
     """Write schema files in the form that dlt takes, comments kept; nothing where it is a check.
-
-    Args:
-        files: by default all of the schemas folder.
-        schemas: the folder of ``import/`` and ``export/``.
-        is_check: whether nothing is to be written.
 
     Raises:
         InputError: there is no such file, it is no valid schema, or cannot be written.
@@ -76,7 +57,7 @@ def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> t
     for file, text in written:
         if text != file.text and not is_check:
             replace_file(file.path, text)
-    return tuple(Formatted(file.path, text != file.text) for file, text in written)
+    return tuple((file.path, text != file.text) for file, text in written)
 
 
 def _read(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[TextFile]:
@@ -86,7 +67,7 @@ def _read(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[TextFile]:
     places = dict.fromkeys((folder.imports, folder.exports))
     found = [file for place in places for name in list_names(place) if (file := read_schema(place, name))]
     if not found:
-        raise _empty(folder)
+        raise no_schema(folder.root)
     yield from found
 
 
@@ -110,6 +91,35 @@ def _parse(file: TextFile, folder: SchemasFolder) -> Document:
     return parse_named(file) if is_named else read(file.text, str(file.path))
 
 
-def _empty(folder: SchemasFolder) -> InputError:
-    endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
-    return InputError(f"there is no schema in `{folder.root}`", hint=f"schema files are named {endings}")
+_LINES: Final = {
+    ".yaml": "# yaml-language-server: $schema={}",
+    ".yml": "# yaml-language-server: $schema={}",
+    ".toml": "#:schema {}",
+}
+"""The comment that names a JSON Schema, by the ending of the file: of the YAML language server, and of Taplo."""
+
+
+def name_schema(file: Path, schema: Path) -> bool:
+    """Let the first comment of a YAML or TOML file name its JSON Schema, and return whether the file was written.
+
+    Args:
+        file: is written with that line, in place of one that named another schema; nothing else changes.
+        schema: the JSON Schema's file; it is named by its path from there.
+
+    Raises:
+        InputError: the file is neither, or cannot be read or written.
+    """
+    if file.suffix not in _LINES:
+        hint = "YAML and TOML name it in a comment; of JSON files the editor's own settings do"
+        raise InputError(f"a file `*{file.suffix}` names no JSON Schema", at=Location(str(file)), hint=hint)
+    text = read_text(file)
+    address = Path(os.path.relpath(schema.absolute(), file.absolute().parent)).as_posix()
+    line = _LINES[file.suffix].format(address)
+    before = re.search(rf"^{re.escape(_LINES[file.suffix].partition('{}')[0])}.*$", text, re.MULTILINE)
+    if before is not None:
+        named = text[: before.start()] + line + ("\r" if before[0].endswith("\r") else "") + text[before.end() :]
+    else:
+        named = line + ("\r\n" if "\r\n" in text else "\n") + text
+    if named != text:
+        replace_file(file, named)
+    return named != text

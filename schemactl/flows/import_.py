@@ -34,9 +34,6 @@ class ImportRequest:
     Attributes:
         files: what to read: paths, and addresses of destinations.
         source: name of a format; None to infer it from the files' names, and where those do not say, by their texts.
-        name: the schema's name.
-        schemas: the folder of ``import/`` and ``export/``.
-        is_check: whether nothing is to be written.
         is_merged: whether tables and columns that no file brings stay; they go otherwise.
         is_strict: whether something that the files say and the schema cannot is an error.
         dialect: of SQL; None for PostgreSQL.
@@ -65,7 +62,6 @@ class Imported:
         after: as it is stored now, or would be.
         changes: what changed in its content.
         violations: what the stored schema's contract does not let through; then nothing is written.
-        written: the files written.
         losses: what the files say and the schema does not.
     """
 
@@ -100,49 +96,48 @@ def import_files(request: ImportRequest) -> Imported:
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
     read = [(origin, document.schema) for origin, document in found]
     if request.model is not None:
-        read.append((request.model, _of_model(request.model, request)))
+        from schemactl.flows.models import find_model, schema_of
+
+        # Under the names that the stored schema gives them.
+        stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
+        new = new_schema(request.name)
+        before = new if stored is None else replace(new, normalizers=stored.normalizers)
+        model = find_model(request.model, None)
+        if model.own is None and request.table is not None:
+            message = f"`--table` names one table, and `{request.model}` has one for each variant"
+            raise InputError(message, hint="leave it out")
+        read.append((request.model, schema_of(model, before, request.table)))
     if not read:
         raise InputError("there is nothing to import", hint="name files, or `--model MODULE:CLASS`")
-    content = _merged(read)
-    imported = import_schema(
-        replace(content, name=request.name), request.schemas, is_check=request.is_check, is_merged=request.is_merged
-    )
+    (first, merged), *others = read
+    origins = dict.fromkeys(merged.tables, first)
+    for path, schema in others:
+        for table in schema.tables.values():
+            known = merged.tables.get(table.name)
+            if known is not None and known != table:
+                raise InputError(f"`{origins[table.name]}` and `{path}` bring different tables `{table.name}`")
+            merged = merged.with_table(table)
+            origins.setdefault(table.name, path)
+    content = replace(merged, name=request.name)
+    imported = import_schema(content, request.schemas, is_check=request.is_check, is_merged=request.is_merged)
     return replace(imported, losses=losses)
-
-
-def _of_model(stated: str, request: ImportRequest) -> Schema:
-    """Return the tables that a model states, under the names that the stored schema gives them."""
-    from schemactl.flows.models import find_model, schema_of
-
-    stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
-    new = new_schema(request.name)
-    before = new if stored is None else replace(new, normalizers=stored.normalizers)
-    model = find_model(stated, None)
-    if model.own is None and request.table is not None:
-        raise InputError(f"`--table` names one table, and `{stated}` has one for each variant", hint="leave it out")
-    return schema_of(model, before, request.table)
 
 
 def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_merged: bool = False) -> Imported:
     """Make a schema the content of the one of its name in a schemas folder.
-
-    Args:
-        content: what is to be stored; its version and hash are made anew.
-        schemas: as in ``ImportRequest``.
-        is_check: as in ``ImportRequest``.
-        is_merged: as in ``ImportRequest``.
 
     Raises:
         InputError: the schemas folder cannot be read or written.
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, content.name)
-    if opened.schema is not None:
-        content = (
-            with_hints(opened.schema, Hints(schema=content), None) if is_merged else _with_marks(content, opened.schema)
-        )
-    # The next version of the stored schema; a new schema keeps its file's history.
     known = opened.schema
+    if known is not None and is_merged:
+        content = with_hints(known, Hints(schema=content), None)
+    elif known is not None:
+        tables = {name: _marked(table, known.tables.get(name)) for name, table in content.tables.items()}
+        content = replace(content, tables=tables)
+    # The next version of the stored schema; a new schema keeps its file's history.
     new = with_lineage(content, known) if known else replace(bump(content), imported_version_hash=None)
     after = to_save(folder, opened, new)
     # An edited import file has not been taken over before: it is compared with what the export file holds.
@@ -154,13 +149,8 @@ def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_
     return Imported(stored, after, changes, written=save(folder, opened, new))
 
 
-def _with_marks(content: Schema, stored: Schema) -> Schema:
-    """Return the content with what other formats do not carry: marks of loads, and dlt's hint on nested types."""
-    tables = {name: _marked(table, stored.tables.get(name)) for name, table in content.tables.items()}
-    return replace(content, tables=tables)
-
-
 def _marked(table: Table, stored: Table | None) -> Table:
+    """Return a table with what other formats do not carry: marks of loads, and dlt's hint on nested types."""
     if stored is None:
         return table
     marks = {key: each for key, each in stored.properties.items() if key in PROCESSING and key not in table.properties}
@@ -177,12 +167,6 @@ def read_source(
 ) -> tuple[tuple[str, Document], ...]:
     """Return what a file of a format says, or a destination, with where it stands.
 
-    Args:
-        file: a path or a destination's address.
-        source: name of a format; None as in ``ImportRequest``.
-        schemas: as in ``ImportRequest``.
-        dialect: as in ``ImportRequest``.
-
     Raises:
         InputError: the file cannot be read or is not of its format; the address is wrong.
         DestinationError: the destination cannot be read.
@@ -195,7 +179,11 @@ def read_source(
     if dialect is not None and source is None:
         source = "sql"
     if source is not None:
-        module = cast(ReadableFormat, in_dialect(_named(source), source, dialect))
+        module = FORMATS[source]
+        if not is_readable(module):
+            hint = nearest_or_all(source, _readable())
+            raise InputError(f"files of the format `{source}` are only written", hint=hint)
+        module = cast(ReadableFormat, in_dialect(module, source, dialect))
     else:
         readable = _readable()
         binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
@@ -209,7 +197,7 @@ def read_source(
 
 def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:
     """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
-    from schemactl.flows.migrate.stored import stored_schemas
+    from schemactl.flows.migrate.ledger import stored_schemas
     from schemactl.flows.references import find_schemas
 
     (found,) = find_schemas(address, SchemasFolder.at(schemas))
@@ -241,13 +229,6 @@ def _readable() -> Mapping[str, ReadableFormat]:
     return {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
 
 
-def _named(name: str) -> ReadableFormat:
-    module = FORMATS[name]
-    if not is_readable(module):
-        raise InputError(f"files of the format `{name}` are only written", hint=nearest_or_all(name, _readable()))
-    return module
-
-
 def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
     """Return the one format that has the file's ending; of several the one that recognizes the text."""
     found = [name for name, module in readable.items() if path.name.lower().endswith(module.ENDINGS)]
@@ -258,16 +239,3 @@ def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) ->
     hint = " or ".join(f"`--from {name}`" for name in found or readable)
     described = f"`{path}` may be of several formats" if found else f"the name of `{path}` does not say its format"
     raise InputError(described, hint=f"name it with {hint}")
-
-
-def _merged(read: list[tuple[str, Schema]]) -> Schema:
-    (first, merged), *others = read
-    origins = dict.fromkeys(merged.tables, first)
-    for path, schema in others:
-        for table in schema.tables.values():
-            known = merged.tables.get(table.name)
-            if known is not None and known != table:
-                raise InputError(f"`{origins[table.name]}` and `{path}` bring different tables `{table.name}`")
-            merged = merged.with_table(table)
-            origins.setdefault(table.name, path)
-    return merged

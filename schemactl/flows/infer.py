@@ -13,18 +13,24 @@ from typing import TYPE_CHECKING, Any
 from schemactl.destinations import name_limits
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
-from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, schema_before
+from schemactl.flows.evolution import (
+    CountedRows,
+    CountRows,
+    Evolution,
+    Unfilled,
+    evolve_schema,
+    schema_before,
+    without_unfilled,
+)
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.loading import find_destination
-from schemactl.flows.migrate.lost_versions import with_lost
+from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
-from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.progress import Progress
 from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
-from schemactl.flows.unfilled import CountedRows, CountRows, without_unfilled
 from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
@@ -43,6 +49,9 @@ if TYPE_CHECKING:
     from schemactl.engine.scan import Scan
     from schemactl.normalization.plan import Plan
 
+
+from schemactl.inference.report import SourceWarning
+
 MOST_ATTEMPTS = 10
 """The number of times that a command begins anew because another one has saved the schema meanwhile."""
 
@@ -51,11 +60,6 @@ def infer(
     request: InferRequest, progress: Progress | None = None, open_session: OpenSession | None = None
 ) -> InferenceReport:
     """Infer the schema of the sources and save it.
-
-    Args:
-        request: what was asked for.
-        progress: called for each phase.
-        open_session: for those who have a session already; None to open one.
 
     Raises:
         InputError: a source or the schema cannot be read, or holds no records.
@@ -82,10 +86,6 @@ def infer(
 
 def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
     """Infer the schema of documents in memory and save it, without Spark.
-
-    Args:
-        request: what was asked for; its sources name the documents in messages.
-        documents: as a parser of JSON returns them, with their places.
 
     Raises:
         InputError: the schema cannot be read, or there are no documents.
@@ -286,3 +286,20 @@ def collected(
                 count = partial(count_rows, scan, each.tables) if is_all else None
                 found.append(Data(each.request, merge(known, each.evidence), count, each.typing, find, each.rejected))
         yield found
+
+
+@contextmanager
+def noted_warnings() -> Iterator[dict[str, SourceWarning]]:
+    """Hand out what becomes the warnings of the block by their words, in order, each once."""
+    noted: dict[str, SourceWarning] = {}
+    show = warnings.showwarning
+
+    def note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if isinstance(message, LeftOutWarning):
+            noted.setdefault(str(message), SourceWarning(str(message), message.files))
+        show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LeftOutWarning)
+        warnings.showwarning = note
+        yield noted

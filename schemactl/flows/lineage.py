@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
 
@@ -10,15 +10,6 @@ from schemactl.inference.lineage import ENDING, Lineage, Sources, from_json, mer
 from schemactl.store.folder import SchemasFolder, read_file
 from schemactl.store.lock import locked_schemas
 from schemactl.store.text import remove_leftovers, replace_file
-
-
-def read_lineage(folder: SchemasFolder, name: str) -> Lineage:
-    """Return the lineage of schema ``name``; nothing where there is no file.
-
-    Raises:
-        InputError: the file cannot be read, or is no lineage.
-    """
-    return lineage_in(folder.exports, name)
 
 
 def lineage_in(folder: Path, name: str) -> Lineage:
@@ -50,12 +41,12 @@ def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> 
         InputError: the file is no lineage, the folder is in use, or it cannot be written.
     """
     path, added = folder.exports / f"{name}{ENDING}", reduce(merge, found, Lineage())
-    earlier = read_lineage(folder, name)
+    earlier = lineage_in(folder.exports, name)
     if path.exists() and merge(earlier, added) == earlier:
         return earlier, ()
     with locked_schemas(folder.root):
         remove_leftovers(folder.exports)
-        lineage = merge(read_lineage(folder, name), added)
+        lineage = merge(lineage_in(folder.exports, name), added)
         return lineage, write_lineage(folder, name, lineage)
 
 
@@ -70,11 +61,3 @@ def write_lineage(folder: SchemasFolder, name: str, lineage: Lineage) -> tuple[s
     path = folder.exports / f"{name}{ENDING}"
     replace_file(path, to_json(lineage))
     return (str(path),)
-
-
-def describe_lineage(lineage: Lineage) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Return the source paths by table and column, for people."""
-    return {
-        name: {column: tuple(kinds) for column, kinds in table.columns.items()}
-        for name, table in lineage.tables.items()
-    }

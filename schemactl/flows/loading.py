@@ -38,7 +38,6 @@ class Target:
     """The destination of a load.
 
     Attributes:
-        destination: the module.
         url: the address, with its scheme.
         shown: the address for people, without a password.
     """
@@ -63,7 +62,10 @@ def find_target(text: str) -> Target:
     if not is_loader(module):
         kind = url.partition(":")[0]
         raise InputError(f"nothing can be loaded into `{kind}` yet", hint=f"known: {', '.join(_loading())}")
-    return Target(module, url, _shown(url))
+    # Before anything else: a password may hold a `?`.
+    place, _, query = redact(url).partition("?")
+    kept = [part for part in query.split("&") if part.startswith("dataset=")]
+    return Target(module, url, "?".join([place, *kept[:1]]))
 
 
 def find_destination(text: str) -> tuple[Destination, str]:
@@ -89,14 +91,6 @@ def find_destination(text: str) -> tuple[Destination, str]:
 def _loading() -> list[str]:
     """Return the destinations that take rows, as far as their drivers are there."""
     return [kind for kind in DESTINATIONS if is_loader(DESTINATIONS[kind])]
-
-
-def _shown(url: str) -> str:
-    """Return an address without secrets, and without parameters that say how to connect."""
-    # Before anything else: a password may hold a `?`.
-    place, _, query = redact(url).partition("?")
-    kept = [part for part in query.split("&") if part.startswith("dataset=")]
-    return "?".join([place, *kept[:1]])
 
 
 def choose_load_id(stated: str | None) -> str:
@@ -136,11 +130,6 @@ def without_seen(
     inputs: Iterable[Input], files: Iterable[LoadedInput], past: PastLoads
 ) -> tuple[tuple[Input, ...], tuple[str, ...]]:
     """Return the inputs that were not loaded before as they are now, and the paths of the others.
-
-    Args:
-        inputs: what the sources name.
-        files: what ``remember`` says of them.
-        past: what the destination knows of earlier loads.
 
     Raises:
         InputError: one is no file of this machine, so its changes cannot be seen.

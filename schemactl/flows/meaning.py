@@ -12,7 +12,7 @@ from schemactl.flows.schemas import Opened, open_files, open_schemas
 from schemactl.formats.dlt import Document, read
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, TextFile, list_names, schema_name
+from schemactl.store.folder import SchemasFolder, TextFile, schema_name
 from schemactl.store.git import find_repository, path_inside
 from schemactl.store.history import versions_of
 from schemactl.store.revision import MissingInRevision, folder_with_schemas, read_revision
@@ -111,8 +111,7 @@ def meanings(folder: SchemasFolder) -> tuple[Meaning, ...]:
     Raises:
         InputError: a file is no valid schema.
     """
-    names = sorted({*list_names(folder.imports), *list_names(folder.exports)})
-    return tuple(meaning_of(folder, name) for name in names)
+    return tuple(meaning_of(folder, name) for name in folder.names)
 
 
 def meaning_of(folder: SchemasFolder, name: str) -> Meaning:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,7 +47,6 @@ class ModelOfCall:
 
     Attributes:
         stated: ``MODULE:CLASS``.
-        task: validates documents.
         own: what it says of its only table; None for a union, which has a table for each variant.
         variants: what a union says of its tables, by the value that names them.
         key: of the field that has these values.
@@ -97,7 +95,11 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
         raise InputError(f"`{stated}` is no Pydantic model: {reason}", hint=hint) from error
     default = contract_of(model)
     full = _in_full(contract, default)
-    _warn_of_extra(stated, extra_of(model), contract, full)
+    extra = extra_of(model)
+    meant = {"forbid": (Mode.FREEZE, Mode.DISCARD_ROW), "allow": (Mode.EVOLVE,), "ignore": (Mode.DISCARD_VALUE,)}
+    if contract and extra and full["columns"] not in meant[extra]:
+        message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{stated}`"
+        warnings.warn(CommandWarning(message), stacklevel=2)
     if full["data_type"] == Mode.DISCARD_VALUE:
         hint = "`data_type=discard_row` leaves out such rows, `data_type=evolve` takes them as they are"
         raise InputError("a model cannot leave out single values (`data_type=discard_value`)", hint=hint)
@@ -117,23 +119,17 @@ def _table_model(model: Any, contract: Mapping[str, str]) -> TableModel:
 
 
 def _import(name: str, stated: str) -> ModuleType:
-    with _working_folder():
+    # Modules of the working folder can be imported as well, after all that is installed.
+    place = str(Path.cwd())
+    sys.path.append(place)
+    try:
         module = import_if_there(name, "model")
+    finally:
+        sys.path.remove(place)
     if module is None:
         hint = "MODULE is installed, or a Python file or package in this folder: `app.models:Order`"
         raise InputError(f"there is no module `{name}` (`--model {stated}`)", hint=hint)
     return module
-
-
-@contextmanager
-def _working_folder() -> Iterator[None]:
-    """Let modules of the working folder be imported, after all that is installed."""
-    place = str(Path.cwd())
-    sys.path.append(place)
-    try:
-        yield
-    finally:
-        sys.path.remove(place)
 
 
 def _models_in(module: ModuleType) -> list[str]:
@@ -166,13 +162,6 @@ def _in_full(contract: str | None, default: Mapping[str, str]) -> dict[str, str]
     return {entity: str(getattr(stated, entity)) if entity in named else mode for entity, mode in default.items()}
 
 
-def _warn_of_extra(stated: str, extra: str | None, contract: str | None, full: Mapping[str, str]) -> None:
-    meant = {"forbid": (Mode.FREEZE, Mode.DISCARD_ROW), "allow": (Mode.EVOLVE,), "ignore": (Mode.DISCARD_VALUE,)}
-    if contract and extra and full["columns"] not in meant[extra]:
-        message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{stated}`"
-        warnings.warn(CommandWarning(message), stacklevel=2)
-
-
 # --- schemas ---
 
 
@@ -195,12 +184,6 @@ def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -
 
     A table that is new evolves once, as dlt has it. The contract that the model implies is written into the table,
     unless the call states one.
-
-    Args:
-        schema: what is known.
-        model: what is said of the table.
-        root: the table.
-        contract: of the call; None where it states none.
     """
     known = schema.tables.get(root)
     stated = with_hints(schema, hints_of(model, schema, root), root)
@@ -224,13 +207,7 @@ def _with(table: Table, properties: Properties) -> Table:
 
 
 def schema_of(model: ModelOfCall, schema: Schema, table: str | None) -> Schema:
-    """Return a schema with the tables of a model, whatever a contract says.
-
-    Args:
-        schema: what they are added to.
-        model: of the call; the tables of a union are named after its discriminator's values.
-        table: of a model that is no union; None for its class's name.
-    """
+    """Return a schema with the tables of a model, whatever a contract says."""
     naming = naming_of(schema)
     tables = {table or model.stated.partition(":")[2]: model.own} if model.own else model.variants
     for name, each in tables.items():

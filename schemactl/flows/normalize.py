@@ -1,45 +1,319 @@
 """``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination.
 
-``normalize_call`` checks what was asked for, ``normalize_load`` makes the rows and hands them over.
+``normalize_call`` checks what was asked for; this makes the rows that data has under a schema, saves the schema, and
+hands the rows over to the destination. All of it is done again where another command has changed the schema meanwhile.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemactl.destinations import LoadPackage
+from schemactl.flows.evidence import FindRecords, with_records
+from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled
+from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
+from schemactl.flows.lineage import save_lineage
+from schemactl.flows.normalize_call import Call, check_root
+from schemactl.flows.packing import (
+    Made,
+    check_balance,
+    counted,
+    kept_rejects,
+    overwrites_of,
+    package_of,
+    rejects_together,
+    report_of,
+)
+from schemactl.flows.progress import Progress
+from schemactl.flows.request import InferRequest
+from schemactl.flows.schemas import Opened, open_schemas
+from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.lineage import Lineage
+from schemactl.inference.report import TypingFinding, ViolationFinding
+from schemactl.inference.values import TYPED
+from schemactl.kernel.dispatch import Tables
+from schemactl.normalization.normalizers import make_plan
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
+from schemactl.normalization.request import PlanRequest
+from schemactl.schema.contract import Entity, Mode
+
+if TYPE_CHECKING:
+    from schemactl.engine.package import WrittenRejects
+
+
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents
+from schemactl.flows.infer import noted_warnings
 from schemactl.flows.normalize_call import ROWS, NormalizeRequest, prepare
-from schemactl.flows.normalize_load import Data, load
-from schemactl.flows.noted_warnings import noted_warnings
 from schemactl.flows.packing import make_rows
-from schemactl.flows.progress import Progress
 from schemactl.flows.request import OpenSession
-from schemactl.flows.schemas import open_schemas
 from schemactl.flows.tables import dispatched
 from schemactl.inference.sample import parse_sample
-from schemactl.normalization.report import NormalizeReport
 from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
     from schemactl.engine.session.settings import SparkOptions
 
 
+MakeRows = Callable[[Mapping[Tables, Plan], Path], Mapping[Tables, Made]]
+"""Writes the rows of plans to a folder, by what the scan calls their root tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The data of one root table.
+
+    Attributes:
+        request: the call, as far as it is about this data.
+        evidence: of all of it.
+        tables: what its scan calls the root table.
+        make: makes its rows; data that is read together has one, and its rows are made together.
+        find: reads records again.
+        typing: what is wrong with texts that are typed, and with documents that a model rejects.
+        rejected: documents of no table that a model rejects, by input.
+    """
+
+    request: InferRequest
+    evidence: Evidence
+    tables: Tables
+    make: MakeRows
+    find: FindRecords
+    typing: tuple[TypingFinding, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """The data of one root table, and the functions that make its rows.
+
+    Attributes:
+        data: what they are made of.
+        evolution: what becomes of the schema.
+        unfilled: what only rejected rows ask for, which the evolution is without.
+    """
+
+    data: Data
+    evolution: Evolution
+    unfilled: Unfilled
+
+    def plan(self) -> Plan:
+        evolution = self.evolution
+        return make_plan(PlanRequest(self.data.evidence, evolution.resolution, evolution.judgment))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of one root table's data, ready to be loaded."""
+
+    report: NormalizeReport
+    evolution: Evolution
+    plan: Plan
+    made: Made
+
+
+def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -> NormalizeReport:
+    """Make the rows under the schema as it is now, save the schema, and load all of them or nothing.
+
+    Raises:
+        InputError: the schema cannot be read or written.
+        DestinationError: the destination failed.
+    """
+    for attempt in range(MOST_ATTEMPTS):
+        opened = open_schemas(call.folder, call.request.inference.name)
+        rows = _make_rows(call, opened, found, staging / str(attempt))
+        if isinstance(rows, NormalizeReport):
+            return rows
+        last = rows[-1].evolution
+        folder = staging / str(attempt) / "rejects"
+        rejects = rejects_together([each.made.rejects for each in rows if each.made.rejects], folder)
+        kept = rejects if call.request.rejects is None else None
+        package = package_of(last.stored, [(each.plan, each.made) for each in rows], kept, call.load, call.files)
+        # Where another command was quicker: rows are made anew under the schema that it has saved.
+        if (written := try_save(call.folder, opened, last.schema, last.hints)) is not None:
+            report = _with_written(merge_reports([each.report for each in rows]), written)
+            lineage, files = save_lineage(call.folder, report.name, [each.evolution.lineage for each in rows])
+            return _deliver(call, _with_written(report, files), lineage, package, rejects, progress)
+    raise unsteady(call.request.inference.name)
+
+
+def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path) -> list[_Rows] | NormalizeReport:
+    """Make the rows of all root tables; return the report where something in the data stops the load.
+
+    Rows may show that the schema is to be another one: with room for their numbers, without columns that only rejected
+    rows fill. Then those that this changes are made again.
+    """
+    asked: list[tuple[Data, Unfilled]] = [(data, frozenset()) for data in found]
+    made: dict[int, tuple[Plan, Made]] = {}
+    for number in count():
+        bases = _evolve_all(opened, asked)
+        reports: list[NormalizeReport] = []
+        for at, basis in enumerate(bases):
+            report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
+            if report.stops and _is_refused_by_size(basis.evolution):
+                report = _with_unfit_counted(opened, bases[: at + 1], report, staging / f"unfit-{at}")
+            if report.stops and report.inference is not None:
+                schema = basis.evolution.resolution.schema
+                report = replace(report, inference=with_records(report.inference, basis.data.find, schema))
+            else:
+                check_root(basis.evolution.resolution.root)
+            reports.append(report)
+        if any(report.stops for report in reports):
+            return _stopped(merge_reports(reports))
+        plans = [basis.plan() for basis in bases]
+        met = [overwrites_of(plan, basis.data.evidence) for plan, basis in zip(plans, bases, strict=True)]
+        if any(met):
+            found_met = zip(reports, met, strict=True)
+            return merge_reports([replace(report, overwrites=each) for report, each in found_met])
+        call.target.destination.check_tables(call.target.url, bases[-1].evolution.stored)
+        _remake(bases, plans, made, staging / str(number))
+        reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
+        further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]
+        if None in further:
+            return _stopped(merge_reports(reports[: further.index(None) + 1]))
+        again = [each for each in further if each is not None]
+        if again == [(basis.data, basis.unfilled) for basis in bases]:
+            for report in reports:
+                check_balance(report)
+            return [_Rows(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
+        asked = again
+    raise AssertionError
+
+
+def _look_at_rows(
+    opened: Opened, bases: Sequence[_Basis], made: Made, report: NormalizeReport
+) -> tuple[Data, Unfilled] | None:
+    """Return what the rows of the last of some root tables ask the schema for; None where they stop the load."""
+    basis = bases[-1]
+    if not report.stops:
+        return basis.data, basis.unfilled | find_unfilled(basis.evolution, made.rows)
+    roomier = _with_room(opened, bases, made)
+    return None if roomier is None else (roomier.data, roomier.unfilled)
+
+
+def _remake(bases: Sequence[_Basis], plans: Sequence[Plan], made: dict[int, tuple[Plan, Made]], staging: Path) -> None:
+    """Make the rows of plans that are new, those of data that is read together in one go."""
+    new = [at for at, plan in enumerate(plans) if at not in made or made[at][0] != plan]
+    for number, make in enumerate(dict.fromkeys(bases[at].data.make for at in new)):
+        together = [at for at in new if bases[at].data.make is make]
+        rows = make({bases[at].data.tables: plans[at] for at in together}, staging / str(number))
+        made.update({at: (plans[at], rows[bases[at].data.tables]) for at in together})
+
+
+def _stopped(report: NormalizeReport) -> NormalizeReport:
+    """Return a report by which nothing is loaded: the rows that were made are none that were taken."""
+    return replace(report, tables=tuple(replace(table, loaded=0) for table in report.tables))
+
+
+def _evolve_all(opened: Opened, asked: Sequence[tuple[Data, Unfilled]]) -> list[_Basis]:
+    """Return what becomes of the schema by the data of each root table in turn."""
+    bases: list[_Basis] = []
+    for data, unfilled in asked:
+        bases.append(_evolve(opened, data, unfilled, bases[-1].evolution if bases else None))
+    return bases
+
+
+def _evolve(opened: Opened, data: Data, unfilled: Unfilled, after: Evolution | None) -> _Basis:
+    evolution = evolve_schema(data.request, opened, data.evidence, is_loaded=True, unfilled=unfilled, after=after)
+    return _Basis(data, evolution.with_typing(data.typing, data.rejected), unfilled)
+
+
+def _with_room(opened: Opened, bases: Sequence[_Basis], made: Made) -> _Basis | None:
+    """Return the last basis with room for the numbers that had none; None where nothing becomes of that."""
+    if not made.room:
+        return None
+    basis, after = bases[-1], bases[-2].evolution if len(bases) > 1 else None
+    data = replace(basis.data, evidence=merge(basis.data.evidence, Evidence(room=made.room)))
+    roomier = _evolve(opened, data, basis.unfilled, after)
+    return roomier if roomier.evolution.resolution.schema != basis.evolution.resolution.schema else None
+
+
+def _is_refused_by_size(evolution: Evolution) -> bool:
+    """Return whether a frozen column would have to grow for documents, and no null stops the load anyway."""
+    report = evolution.report
+    frozen = (each for each in report.violations if each.mode == Mode.FREEZE)
+    return not report.nulls and any(_is_by_size(each, evolution) for each in frozen)
+
+
+def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:
+    """Return whether a column would have to grow for documents: they state no sizes, their values have them."""
+    if finding.entity != Entity.DATA_TYPE or finding.variant_of is not None or finding.column is None:
+        return False
+    classes = {name for _, name in evolution.resolution.taken.get((finding.table, finding.column), ())}
+    return bool(classes) and TYPED not in classes
+
+
+def _with_unfit_counted(
+    opened: Opened, bases: Sequence[_Basis], found: NormalizeReport, staging: Path
+) -> NormalizeReport:
+    """Report columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
+
+    Evidence knows how large numbers are, and not where each of them stands.
+    """
+    data, evolution = bases[-1].data, bases[-1].evolution
+    # Each refused value is found by itself, also in rows that others are refused in.
+    violations = tuple(
+        replace(each, mode=Mode.DISCARD_VALUE) if each.column is not None else each
+        for each in evolution.judgment.violations
+    )
+    judgment = replace(evolution.judgment, violations=violations)
+    plan = make_plan(PlanRequest(data.evidence, evolution.resolution, judgment))
+    made = data.make({data.tables: plan}, staging)[data.tables]
+    if (roomier := _with_room(opened, bases, made)) is not None:
+        report = replace(found, inference=roomier.evolution.report)
+        return _with_unfit_counted(opened, [*bases[:-1], roomier], report, staging / "room")
+    assert found.inference is not None
+    findings = found.inference.violations
+    described = tuple(
+        exact if _is_by_size(finding, evolution) else finding
+        for finding, exact in zip(findings, counted(findings, made.rejected, evolution.resolution.schema), strict=True)
+    )
+    return replace(found, inference=replace(found.inference, violations=described))
+
+
+def _deliver(
+    call: Call,
+    report: NormalizeReport,
+    lineage: Lineage,
+    package: LoadPackage,
+    rejects: WrittenRejects | None,
+    progress: Progress,
+) -> NormalizeReport:
+    """Hand the rows over to the destination."""
+    with kept_rejects(call.request.rejects, rejects, call.load.id):
+        progress(f"loading into {call.target.shown}", None)
+        call.target.destination.load(call.target.url, package, progress)
+    tables = lineage.tables.items() if call.request.lineage else ()
+    sources = {name: {column: tuple(kinds) for column, kinds in table.columns.items()} for name, table in tables}
+    place = f"table `{package.rejects.table.name}`" if package.rejects else str(call.request.rejects)
+    return replace(
+        report,
+        outcome=Outcome.LOADED,
+        lineage=sources if call.request.lineage else None,
+        rejects=place if rejects else None,
+    )
+
+
+def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeReport:
+    assert report.inference is not None
+    written = tuple(dict.fromkeys((*report.inference.written, *files)))
+    return replace(report, inference=replace(report.inference, saved=bool(written), written=written))
+
+
 def normalize(
     request: NormalizeRequest, progress: Progress | None = None, open_session: OpenSession | None = None
 ) -> NormalizeReport:
     """Load the sources' rows, or say what speaks against it.
-
-    Args:
-        request: what was asked for.
-        progress: called for each phase.
-        open_session: for those who have a session already; None to open one.
 
     Raises:
         InputError: the call is wrong, or a source or the schema cannot be read.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
-from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally, Unfit
+from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema, Table, ancestors, root_of
@@ -41,7 +40,6 @@ class Load:
     """The id and the time of one load, and the types that its destination keeps.
 
     Attributes:
-        id: its id.
         inserted_at: when it is made (UTC).
         stored: what its destination keeps of a column (``Destination.stored``).
     """
@@ -56,7 +54,6 @@ class Made:
     """The rows of a load as files, and what became of all rows.
 
     Attributes:
-        rows: the files.
         room: what columns of a stated size need to take the numbers that are left without a place, as properties by
             table and column.
     """
@@ -84,14 +81,6 @@ def make_rows(
 ) -> dict[Tables, Made]:
     """Have the engine write tables and rejects below ``folder``.
 
-    Args:
-        spark: the session, which only the engine looks into.
-        scan: of the documents.
-        plans: what becomes of the documents of each root table; others are left out.
-        folder: one of its own, which Spark's workers can write to.
-        load: the load.
-        progress: called with each phase.
-
     Raises:
         EngineError: Spark failed.
     """
@@ -99,20 +88,20 @@ def make_rows(
     from schemactl.engine.package import write_rows
     from schemactl.kernel.outcome import LoadTime
 
-    kept = {tables: plan.with_columns(partial(_as_kept, load)) for tables, plan in plans.items()}
+    def as_kept(column: Column) -> Column:
+        """Return a column without nanoseconds that the destination would not keep."""
+        precision = column.properties.get("precision") or 0
+        if column.data_type is not DataType.TIMESTAMP or precision <= MICROSECOND_DIGITS:
+            return column
+        if (load.stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
+            return column
+        return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
+
+    kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
     written = write_rows(spark, scan, kept, LoadTime(load.id, load.inserted_at), folder, progress)
     cut = sorted(item for rows in written.values() for item in rows.cut.items())
     warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
     return {tables: _made(rows, plans[tables]) for tables, rows in written.items()}
-
-
-def _as_kept(load: Load, column: Column) -> Column:
-    """Return a column without nanoseconds that the destination would not keep."""
-    if column.data_type is not DataType.TIMESTAMP or (column.properties.get("precision") or 0) <= MICROSECOND_DIGITS:
-        return column
-    if (load.stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
-        return column
-    return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
 
 
 def _made(rows: WrittenRows, plan: Plan) -> Made:
@@ -123,9 +112,6 @@ def _made(rows: WrittenRows, plan: Plan) -> Made:
     return Made(rows, {origin: room for origin, room in found.items() if room})
 
 
-# --- the report ---
-
-
 def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
     """Return ``report`` with what became of the rows of one root table's data."""
     tally = made.tally
@@ -133,8 +119,20 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: M
     return replace(
         report,
         inference=replace(evolution.report, violations=violations),
-        tables=(*_counts(tally, evolution.resolution.schema, plan), *_of_no_table(evolution.report)),
-        unfit=tuple(_unfit(each, evolution.resolution.schema) for each in tally.unfit),
+        tables=tuple(_counts(tally, evolution.resolution.schema, plan, evolution.report)),
+        unfit=tuple(
+            UnfitFinding(
+                table=each.table,
+                column=each.column,
+                source=format_path(each.path),
+                kind=each.kind,
+                expected=each.expected,
+                count=each.count,
+                first=each.first,
+                example=_shown(each.example, evolution.resolution.schema, each.table, each.column),
+            )
+            for each in tally.unfit
+        ),
         overwrites=tuple(_overwritten(each) for each in tally.overwritten),
     )
 
@@ -169,7 +167,7 @@ def counted(
     return tuple(described)
 
 
-def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
+def _counts(tally: Tally, asked: Schema, plan: Plan, report: InferenceReport) -> Iterator[TableCounts]:
     # Of refused tables only the schema that the data asks for knows.
     found = (
         TableCounts(
@@ -187,11 +185,8 @@ def _counts(tally: Tally, asked: Schema, plan: Plan) -> tuple[TableCounts, ...]:
         for name, rows in tally.tables.items()
         if rows.read or name == plan.rows.table
     )
-    return tuple(sorted(found, key=lambda table: len(ancestors(asked, table.name))))
-
-
-def _of_no_table(report: InferenceReport) -> Iterator[TableCounts]:
-    """Yield the records that a model rejects and that are of no table, in a line of their own."""
+    yield from sorted(found, key=lambda table: len(ancestors(asked, table.name)))
+    # Records that a model rejects and that are of no table have a line of their own.
     count = sum(file.documents for file in report.files if not file.table)
     if count:
         yield TableCounts("", None, "append", read=count, loaded=0, rejected=count, is_written=False)
@@ -199,19 +194,6 @@ def _of_no_table(report: InferenceReport) -> Iterator[TableCounts]:
 
 def _shown(example: str | None, schema: Schema, table: str, column: str | None) -> str | None:
     return next(iter(shown((example,), is_personal(schema, table, column))), None)
-
-
-def _unfit(unfit: Unfit, schema: Schema) -> UnfitFinding:
-    return UnfitFinding(
-        table=unfit.table,
-        column=unfit.column,
-        source=format_path(unfit.path),
-        kind=unfit.kind,
-        expected=unfit.expected,
-        count=unfit.count,
-        first=unfit.first,
-        example=_shown(unfit.example, schema, unfit.table, unfit.column),
-    )
 
 
 def overwrites_of(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
@@ -223,9 +205,6 @@ def _overwritten(met: Overwritten) -> OverwriteFinding:
     return OverwriteFinding(met.table, met.column, tuple(map(format_path, met.paths)), met.count, met.first)
 
 
-# --- the package ---
-
-
 def package_of(
     schema: Schema,
     parts: Sequence[tuple[Plan, Made]],
@@ -234,13 +213,6 @@ def package_of(
     inputs: tuple[LoadedInput, ...],
 ) -> LoadPackage:
     """Return what the destination takes.
-
-    Args:
-        schema: as it is stored.
-        parts: the rows of each root table's data, and their plan.
-        rejects: what goes to a table beside the others; None where nothing does.
-        load: the load.
-        inputs: files to remember.
 
     Raises:
         InputError: the schema has a table of the name of that one.
@@ -313,34 +285,20 @@ def kept_rejects(folder: Path | None, rejects: WrittenRejects | None, load_id: s
     kept: list[Path] = []
     try:
         if folder is not None and rejects is not None:
-            _make(folder)
-            for number, file in enumerate(sorted(rejects.folder.glob("*.parquet"))):
-                kept.append(_copy(file, folder / f"{load_id}.{number}.parquet"))
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                for number, file in enumerate(sorted(rejects.folder.glob("*.parquet"))):
+                    to = folder / f"{load_id}.{number}.parquet"
+                    # A reader of `*.parquet` does not see a part of it.
+                    part = to.with_name(f".{to.name}.part")
+                    kept.append(part)
+                    shutil.copyfile(file, part)
+                    part.replace(to)
+                    kept.append(to)
+            except OSError as error:
+                raise InputError(f"cannot keep rejects in `{folder}`: {error.strerror or error}") from error
         yield
     except BaseException:
         for path in kept:
             path.unlink(missing_ok=True)
         raise
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _copy(file: Path, to: Path) -> Path:
-    # A reader of `*.parquet` does not see a part of it.
-    part = to.with_name(f".{to.name}.part")
-    try:
-        shutil.copyfile(file, part)
-        part.replace(to)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _unwritable(to.parent, error) from error
-    return to
-
-
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError(f"cannot keep rejects in `{folder}`: {error.strerror or error}")

@@ -13,7 +13,7 @@ from schemactl.schema.changes import Change, ColumnsReordered
 from schemactl.schema.renames import is_related
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Column, Properties, Schema
-from schemactl.store.folder import SchemasFolder, list_names, missing_schema
+from schemactl.store.folder import SchemasFolder, missing_schema
 from schemactl.store.revision import MissingInRevision
 
 
@@ -50,11 +50,6 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     or revision with all of its schemas, so that those which only one side has are found; anything else with the schema
     of its name. Of a folder or revision only that schema counts which a head that is no folder names.
 
-    Args:
-        base: a REF; None where the call leaves it out.
-        head: the same.
-        folder: of ``import/`` and ``export/``.
-
     Raises:
         InputError: a reference names no schema, or one side has no schema of a name that was asked for.
     """
@@ -62,16 +57,16 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
         raise InputError("standard input can be one of the two only")
     if base is None:
         return _by_name(find_exported(folder), meant_by(folder)) or _refuse_empty(folder)
-    if head is None and (base in _names(folder) or base.isidentifier()):
+    if head is None and (base in folder.names or base.isidentifier()):
         refuse_revision(base, folder)
-        if base not in _names(folder):
+        if base not in folder.names:
             raise missing_schema(folder, base)
         return _by_name(find_exported(folder, base), (meant(folder, base),))
     bases = _bases(base, folder)
     heads = _heads(base, bases, head, folder)
     if head is not None and len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
         bases = tuple(each for each in bases if each.schema.name == heads[0].schema.name)
-    if len(bases) == len(heads) == 1 and _belong_together(base, bases[0], heads[0]):
+    if len(bases) == len(heads) == 1 and (not _holds_several(base) or is_related(bases[0].schema, heads[0].schema)):
         return (Pair(bases[0], heads[0]),)
     return _by_name(bases, heads)
 
@@ -82,7 +77,7 @@ def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: Sch
     if not bases or _holds_several(base):
         return meant_by(folder) or (() if bases else _refuse_empty(folder))
     for each in bases:
-        if each.schema.name not in _names(folder):
+        if each.schema.name not in folder.names:
             raise missing_schema(folder, each.schema.name)
     return tuple(meant(folder, each.schema.name) for each in bases)
 
@@ -91,18 +86,6 @@ def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[
     by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
     names = sorted(by_name[0].keys() | by_name[1].keys())
     return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
-
-
-def _belong_together(reference: str, base: Referred, head: Referred) -> bool:
-    """Return whether two schemas are compared that are alone on their sides.
-
-    Where the base is whatever a folder or revision holds, a schema of another name may have come in its place.
-    """
-    return not _holds_several(reference) or is_related(base.schema, head.schema)
-
-
-def _names(folder: SchemasFolder) -> set[str]:
-    return {*list_names(folder.exports), *list_names(folder.imports)}
 
 
 def _refuse_empty(folder: SchemasFolder) -> NoReturn:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from schemactl.store.folder import (
     find_file,
     list_names,
     missing_schema,
+    no_schema,
     read_file,
     read_schema,
 )
@@ -92,7 +94,9 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     """
     kind, _, rest = reference.partition(":")
     if reference == STDIN:
-        return (_from_stdin(),)
+        content = sys.stdin.buffer.read(MAX_BYTES + 1)
+        text = decode(content, STDIN_PATH)
+        return (Referred.of(_read(text, STDIN_PATH), STDIN_PATH),)
     if kind == "git" and rest:
         return _from_git(rest, folder)
     if kind in ("import", "export"):
@@ -107,7 +111,8 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if _is_there(reference):
         return _from_directory(path) if path.is_dir() else (_from_file(path),)
     refuse_revision(reference, folder)
-    if _looks_like_path(reference):
+    has_folder = any(mark in reference for mark in (os.sep, os.altsep) if mark)
+    if has_folder or reference.endswith(tuple(f".{ending}" for ending in ENDINGS)):
         return (_from_file(path),)
     if not reference.isidentifier():
         raise InputError(
@@ -138,19 +143,13 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
     Raises:
         InputError: it is a revision in the repository of the schemas, where ``git:`` looks, too.
     """
-    if name in (*list_names(folder.exports), *list_names(folder.imports)):
+    if name in folder.names:
         return
     try:
         commit_of(find_repository(folder.exports), name)
     except InputError:
         return  # without git, a repository, or such a revision there is nothing to report
     raise InputError(f"`{name}` names no schema", hint=f"git knows it as a revision: `git:{name}`")
-
-
-def _from_stdin() -> Referred:
-    content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    text = decode(content, STDIN_PATH)
-    return Referred.of(_read(text, STDIN_PATH), STDIN_PATH)
 
 
 def _from_file(path: Path) -> Referred:
@@ -242,8 +241,7 @@ def _from_directory(path: Path) -> tuple[Referred, ...]:
 def _all_of(folder: Path) -> tuple[Referred, ...]:
     files = [file for name in list_names(folder) if (file := read_schema(folder, name))]
     if not files:
-        endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
-        raise InputError(f"there is no schema in `{folder}`", hint=f"schema files are named {endings}")
+        raise no_schema(folder)
     return tuple(_named(file) for file in files)
 
 
@@ -255,12 +253,10 @@ def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     def history(file: TextFile) -> Path:
         return top / str(file.path).removeprefix(f"{revision}:")
 
-    try:
-        found = tuple(replace(_named(file), history=history(file)) for file in read_revision(revision, path) if inside)
-    except MissingInRevision:
-        found = ()
-    if found:
-        return tuple(sorted(found, key=lambda each: each.schema.name))
+    if inside:
+        with suppress(MissingInRevision):
+            found = [replace(_named(file), history=history(file)) for file in read_revision(revision, path)]
+            return tuple(sorted(found, key=lambda each: each.schema.name))
     read = meanings_at(revision, SchemasFolder.at(path) if inside else folder)
     files = [each.opened.export_file or each.opened.import_file for each in read]
     return tuple(Referred.meant(each, history(file) if file else None) for each, file in zip(read, files, strict=True))
@@ -281,8 +277,3 @@ def _is_there(reference: str) -> bool:
         return bool(reference) and Path(reference).exists()
     except OSError:  # longer than a file name can be
         return False
-
-
-def _looks_like_path(reference: str) -> bool:
-    has_folder = any(mark in reference for mark in (os.sep, os.altsep) if mark)
-    return has_folder or reference.endswith(tuple(f".{ending}" for ending in ENDINGS))

@@ -42,12 +42,10 @@ class InferRequest:
 
     Attributes:
         sources: data, or saved evidence (``*.evidence.json``).
-        name: the schema's name.
         table: the root table; None for the schema's only one, or one named after the source.
         others: sources whose data goes to tables of their own, each with the table before it.
         table_per_file: whether the data of each source file goes to a table of its name.
         agrees: asks a person; None where nobody is there.
-        schemas: the folder of ``import/`` and ``export/``.
         sample: ``full``, ``10%`` or a number of records.
         contract: goes before the schema's own.
         hints: what the call states of tables and columns; None for nothing.

@@ -53,16 +53,7 @@ def resolve_data(
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
 ) -> Resolution:
-    """Resolve under the names that colliding keys have got before; give further ones where that is asked for.
-
-    Args:
-        evidence: as in ``resolve``.
-        before: as in ``resolve``.
-        table: as in ``resolve``.
-        separates: whether colliding keys get names of their own.
-        max_identifier_length: as in ``resolve``.
-        is_loaded: as in ``resolve``.
-    """
+    """Resolve under the names that colliding keys have got before; give further ones where that is asked for."""
     naming = naming_of(before, max_identifier_length)
     root = root_table(before, table, max_identifier_length)
     known = _known_names(before, root)

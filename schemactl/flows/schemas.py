@@ -37,7 +37,6 @@ class Opened:
     """A schema as a command found it.
 
     Attributes:
-        name: what it was asked for.
         schema: the schema to work with, its version fields true to its content; None where there is no file.
         import_document: the import file, None where there is none; the export file where both are one.
         export_document: the export file, None where there is none.
@@ -117,7 +116,9 @@ def to_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema
     """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
     if folder.is_shared:
         stated = opened.export_document.schema.tables if opened.export_document else {}
-        return bump(replace(_without_new_marks(schema, stated), imported_version_hash=None))
+        # Marks that the user's file states stay (``max_nesting`` is one).
+        tables = {name: _without_marks(table, stated.get(name)) for name, table in schema.tables.items()}
+        return bump(replace(schema, tables=tables, imported_version_hash=None))
     if opened.import_document is not None:
         imported = opened.schema.imported_version_hash if opened.schema else None
         return bump(replace(schema, imported_version_hash=imported))
@@ -202,11 +203,6 @@ def _is_known(content: Schema, imported: Document, stored: Schema, exported: Doc
         return True
     if len(stored.previous_hashes) < MAX_PREVIOUS_HASHES:
         return False
-    return _is_forgotten_ancestor(imported, exported)
-
-
-def _is_forgotten_ancestor(imported: Document, exported: Document) -> bool:
-    """Decide where the ancestry is full: an import file as dlt wrote it is old, an edited one may be new."""
     if not imported.is_edited:
         return True
     link = f"imported_version_hash: {version_hash(imported.schema)}"
@@ -286,15 +282,6 @@ def _check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
         if now != file:
             changed = path or (file.path if file else place)
             raise InputError(f"`{changed}` was changed since it was read", hint="run the command again")
-
-
-def _without_new_marks(schema: Schema, stated: Mapping[str, Table]) -> Schema:
-    """Drop the marks of processing, but for those that the user's file states (``max_nesting`` is one)."""
-    tables = {}
-    for name, table in schema.tables.items():
-        own = stated.get(name)
-        tables[name] = _without_marks(table, own) if own else _without_marks(table)
-    return replace(schema, tables=tables)
 
 
 def _without_marks(table: Table, stated: Table | None = None) -> Table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from schemactl.errors import InputError, did_you_mean
 from schemactl.examples import shown
 from schemactl.flows.evidence import (
-    bad_records_error,
+    check_bad_records,
     check_documents,
     find_sources,
     read_saved,
@@ -70,14 +70,7 @@ class _Demand:
 def _find_demands(
     evidence: Evidence, fed: Sequence[Taken], column: NestedType, field: FieldPath
 ) -> tuple[_Demand, ...]:
-    """Return what the values of a field have to fit: scalars their type, objects and lists what they are to be.
-
-    Args:
-        evidence: what the data holds.
-        fed: what of it is for the column.
-        column: the type that the column is to have.
-        field: the field inside of it; empty for all of the column.
-    """
+    """Return what the values of a field have to fit: scalars their type, objects and lists what they are to be."""
     data = _Data(evidence)
     paths, found = tuple(dict.fromkeys(path for path, _ in fed)), column
     for step in field:
@@ -101,12 +94,6 @@ def _all_unfit(evidence: Evidence, demand: _Demand) -> Judged:
     return Judged(
         add(Tally(seen.count, seen.count, tuple(examples_of(name, seen)), seen.first) for name, seen in known)
     )
-
-
-def _states_types(evidence: Evidence, fed: Sequence[Taken]) -> bool:
-    """Return whether a source states the types of a column's values itself: nobody looks at those."""
-    tops = {path for path, _ in fed}
-    return any(path[:end] in tops for path in evidence.typed for end in range(len(path) + 1))
 
 
 class _Data:
@@ -236,10 +223,7 @@ def _answer_by_data(
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions(), progress) as spark:
         scan = scan_inputs(spark, inputs, sample, progress)
-        if scan.bad_records:
-            error = bad_records_error(scan)
-            error.hint = "fix the data: the count would skip them"
-            raise error
+        check_bad_records(scan, hint="fix the data: the count would skip them")
         return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=progress))
 
 
@@ -318,7 +302,8 @@ class _Survey:
             return ()
         if question.kind == "field":
             kept = stated_type(column, keeps_sizes=True)
-            if kept is None or _states_types(evidence, fed):
+            tops = {path for path, _ in fed}
+            if kept is None or any(path[:end] in tops for path in evidence.typed for end in range(len(path) + 1)):
                 return ()
             # A field that the data never holds has no values, which is an answer as well.
             return _find_demands(evidence, fed, kept, question.field) or (_Demand((), None),)

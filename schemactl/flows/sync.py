@@ -13,7 +13,7 @@ from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
 from schemactl.schema.diff import diff
 from schemactl.schema.takeover import Synced
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, list_names
+from schemactl.store.folder import SchemasFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,6 @@ class SyncRequest:
 
     Attributes:
         names: of schemas; none for all.
-        schemas: the folder of ``import/`` and ``export/``.
-        is_check: whether nothing is to be written.
         to: a destination, of which comes back what it holds and the export file has lost; None for none.
     """
 
@@ -35,10 +33,6 @@ class SyncRequest:
 
 def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], bool]) -> tuple[Synced, ...]:
     """Take the edits of import files over, all or none.
-
-    Args:
-        request: what was asked for.
-        agree: is asked before columns or tables are dropped that data brought.
 
     Raises:
         InputError: there is no such schema, or a file cannot be read or written.
@@ -60,7 +54,7 @@ def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], boo
 def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
     if not names:
         return meanings(folder)
-    known = sorted({*list_names(folder.imports), *list_names(folder.exports)})
+    known = folder.names
     for name in names:
         if name not in known:
             raise InputError(f"there is no schema `{name}` in `{folder.root}`", hint=nearest_or_all(name, known))
@@ -72,7 +66,7 @@ def _content(meaning: Meaning, to: str | None) -> Schema:
     if to is None:
         return content
     from schemactl.flows.loading import find_destination
-    from schemactl.flows.migrate.lost_versions import with_lost
+    from schemactl.flows.migrate.ledger import with_lost
 
     return with_lost(content, find_destination(to)[1])
 

@@ -72,9 +72,12 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if request.dispatch is not None:
         return (_to_dispatch(request),)
     stated = _stated(request, before)
-    parts = [_part(request, table, *_find(request, sources), is_stated=True) for table, sources in stated.items()]
+    parts = [
+        _part(request, table, *find_sources(sources, request.input_format), is_stated=True)
+        for table, sources in stated.items()
+    ]
     claimed = {each.path for part in parts for each in part.inputs}
-    saved, found = _find(request, request.sources) if request.sources else ((), ())
+    saved, found = find_sources(request.sources, request.input_format) if request.sources else ((), ())
     rest = tuple(each for each in found if each.path not in claimed)
     if not (saved or rest):
         return tuple(_checked(part, before) for part in parts)
@@ -103,7 +106,7 @@ def _to_dispatch(request: InferRequest) -> Part:
     asked["--typing"] = request.typing is not None
     if other := next((option for option, is_asked in asked.items() if is_asked), None):
         raise InputError(f"`{_by(request)}` and `{other}` do not go together", hint="leave one of them out")
-    saved, inputs = _find(request, request.sources)
+    saved, inputs = find_sources(request.sources, request.input_format)
     if saved:
         raise InputError(f"`{saved[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
     return Part(request, (), inputs, is_stated=False)
@@ -181,11 +184,6 @@ def _stated(request: InferRequest, before: Schema) -> Mapping[str, list[str]]:
 
 def _root(request: InferRequest, before: Schema, table: str) -> str:
     return root_table(before, table, request.max_identifier_length)
-
-
-def _find(request: InferRequest, sources: Iterable[str]) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    saved, inputs = find_sources(sources, request.input_format)
-    return tuple(saved), inputs
 
 
 def _part(

@@ -70,10 +70,6 @@ def _read_address(address: str) -> str:
 def with_proposals(schema: Schema, file: Path) -> Schema:
     """Return a schema whose root table states how the texts of a file can be typed (``export --to arc --data``).
 
-    Args:
-        schema: with one root table.
-        file: CSV or TSV with a header.
-
     Raises:
         InputError: the file cannot be read, or its columns are not those of the table.
     """

@@ -365,6 +365,11 @@ def table_of(step: Step) -> str:
             return step.table
 
 
+def name_of(step: Step) -> str:
+    """Return ``table.column`` of a step, or its table's name where it is about all of it, or several columns."""
+    return ".".join(part for part in (table_of(step), column_of(step)) if part)
+
+
 def column_of(step: Step) -> str | None:
     """Return the name under which the step leaves its column; None for a step about a whole table, or several."""
     return columns_of(step)[1]

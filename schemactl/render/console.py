@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from schemactl.errors import LOG_COMMANDS
+from schemactl.render.harmless import escape
 from schemactl.review.wording import counted
 
 Item = TypeVar("Item")
@@ -41,8 +42,8 @@ class Look:
     is_verbose: bool = False
 
 
-def print_sections(sections: Sequence[Sequence[RenderableType]], look: Look) -> str:
-    """Return sections as text, an empty line between them."""
+def print_sections(sections: Iterable[Sequence[RenderableType]], look: Look) -> str:
+    """Return sections as text, an empty line between them; those that hold nothing are left out."""
     buffer = io.StringIO()
     console = Console(
         file=buffer,
@@ -55,11 +56,16 @@ def print_sections(sections: Sequence[Sequence[RenderableType]], look: Look) -> 
         highlight=False,
         legacy_windows=False,
     )
-    for number, section in enumerate(sections):
+    for number, section in enumerate(section for section in sections if section):
         if number:
             console.print()
         console.print(Group(*section))
     return "".join(_shown(line) + "\n" for line in buffer.getvalue().splitlines())
+
+
+def print_line(text: str, look: Look, style: str = "") -> str:
+    """Return one line as text."""
+    return print_sections([[Text(text, style=style)]], look)
 
 
 def _shown(line: str) -> str:
@@ -84,6 +90,12 @@ def first_lines(items: Sequence[Item], show: Callable[[Item], Text], look: Look,
     yield from map(show, listed)
     if len(listed) < len(items):
         yield more(len(items) - len(listed), thing)
+
+
+def show_hint(text: str | None) -> Iterator[RenderableType]:
+    """Yield a way out below the line that it belongs to, if there is one."""
+    if text:
+        yield indented(Text(escape(text), style=FAINT))
 
 
 def more(number: int, thing: str, which: str = "") -> Text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schemactl.errors import Location, Problem, SchemactlError
+from schemactl.errors import Location, SchemactlError
 from schemactl.render.harmless import escape
 
 MOST_PROBLEMS = 50
@@ -34,17 +34,13 @@ def render_warning(message: str, color: bool) -> str:
 def _known(error: SchemactlError, color: bool) -> Iterator[str]:
     yield _style("error", _RED, color) + ": " + _place(error.at, color) + _lines(error.message)
     for problem in error.problems[:MOST_PROBLEMS]:
-        yield from _problem(problem, color)
+        yield "  " + _place(problem.at, color) + _lines(problem.message)
+        if problem.hint:
+            yield _hint(problem.hint, "    ", color)
     if len(error.problems) > MOST_PROBLEMS:
         yield f"  and {len(error.problems) - MOST_PROBLEMS:,} more"
     if error.hint:
         yield _hint(error.hint, "", color)
-
-
-def _problem(problem: Problem, color: bool) -> Iterator[str]:
-    yield "  " + _place(problem.at, color) + _lines(problem.message)
-    if problem.hint:
-        yield _hint(problem.hint, "    ", color)
 
 
 def _unexpected(error: BaseException, color: bool) -> Iterator[str]:

@@ -1,20 +1,182 @@
-"""Renders ``schemactl check`` and ``schemactl fmt`` for a person and as JSON."""
+"""Renders ``schemactl import``, ``sync``, ``edit``, ``check`` and ``fmt`` for a person and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from rich.text import Text
 
-from schemactl.errors import Problem
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, Look, print_sections
-from schemactl.render.harmless import escape
+from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_line, print_sections
+from schemactl.render.harmless import escape, show_name
+from schemactl.render.schema_text import describe_size
+from schemactl.schema.changes import Change
+from schemactl.schema.judgment import Violation
+from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from schemactl.schema.takeover import Synced
+
+
+from pathlib import Path
+
+from schemactl.errors import Problem
 from schemactl.render.reviews.json import location_document
 from schemactl.review.wording import counted
-from schemactl.schema.changes import Change
+
+
+def print_import(
+    before: Schema | None,
+    after: Schema,
+    changes: Sequence[Change],
+    violations: Sequence[Violation],
+    written: Sequence[str],
+    look: Look,
+) -> str:
+    """Return what was imported, a line for each change; quiet, only what a contract forbids and what is pending."""
+    refused = [*map(_violation, violations), *_nothing_written(before, changes, violations, written)]
+    if look.is_quiet:
+        return print_sections([refused], look)
+    lines = [_headline(before, after, changes), *(_change(change, look) for change in changes if before), *refused]
+    if written:
+        lines.append(Text(escape(f"wrote {', '.join(written)}")))
+    return print_sections([lines], look)
+
+
+def import_document(
+    before: Schema | None,
+    after: Schema,
+    changes: Sequence[Change],
+    violations: Sequence[Violation],
+    written: Sequence[str],
+) -> dict[str, Any]:
+    """Return what ``schemactl import --format json`` prints; the arguments are those of ``print_import``."""
+    # It takes as long to import as all that a text needs.
+    from schemactl.render.reviews.json import change_document
+
+    return {
+        "name": after.name,
+        "before": _version(before) if before else None,
+        "after": _version(after),
+        "changes": [change_document(change) for change in changes],
+        "violations": [
+            {
+                "table": violation.table,
+                "column": violation.column,
+                "entity": str(violation.entity),
+                "mode": str(violation.mode),
+                "expected": violation.expected,
+                "found": violation.found,
+            }
+            for violation in violations
+        ],
+        "written": list(written),
+    }
+
+
+def _version(schema: Schema) -> dict[str, Any]:
+    return {"version": schema.version, "hash": schema.version_hash}
+
+
+def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -> Text:
+    line = Text().append(show_name(after.name), style=NAME)
+    if before is None:
+        return line.append(f": new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
+    if not changes:
+        return line.append(": no changes")
+    return _versions(before, after)
+
+
+def _versions(before: Schema, after: Schema) -> Text:
+    line = Text().append(show_name(after.name), style=NAME)
+    versions = f"version {before.version} -> {after.version}"
+    return line.append(f": {versions}, hash {escape(before.version_hash)} -> {escape(after.version_hash)}")
+
+
+def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:
+    name = full_name(change)
+    line = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
+    if name in dropped:
+        line.append(" (data brought it)", style=WARNING)
+    # A padding fills lines up to the width, which is a million where other programs read: that takes long.
+    return Text("  ").append(line) if look.width is None else indented(line)
+
+
+def _violation(violation: Violation) -> Text:
+    thing = ".".join(part for part in (violation.table, violation.column) if part)
+    what = f"{violation.entity} is {violation.mode}, expected {violation.expected}, found {violation.found}"
+    return Text("contract", style=ERROR).append(escape(f": `{thing}`: {what}"), style="default")
+
+
+def _nothing_written(
+    before: Schema | None, changes: Sequence[Change], violations: Sequence[Violation], written: Sequence[str]
+) -> Iterator[Text]:
+    if violations:
+        yield Text("nothing was written")
+    elif (before is None or changes) and not written:
+        yield Text("nothing written: the schema would change")
+
+
+def print_sync(found: Sequence[Synced], look: Look) -> str:
+    """Return a section for each schema whose import file was edited; quiet, only what was not written."""
+    pending = [each for each in found if each.is_pending]
+    if look.is_quiet:
+        return print_sections([[line for each in pending for line in _not_written(each)]], look)
+    if not pending:
+        return print_line("up to date", look)
+    return print_sections([list(_section(each, look)) for each in pending], look)
+
+
+def question(found: Sequence[Synced]) -> str:
+    """Return what is asked before columns that data brought are dropped."""
+    names = [f"`{name}`" for each in found for name in each.dropped]
+    return f"drop {', '.join(names)}, which data brought"
+
+
+def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
+    """Return what ``schemactl sync --format json`` prints."""
+    from schemactl.render.reviews.json import change_document
+
+    return {
+        "schemas": [
+            {
+                "name": each.after.name,
+                "before": _version(each.before) if each.before else None,
+                "after": _version(each.after),
+                "is_pending": each.is_pending and not each.written,
+                "changes": [change_document(change) for change in each.changes],
+                "dropped": list(each.dropped),
+                "open_questions": list(each.open_questions),
+                "written": list(each.written),
+            }
+            for each in found
+        ]
+    }
+
+
+def _section(each: Synced, look: Look) -> Iterator[RenderableType]:
+    before, after = each.before, each.after
+    if before is None:
+        line = Text().append(show_name(after.name), style=NAME)
+        yield line.append(f": new schema, version {after.version}, hash {escape(after.version_hash)}")
+    else:
+        yield _versions(before, after)
+    yield from (_change(change, look, each.dropped) for change in each.changes)
+    if each.written:
+        yield Text(escape(f"wrote {', '.join(each.written)}"))
+    else:
+        yield from _not_written(each)
+
+
+def _not_written(each: Synced) -> Iterator[Text]:
+    for question in each.open_questions:
+        yield Text("not taken over", style=ERROR).append(escape(f": {question}"), style="default")
+    if each.open_questions:
+        yield Text(f"only data can say: `schemactl infer SOURCE --name {each.after.name}`")
+    elif not each.written:
+        yield Text(f"{show_name(each.after.name)}: the import file was edited and is not taken over", style=WARNING)
 
 
 def print_check(found: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> str:
@@ -65,7 +227,7 @@ def print_edit(
     if look.is_quiet:
         return ""
     if not changes:
-        return print_sections([[Text(f"{escape(str(path))} states that already")]], look)
+        return print_line(f"{escape(str(path))} states that already", look)
     lines = [Text("wrote " + ", ".join(map(escape, written)))]
     for change in changes:
         where = full_name(change)

@@ -13,12 +13,7 @@ _SHOWN: Final = 3
 
 
 def print_losses(losses: Sequence[Loss], holder: str) -> str:
-    """Return what is lost, nothing where nothing is.
-
-    Args:
-        losses: what is lost.
-        holder: what cannot hold it: a format, or the schema.
-    """
+    """Return what is lost, nothing where nothing is."""
     by_property: dict[str, list[Loss]] = {}
     for loss in losses:
         by_property.setdefault(loss.what, []).append(loss)

@@ -1,8 +1,8 @@
-"""Renders ``schemactl migrate`` for a person: plans, runs, scripts, rollbacks, and the state of a destination."""
+"""Renders ``schemactl migrate`` for a person: plans, runs, scripts, rollbacks, folders of migrations, destinations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,30 +10,48 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from schemactl.errors import Location
 from schemactl.migration.cautions import caution
+from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.plan import MigrationPlan, Place, with_own
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
     BlockerKind,
+    CheckReport,
     CleanReport,
-    Counted,
+    Compared,
+    CompareReport,
+    FolderApplyReport,
+    FolderStanding,
+    NextReport,
     Outcome,
     PastRun,
     PlanBlocker,
     PlanReport,
+    RebaseReport,
     RollbackReport,
     SchemaThere,
     StatusReport,
     UndoneStep,
 )
-from schemactl.migration.steps import DropColumn, DropTable, column_of, table_of
-from schemactl.migration.verification import Disagreement, Misplaced, OddValues, VerifyReport
+from schemactl.migration.steps import DropColumn, DropTable, name_of
+from schemactl.migration.verification import VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
+from schemactl.render.console import (
+    ERROR,
+    FAINT,
+    WARNING,
+    Look,
+    indented,
+    print_line,
+    print_sections,
+    show_hint,
+    warning,
+)
 from schemactl.render.harmless import escape
 from schemactl.render.plan import print_plan
 from schemactl.review.wording import counted
@@ -44,13 +62,8 @@ _GOOD: Final = "green"
 
 def print_plan_report(report: PlanReport, look: Look) -> str:
     """Return a plan, what was counted in the data, and what stands against it."""
-    sections = [
-        list(_plan_counts(report.plan, report.counted)),
-        list(_not_undone(report)),
-        list(_ledger(report)),
-    ]
-    sections.append([line for blocker in report.blockers for line in show_blocker(blocker)])
-    after = print_sections([section for section in sections if section], look)
+    sections = [list(_plan_counts(report)), list(_ledger(report)), show_blockers(report.blockers)]
+    after = print_sections(sections, look)
     return print_plan(report.plan, look) + (f"\n{after}" if after else "")
 
 
@@ -66,55 +79,49 @@ def print_applied(report: ApplyReport, look: Look) -> str:
     plan = report.planned.plan
     match report.outcome:
         case Outcome.DONE:
-            lines = [_done(report)]
+            done, target = len(plan.steps) - (report.planned.done or 0), plan.target
+            what = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
+            has = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
+            lines = [Text(f"{what}: {_place(plan.place)}, {has}", style=_GOOD)]
             if report.copy is not None:
-                kept = f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"
-                lines.append(Text(kept))
+                lines.append(Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"))
             return print_sections([lines], look)
         case Outcome.NOTHING:
             return print_plan(plan, look)
         case Outcome.DECLINED:
-            return print_sections([[Text("nothing was done")]], look)
+            return print_line("nothing was done", look)
         case Outcome.REFUSED:
-            line = print_sections([[Text("nothing was done: the plan is refused", style=ERROR)]], look)
+            line = print_line("nothing was done: the plan is refused", look, ERROR)
             return print_plan_report(report.planned, look) + f"\n{line}"
 
 
-def show_blocker(blocker: PlanBlocker) -> Iterator[RenderableType]:
-    """Yield what stands against a plan, and the way out."""
-    is_open = blocker.kind is BlockerKind.DESTRUCTIVE
-    yield warning("destructive" if is_open else "refused", escape(blocker.message), WARNING if is_open else ERROR)
-    if blocker.hint:
-        yield indented(Text(escape(blocker.hint), style=FAINT))
+def show_blockers(blockers: Iterable[PlanBlocker]) -> list[RenderableType]:
+    """Return what stands against a plan, each with the way out."""
+    lines: list[RenderableType] = []
+    for each in blockers:
+        is_open = each.kind is BlockerKind.DESTRUCTIVE
+        label, style = ("destructive", WARNING) if is_open else ("refused", ERROR)
+        lines += [warning(label, escape(each.message), style), *show_hint(each.hint)]
+    return lines
 
 
-def show_counted(name: str, counted: Counted, what: str) -> Iterator[RenderableType]:
-    """Yield how many values stand against a step, and some of them."""
-    yield warning("data", f"{escape(name)}: {counted.count:,} {what}", WARNING)
-    for example in counted.examples:
-        yield indented(Text(escape(example), style=FAINT, overflow="fold"))
+def _counted(label: str, text: str, examples: Iterable[str]) -> Iterator[RenderableType]:
+    """Yield how many values stand against something, and some of them."""
+    yield warning(label, escape(text))
+    yield from (indented(Text(escape(example), style=FAINT, overflow="fold")) for example in examples)
 
 
-def _plan_counts(plan: MigrationPlan, counts: Sequence[Counted]) -> Iterator[RenderableType]:
-    for each in counts:
-        step = plan.steps[each.number - 1].step
-        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
+def _plan_counts(report: PlanReport) -> Iterator[RenderableType]:
+    steps = [planned.step for planned in report.plan.steps]
+    for each in report.counted:
         what = "value does not fit" if each.count == 1 else "values do not fit"
-        yield from show_counted(f"step {each.number}, `{name}`", each, what)
-
-
-def _not_undone(report: PlanReport) -> Iterator[RenderableType]:
+        name = f"step {each.number}, `{name_of(steps[each.number - 1])}`"
+        yield from _counted("data", f"{name}: {each.count:,} {what}", each.examples)
     for each in report.not_undone:
-        step = report.plan.steps[each.number - 1].step
         values, verb = ("value is", "is") if each.count == 1 else ("values are", "are")
-        name = escape(f"`{table_of(step)}.{column_of(step)}`")
-        yield warning(
-            "undo",
-            f"step {each.number}, {name}: {each.count:,} {values} kept, but {verb} spelled in another "
-            "way once that is undone",
-        )
-        for example in each.examples:
-            yield indented(Text(escape(example), style=FAINT, overflow="fold"))
+        what = f"{each.count:,} {values} kept, but {verb} spelled in another way once that is undone"
+        name = f"step {each.number}, `{name_of(steps[each.number - 1])}`"
+        yield from _counted("undo", f"{name}: {what}", each.examples)
 
 
 def _ledger(report: PlanReport) -> Iterator[RenderableType]:
@@ -122,21 +129,9 @@ def _ledger(report: PlanReport) -> Iterator[RenderableType]:
     if report.done is not None:
         left = len(report.plan.steps) - report.done
         verb = "is" if left == 1 else "are"
-        message = f"an earlier run has done {report.done:,} of these steps; {left:,} {verb} left"
-        yield warning("unfinished", message)
+        yield warning("unfinished", f"an earlier run has done {report.done:,} of these steps; {left:,} {verb} left")
     if not report.plan.steps and not report.is_recorded:
         yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
-
-
-def _done(report: ApplyReport) -> Text:
-    plan = report.planned.plan
-    done = len(plan.steps) - (report.planned.done or 0)
-    what = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
-    target = plan.target
-    return Text(
-        f"{what}: {_place(plan.place)}, has {escape(target.name)} version {target.version}, hash {target.version_hash}",
-        style=_GOOD,
-    )
 
 
 _INSIDE: Final = 6
@@ -144,11 +139,13 @@ _INSIDE: Final = 6
 
 def print_rollback(report: RollbackReport, look: Look) -> str:
     """Return what is to be undone, what the data says of it, and what stands against it."""
-    sections: list[Sequence[RenderableType]] = [list(_rollback_head(report))]
-    sections += list(_undone_steps(report.steps, look))
-    sections.append(list(_rollback_counts(report)))
-    sections.append([line for blocker in report.blockers for line in show_blocker(blocker)])
-    return print_sections([section for section in sections if section], look)
+    before, after = report.before or "no schema", report.after or "no schema"
+    head = Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
+    undoes = indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
+    steps = _undone_steps(report.steps, look)
+    return print_sections(
+        [[head, undoes], *steps, list(_rollback_counts(report)), show_blockers(report.blockers)], look
+    )
 
 
 def print_rolled_back(report: RollbackReport, look: Look) -> str:
@@ -156,19 +153,11 @@ def print_rolled_back(report: RollbackReport, look: Look) -> str:
     match report.outcome:
         case Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
-            line = Text(f"undid {counted(len(report.steps), 'step')}: the ledger names {where}", style=_GOOD)
-            return print_sections([[line]], look)
+            return print_line(f"undid {counted(len(report.steps), 'step')}: the ledger names {where}", look, _GOOD)
         case Outcome.DECLINED:
-            return print_sections([[Text("nothing was done")]], look)
+            return print_line("nothing was done", look)
         case _:
-            line = Text("nothing was undone", style=ERROR)
-            return print_rollback(report, look) + "\n" + print_sections([[line]], look)
-
-
-def _rollback_head(report: RollbackReport) -> Iterator[RenderableType]:
-    before, after = report.before or "no schema", report.after or "no schema"
-    yield Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
-    yield indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
+            return print_rollback(report, look) + "\n" + print_line("nothing was undone", look, ERROR)
 
 
 def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
@@ -218,15 +207,9 @@ def _rollback_counts(report: RollbackReport) -> Iterator[RenderableType]:
     steps = [step for each in report.steps for step in each.planned.undo.steps]
     for each in report.counted:
         step = steps[each.number - 1]
-        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
-        match step:
-            case DropTable():
-                what = "rows would be dropped"
-            case DropColumn():
-                what = "values would be dropped"
-            case _:
-                what = "values do not fit"
-        yield from show_counted(f"`{name}`", each, what)
+        what = f"{'rows' if isinstance(step, DropTable) else 'values'} would be dropped"
+        what = what if isinstance(step, DropTable | DropColumn) else "values do not fit"
+        yield from _counted("data", f"`{name_of(step)}`: {each.count:,} {what}", each.examples)
 
 
 def print_script(report: PlanReport, dialect: str) -> str:
@@ -276,45 +259,37 @@ _WAYS_ON = "`apply` ends it, `rollback` undoes it"
 def print_status(report: StatusReport, look: Look) -> str:
     """Return how a destination stands. Quiet: only what is not settled; verbose: all runs, and pending statements."""
     pending = list(_pending(report, look))
-    drift = [*_drift(report.drift), *_variants(report.variants)]
+    drift = list(_drift(report.drift, report.variants))
     if look.is_quiet:
-        return print_sections([section for section in (pending, drift) if section], look)
-    sections: list[list[RenderableType]] = [
-        list(_state(report)),
-        pending,
-        drift,
-        list(_runs(report.runs, look)),
-        [_verdict(report)],
-    ]
-    return print_sections([section for section in sections if section], look)
+        return print_sections((pending, drift), look)
+    runs = list(_runs(report.runs, look))
+    return print_sections((list(_state(report)), pending, drift, runs, [_verdict(report)]), look)
 
 
 def print_verified(report: VerifyReport, look: Look) -> str:
     """Return whether a destination is as its schema says."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
-    odd = [line for each in report.odd for line in _odd(each)]
-    odd += [line for each in report.disagreements for line in _disagreement(each)]
-    odd += [line for each in report.misplaced for line in _misplaced(each)]
-    half = list(_half_done(report.unfinished)) if report.unfinished else []
-    drift = [*_drift(report.drift), *_variants(report.variants)]
-    sections: list[list[RenderableType]] = [[] if look.is_quiet else head, half, drift, odd]
+    half: list[RenderableType] = []
+    if run := report.unfinished:
+        done = f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done"
+        half = [warning("unfinished", done), *show_hint(_WAYS_ON)]
+    drift = list(_drift(report.drift, report.variants))
+    sections: list[list[RenderableType]] = [[] if look.is_quiet else head, half, drift, list(_odd(report))]
     if not (look.is_quiet and report.is_clean):
         sections.append([_verified(report)])
-    return print_sections([section for section in sections if section], look)
+    return print_sections(sections, look)
 
 
 def print_baseline(report: BaselineReport, look: Look) -> str:
     """Return what ``baseline`` is to record, or has recorded."""
-    head: list[RenderableType] = [_title(report.schema, report.place)]
-    blockers = [line for blocker in report.blockers for line in show_blocker(blocker)]
-    sections: list[list[RenderableType]] = [head, list(_drift(report.drift)), blockers, [_recorded(report)]]
-    return print_sections([section for section in sections if section], look)
+    head, end = _title(report.schema, report.place), _recorded(report)
+    return print_sections([[head], list(_drift(report.drift)), show_blockers(report.blockers), [end]], look)
 
 
 def print_kept(report: CleanReport, look: Look) -> str:
     """Return what is kept of what was dropped."""
-    head: list[RenderableType] = [Text(_place(report.place), style="bold")]
-    return print_sections([[*head, *(indented(Text(escape(name))) for name in report.kept)]], look)
+    kept = (indented(Text(escape(name))) for name in report.kept)
+    return print_sections([[Text(_place(report.place), style="bold"), *kept]], look)
 
 
 def print_clean(report: CleanReport, look: Look) -> str:
@@ -374,20 +349,15 @@ def _pending(report: StatusReport, look: Look) -> Iterator[RenderableType]:
             yield indented(Text(f"      {escape(words.own(own))}", style=FAINT))
         for statement in each.statements if look.is_verbose else ():
             yield indented(Text(f"      {escape(statement)}", style=FAINT, overflow="fold"))
-    for blocker in planned.blockers:
-        yield from show_blocker(blocker)
+    yield from show_blockers(planned.blockers)
 
 
-def _drift(changes: Sequence[Change]) -> Iterator[RenderableType]:
+def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> Iterator[RenderableType]:
     for change in changes:
-        name = full_name(change)
-        yield warning("drift", escape(f"`{name}`: {describe(change)}"))
-
-
-def _variants(changes: Sequence[ColumnAdded]) -> Iterator[RenderableType]:
-    for change in changes:
-        name = escape(f"`{change.table}.{change.column.name}`")
-        yield warning("variant", f"{name} takes values that do not fit; the schema does not have it yet")
+        yield warning("drift", escape(f"`{full_name(change)}`: {describe(change)}"))
+    for variant in variants:
+        name = f"`{variant.table}.{variant.column.name}`"
+        yield warning("variant", escape(f"{name} takes values that do not fit; the schema does not have it yet"))
 
 
 def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
@@ -420,33 +390,21 @@ def _verdict(report: StatusReport) -> Text:
     return Text(f"Not settled: {'; '.join(parts)}.", style="bold")
 
 
-def _half_done(run: PastRun) -> Iterator[RenderableType]:
-    yield warning("unfinished", f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done")
-    yield indented(Text(_WAYS_ON, style=FAINT))
-
-
-def _odd(odd: OddValues) -> Iterator[RenderableType]:
-    of = f" of {counted(odd.rows, 'row')}" if odd.rows else ""
-    yield warning("values", escape(f"`{odd.table}.{odd.column}`: {odd.count:,}{of}: {odd.message}"))
-    for example in odd.examples:
-        yield indented(Text(escape(example), style=FAINT, overflow="fold"))
-
-
-def _disagreement(found: Disagreement) -> Iterator[RenderableType]:
-    yield warning("files", escape(found.message))
-    if found.hint:
-        yield indented(Text(escape(found.hint), style=FAINT))
-
-
-def _misplaced(found: Misplaced) -> Iterator[RenderableType]:
-    place = found.table if found.column is None else f"{found.table}.{found.column}"
-    what = "rows" if found.column is None else "values"
-    yield warning("values", escape(f"`{place}` does not hold the {what} of `{found.origin}`, as `x-renamed-from` says"))
-    hint = (
-        f"state it anew, `x-renamed-from: [{found.origin}]`, and apply that while `{found.origin}` is still there; "
-        "where all is right by now, `schemactl migrate baseline` records it"
-    )
-    yield indented(Text(escape(hint), style=FAINT))
+def _odd(report: VerifyReport) -> Iterator[RenderableType]:
+    """Yield values that are not as the schema says, files that disagree, and values under wrong names."""
+    for odd in report.odd:
+        of = f" of {counted(odd.rows, 'row')}" if odd.rows else ""
+        yield from _counted("values", f"`{odd.table}.{odd.column}`: {odd.count:,}{of}: {odd.message}", odd.examples)
+    for each in report.disagreements:
+        yield from (warning("files", escape(each.message)), *show_hint(each.hint))
+    for found in report.misplaced:
+        place, what = (found.table, "rows") if found.column is None else (f"{found.table}.{found.column}", "values")
+        message = f"`{place}` does not hold the {what} of `{found.origin}`, as `x-renamed-from` says"
+        yield warning("values", escape(message))
+        yield from show_hint(
+            f"state it anew, `x-renamed-from: [{found.origin}]`, and apply that while `{found.origin}` is still there; "
+            "where all is right by now, `schemactl migrate baseline` records it"
+        )
 
 
 def _verified(report: VerifyReport) -> Text:
@@ -476,3 +434,122 @@ def _time(at: datetime | None) -> str:
     if at is None:
         return ""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def print_next(report: NextReport, look: Look) -> str:
+    """Return what ``plan --dir`` prints: the steps, what stands against them, and the files that were written."""
+    if report.migration is None:
+        return print_line("Nothing to do: the last migration leads to this schema.", look, _GOOD)
+    shown = (
+        print_plan_report(report.there, look)
+        if report.there is not None
+        else "\n".join(print_plan(each, look) for each in plans_of(report.migration))
+    )
+    known = report.there.blockers if report.there is not None else ()
+    lines = show_blockers(each for each in report.blockers if each not in known)
+    if report.is_written:
+        lines.append(Text(f"wrote {escape(report.folder)}/{json_name(report.migration.name)}", style=_GOOD))
+    else:
+        lines.append(Text("nothing was written: the migration is refused", style=ERROR))
+    return f"{shown}\n{print_sections([lines], look)}"
+
+
+def plans_of(migration: Migration) -> Iterator[MigrationPlan]:
+    """Yield a migration as a plan for each of its dialects, in a dataset that is called like the schema."""
+    for dialect, plan in migration.plans.items():
+        place = Place(dialect, f"{migration.name}, {dialect}", str(migration.schema["name"]))
+        unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+        yield with_own(unbound, plan.own)
+
+
+def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:
+    """Return what is wrong with a folder; ``good``: what is said where nothing is."""
+    if not report.problems:
+        line = f"{escape(report.folder)}: {counted(len(report.migrations), 'migration')}, {good}"
+        return "" if look.is_quiet else print_line(line, look, _GOOD)
+    lines: list[RenderableType] = []
+    for each in report.problems:
+        where = Location(f"{report.folder}/{each.file}" if each.file else report.folder, each.line)
+        lines += [warning("refused", escape(f"{where}: {each.message}"), ERROR), *show_hint(each.hint)]
+    return print_sections([lines], look)
+
+
+def print_rebased(report: RebaseReport, look: Look) -> str:
+    """Return which migrations have other numbers now."""
+    if not report.moved:
+        return print_line("Nothing to do: each migration follows the one before it.", look, _GOOD)
+    lines = [Text(f"{before} -> {after}") for before, after in report.moved]
+    return print_sections([[*lines, Text(f"the last one leads to the schema {report.schema_hash}", style=_GOOD)]], look)
+
+
+def print_standings(standings: Sequence[FolderStanding], look: Look) -> str:
+    """Return how far destinations have come."""
+    shown = [each for each in standings if not (look.is_quiet and each.is_settled)]
+    return print_sections([list(_standing(each)) for each in shown], look)
+
+
+def _standing(standing: FolderStanding) -> Iterator[RenderableType]:
+    yield Text(_place(standing.place), style="bold")
+    yield indented(Text().append("at      ", style=FAINT).append(standing.at or "no migration yet"))
+    for number, name in enumerate(standing.pending):
+        label = "unfinished" if not number and standing.is_unfinished else "pending"
+        yield indented(warning(label, name))
+    if standing.blocker is not None:
+        lines = show_blockers([standing.blocker])
+        yield from (indented(line) if isinstance(line, Text) else line for line in lines)
+    elif not standing.pending:
+        yield indented(Text("nothing is pending", style=_GOOD))
+
+
+def print_pending(report: FolderApplyReport, look: Look) -> str:
+    """Return what ``apply --dir`` is to do."""
+    parts = [print_standings([report.standing], look)]
+    if report.next is not None:
+        parts.append(print_plan_report(report.next, look))
+    parts += [print_plan(plan, look) for plan in report.later]
+    return "\n".join(part for part in parts if part)
+
+
+def print_folder_applied(report: FolderApplyReport, look: Look) -> str:
+    """Return how ``apply --dir`` has ended."""
+    if report.outcome is Outcome.NOTHING:
+        return print_standings([report.standing], look)
+    if report.outcome is Outcome.DECLINED:
+        return print_line("nothing was done", look)
+    if not report.applied:
+        return print_pending(report, look) + "\n" + print_line("nothing was done: it is refused", look, ERROR)
+    lines: list[RenderableType] = []
+    for name, each in zip(report.standing.pending, report.applied, strict=False):
+        if each.is_refused:
+            lines += show_blockers(each.planned.blockers)
+            lines.append(Text(f"{name}: refused, and nothing of it was done; those before it are kept", style=ERROR))
+        else:
+            steps = counted(len(each.planned.plan.steps), "step")
+            lines.append(Text(f"{name}: applied {steps} in {each.seconds:.1f} s", style=_GOOD))
+    return print_sections([lines], look)
+
+
+def folder_question(report: FolderApplyReport) -> str:
+    """Return what a person is asked before migrations of a folder are applied."""
+    return f"apply {counted(len(report.standing.pending), 'migration')} to {_place(report.standing.place)}"
+
+
+def print_compared(report: CompareReport, look: Look) -> str:
+    """Return how two destinations differ."""
+    sides = [] if look.is_quiet else [list(_compared(each)) for each in (report.base, report.head)]
+    changes = [warning("differs", escape(f"`{full_name(change)}`: {describe(change)}")) for change in report.changes]
+    if report.is_same:
+        end = Text("The same schema, and the same tables.", style=_GOOD)
+    elif report.changes:
+        end = Text(f"{counted(len(changes), 'difference')}, from the first to the second.", style="bold")
+    else:
+        end = Text("The same tables; their ledgers name different schemas.", style="bold")
+    return print_sections((*sides, changes, [end]), look)
+
+
+def _compared(side: Compared) -> Iterator[RenderableType]:
+    yield Text(_place(side.place), style="bold")
+    there = side.there
+    what = f"version {there.version}, hash {there.version_hash}" if there is not None else "no schema"
+    at = f", migration {side.migration}" if side.migration is not None else ""
+    yield indented(Text(f"{what}{escape(at)}"))

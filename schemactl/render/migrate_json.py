@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from schemactl.migration.directory import write_migration
 from schemactl.migration.documents import to_document
-from schemactl.migration.plan import Place
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
+    CheckReport,
     CleanReport,
-    Counted,
+    CompareReport,
+    FolderApplyReport,
+    FolderStanding,
+    NextReport,
     PastRun,
     PlanBlocker,
     PlanReport,
+    RebaseReport,
     RollbackReport,
     SchemaThere,
     StatusReport,
@@ -31,9 +38,9 @@ def plan_report_document(report: PlanReport) -> dict[str, Any]:
         "plan": plan_document(report.plan),
         "done": report.done,
         "is_recorded": report.is_recorded,
-        "counted": _counted(report.counted),
-        "not_undone": _counted(report.not_undone),
-        "refusals": blockers_document(report.blockers),
+        "counted": [asdict(each) for each in report.counted],
+        "not_undone": [asdict(each) for each in report.not_undone],
+        "refusals": _blockers(report.blockers),
     }
 
 
@@ -46,16 +53,16 @@ def apply_document(report: ApplyReport) -> dict[str, Any]:
 
 def clean_document(report: CleanReport) -> dict[str, Any]:
     """Return what ``clean`` prints."""
-    return {"outcome": str(report.outcome), "place": place_document(report.place), "kept": list(report.kept)}
+    return {"outcome": str(report.outcome), "place": asdict(report.place), "kept": list(report.kept)}
 
 
 def status_document(report: StatusReport) -> dict[str, Any]:
     """Return what ``status`` prints."""
     return {
-        "place": place_document(report.place),
+        "place": asdict(report.place),
         "is_settled": report.is_settled,
-        "there": schema_document(report.there) if report.there else None,
-        "target": schema_document(report.target) if report.target else None,
+        "there": _schema(report.there),
+        "target": _schema(report.target),
         "pending": plan_report_document(report.planned) if report.planned else None,
         "drift": [change_document(change) for change in report.drift],
         "variants": [change_document(change) for change in report.variants],
@@ -66,8 +73,8 @@ def status_document(report: StatusReport) -> dict[str, Any]:
 def verify_document(report: VerifyReport) -> dict[str, Any]:
     """Return what ``verify`` prints."""
     return {
-        "place": place_document(report.place),
-        "schema": schema_document(report.schema),
+        "place": asdict(report.place),
+        "schema": _schema(report.schema),
         "is_clean": report.is_clean,
         "tables": report.tables,
         "columns": report.columns,
@@ -75,21 +82,9 @@ def verify_document(report: VerifyReport) -> dict[str, Any]:
         "all_rows": report.all_rows,
         "drift": [change_document(change) for change in report.drift],
         "variants": [change_document(change) for change in report.variants],
-        "odd": [
-            {
-                "table": odd.table,
-                "column": odd.column,
-                "message": odd.message,
-                "count": odd.count,
-                "rows": odd.rows,
-                "examples": list(odd.examples),
-            }
-            for odd in report.odd
-        ],
-        "disagreements": [
-            {"table": each.table, "message": each.message, "hint": each.hint} for each in report.disagreements
-        ],
-        "misplaced": [{"table": each.table, "column": each.column, "origin": each.origin} for each in report.misplaced],
+        "odd": [asdict(each) for each in report.odd],
+        "disagreements": [asdict(each) for each in report.disagreements],
+        "misplaced": [asdict(each) for each in report.misplaced],
         "unfinished": _run(report.unfinished) if report.unfinished else None,
     }
 
@@ -98,7 +93,7 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
     """Return what ``rollback`` prints."""
     return {
         "outcome": str(report.outcome),
-        "place": place_document(report.place),
+        "place": asdict(report.place),
         "name": report.name,
         "before": report.before,
         "after": report.after,
@@ -116,8 +111,8 @@ def rollback_document(report: RollbackReport) -> dict[str, Any]:
             }
             for each in report.steps
         ],
-        "counted": _counted(report.counted),
-        "refusals": blockers_document(report.blockers),
+        "counted": [asdict(each) for each in report.counted],
+        "refusals": _blockers(report.blockers),
     }
 
 
@@ -125,59 +120,114 @@ def baseline_document(report: BaselineReport) -> dict[str, Any]:
     """Return what ``baseline`` prints."""
     return {
         "outcome": str(report.outcome),
-        "place": place_document(report.place),
-        "schema": schema_document(report.schema),
+        "place": asdict(report.place),
+        "schema": _schema(report.schema),
         "tables": report.tables,
         "drift": [change_document(change) for change in report.drift],
-        "refusals": blockers_document(report.blockers),
+        "refusals": _blockers(report.blockers),
     }
 
 
-def place_document(place: Place) -> dict[str, Any]:
-    """Return a place as JSON data."""
-    return {"kind": place.kind, "origin": place.origin, "dataset": place.dataset}
-
-
-def schema_document(schema: SchemaThere) -> dict[str, Any]:
-    """Return what a ledger names as JSON data."""
-    return {
-        "name": schema.name,
-        "version": schema.version,
-        "version_hash": schema.version_hash,
-        "at": _time(schema.at),
-    }
+def _schema(schema: SchemaThere | None) -> dict[str, Any] | None:
+    return {**asdict(schema), "at": _time(schema.at)} if schema is not None else None
 
 
 def _run(run: PastRun) -> dict[str, Any]:
-    return {
-        "plan_hash": run.plan_hash,
-        "before": run.before,
-        "after": run.after,
-        "who": run.who,
-        "started": _time(run.started),
-        "finished": _time(run.finished),
-        "state": run.state,
-        "done": run.done,
-        "steps": run.steps,
-    }
+    stated = {key: value for key, value in asdict(run).items() if key != "schema"}
+    return {**stated, "started": _time(run.started), "finished": _time(run.finished)}
 
 
-def _counted(counts: Iterable[Counted]) -> list[dict[str, Any]]:
-    return [{"number": each.number, "count": each.count, "examples": list(each.examples)} for each in counts]
-
-
-def blockers_document(blockers: Iterable[PlanBlocker]) -> list[dict[str, Any]]:
-    """Return what stands against a plan as JSON data."""
+def _blockers(blockers: Iterable[PlanBlocker]) -> list[dict[str, Any]]:
     return [
-        {
-            "obstacle": str(each.kind),
-            "message": each.message,
-            "hint": each.hint,
-            "numbers": list(each.numbers),
-        }
+        {"obstacle": str(each.kind), "message": each.message, "hint": each.hint, "numbers": list(each.numbers)}
         for each in blockers
     ]
 
 
 def _time(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat()
+
+
+def next_document(report: NextReport) -> dict[str, Any]:
+    """Return what ``plan --dir`` prints as JSON."""
+    return {
+        "folder": report.folder,
+        "is_written": report.is_written,
+        "migration": json.loads(write_migration(report.migration)) if report.migration is not None else None,
+        "there": plan_report_document(report.there) if report.there is not None else None,
+        "refusals": _blockers(report.blockers),
+    }
+
+
+def checked_document(report: CheckReport) -> dict[str, Any]:
+    """Return what ``check`` and ``hash`` print as JSON."""
+    return {
+        "folder": report.folder,
+        "migrations": list(report.migrations),
+        "problems": [
+            {"file": each.file, "line": each.line, "message": each.message, "hint": each.hint}
+            for each in report.problems
+        ],
+    }
+
+
+def rebased_document(report: RebaseReport) -> dict[str, Any]:
+    """Return what ``rebase`` prints as JSON."""
+    return {
+        "folder": report.folder,
+        "moved": [{"before": before, "after": after} for before, after in report.moved],
+        "schema_hash": report.schema_hash,
+    }
+
+
+def standings_document(folder: str, standings: Sequence[FolderStanding]) -> dict[str, Any]:
+    """Return what ``status --dir`` prints as JSON."""
+    return {
+        "folder": folder,
+        "is_settled": all(each.is_settled for each in standings),
+        "destinations": [_standing_document(each) for each in standings],
+    }
+
+
+def folder_apply_document(folder: str, report: FolderApplyReport) -> dict[str, Any]:
+    """Return what ``apply --dir`` prints as JSON."""
+    names = report.standing.pending
+    return {
+        "folder": folder,
+        "outcome": str(report.outcome),
+        "before": _standing_document(report.standing),
+        "next": plan_report_document(report.next) if report.next is not None else None,
+        "applied": [
+            {"migration": name, **apply_document(each)} for name, each in zip(names, report.applied, strict=False)
+        ],
+    }
+
+
+def _standing_document(standing: FolderStanding) -> dict[str, Any]:
+    return {
+        "place": asdict(standing.place),
+        "there": _schema(standing.there),
+        "at": standing.at,
+        "pending": list(standing.pending),
+        "is_unfinished": standing.is_unfinished,
+        "is_settled": standing.is_settled,
+        "blocker": _blockers([standing.blocker])[0] if standing.blocker is not None else None,
+    }
+
+
+def compared_document(report: CompareReport) -> dict[str, Any]:
+    """Return what ``compare`` prints as JSON."""
+    sides = [
+        {
+            "place": asdict(each.place),
+            "there": _schema(each.there),
+            "migration": each.migration,
+        }
+        for each in (report.base, report.head)
+    ]
+    return {
+        "is_same": report.is_same,
+        "base": sides[0],
+        "head": sides[1],
+        "changes": [change_document(change) for change in report.changes],
+    }

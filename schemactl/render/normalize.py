@@ -24,11 +24,11 @@ from schemactl.render.infer import (
     show_bad_records,
     show_files,
     show_hashes,
+    show_tables,
     show_typing,
     show_violation,
     why_untyped,
 )
-from schemactl.render.tables import show_tables
 from schemactl.review.wording import counted
 
 _REASONS: Mapping[Stop, str] = {
@@ -50,7 +50,18 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
         yield [*attention, *([_outcome(report)] if report.stops else [])]
         return
     inference = report.inference
-    yield [_headline(report), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
+    line = Text().append(show_name(report.name), style=NAME)
+    match report.outcome:
+        case Outcome.LOADED:
+            tables = sum(1 for table in report.tables if table.loaded)
+            what = f"loaded {counted(report.rows_loaded, 'row')} into {counted(tables, 'table')}"
+        case Outcome.LOADED_BEFORE:
+            what = f"load {escape(report.load_id)} was loaded before"
+        case Outcome.NOTHING_NEW:
+            what = "no new files"
+        case Outcome.STOPPED:
+            what = "nothing loaded"
+    yield [line.append(f": {what}"), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
@@ -66,21 +77,6 @@ def _attention(report: NormalizeReport) -> Iterator[Text]:
         yield from map(show_typing, report.inference.typing)
     yield from map(_overwrite, report.overwrites)
     yield from map(_unfit, report.unfit)
-
-
-def _headline(report: NormalizeReport) -> Text:
-    line = Text().append(show_name(report.name), style=NAME)
-    match report.outcome:
-        case Outcome.LOADED:
-            tables = sum(1 for table in report.tables if table.loaded)
-            what = f"loaded {counted(report.rows_loaded, 'row')} into {counted(tables, 'table')}"
-        case Outcome.LOADED_BEFORE:
-            what = f"load {escape(report.load_id)} was loaded before"
-        case Outcome.NOTHING_NEW:
-            what = "no new files"
-        case Outcome.STOPPED:
-            what = "nothing loaded"
-    return line.append(f": {what}")
 
 
 def _skipped(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:

@@ -64,7 +64,7 @@ def print_plan(plan: MigrationPlan, look: Look) -> str:
     sections += [section for places in plan.groups for section in _group(plan, places, look)]
     sections.append([line for note in plan.notes for line in _note(note)])
     sections.append(list(_summary(plan)))
-    return print_sections([section for section in sections if section], look)
+    return print_sections(sections, look)
 
 
 def _head(plan: MigrationPlan) -> Iterator[RenderableType]:

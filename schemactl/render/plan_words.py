@@ -264,13 +264,7 @@ def own(found: OwnSql) -> str:
 
 
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:
-    """Return how steps next to each other are done at once.
-
-    Args:
-        steps: those that are done at once.
-        numbers: of them.
-        is_undo: whether they are undone.
-    """
+    """Return how steps next to each other are done at once."""
     last = steps[-1].undo_statements if is_undo else steps[-1].statements
     # Files are written anew by one statement; a copy is made, filled, and takes the name.
     is_copy = steps[-1].way is Way.COPY or len(last) > 1

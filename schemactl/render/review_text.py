@@ -16,7 +16,7 @@ from rich.tree import Tree
 
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, describe_column, place
-from schemactl.render.console import MOST_ALIKE, Look, first_lines, indented, more, print_sections, warning
+from schemactl.render.console import FAINT, MOST_ALIKE, NAME, Look, first_lines, indented, more, print_sections, warning
 from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.severity import Severity
@@ -32,7 +32,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 
-_FAINT, _NAME, _VIOLATION = "dim", "bold", "contract violation"
+_VIOLATION = "contract violation"
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.INFO: "cyan"}
 _SYMBOLS: Final = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "·"}
 _MARKS: Final = {"+": "green", "-": "red", "~": "yellow"}
@@ -80,8 +80,8 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     sections.append(left)
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)
-    sections.append([Text(escape(mode), style=_FAINT), _summary(report)])
-    return print_sections([section for section in sections if section], look)
+    sections.append([Text(escape(mode), style=FAINT), _summary(report)])
+    return print_sections(sections, look)
 
 
 def _shorten(report: Report) -> tuple[Report, list[Text]]:
@@ -126,20 +126,18 @@ def _flat(report: Report) -> Iterator[Text]:
 
 def _review(review: Review, look: Look) -> Iterator[RenderableType]:
     yield (
-        Text()
-        .append(show_name(review.name), style=_NAME)
-        .append(f": {escape(words.headline(review, look.is_verbose))}")
+        Text().append(show_name(review.name), style=NAME).append(f": {escape(words.headline(review, look.is_verbose))}")
     )
     if not words.is_same(review):
         origins = " to ".join(escape(side.origin) for side in (review.base, review.head) if side)
         direction = "from" if review.base and review.head else "in"
         if origins:
-            yield indented(Text(f"{direction} {origins}", style=_FAINT))
+            yield indented(Text(f"{direction} {origins}", style=FAINT))
         more = " (--verbose lists all)" if review.changes and not look.is_verbose else ""
-        yield indented(Text(escape(words.what_hash_says(review))).append(more, style=_FAINT))
+        yield indented(Text(escape(words.what_hash_says(review))).append(more, style=FAINT))
     yield from (indented(warning("warning", escape(sentence))) for sentence in words.edits(review))
     if tables := list(_tables(review, look)):
-        tree = Tree("", hide_root=True, guide_style=_FAINT)
+        tree = Tree("", hide_root=True, guide_style=FAINT)
         for table in tables:
             tree.children.append(table)
         yield from (Text(), tree)
@@ -151,7 +149,7 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
     quiet = 0
     for name in sorted(nodes, key=lambda each: (each is not None, each or "")):
         node = nodes[name]
-        branch = Tree(_table_label(name, node, review), guide_style=_FAINT)
+        branch = Tree(_table_label(name, node, review), guide_style=FAINT)
         _fill(branch, node, look)
         for column, below in node.columns.items():
             if look.is_verbose or below.findings:
@@ -160,7 +158,7 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
         if look.is_verbose or branch.children or (any(_labelled(node)) and quiet <= MOST_ALIKE):
             yield branch
     if quiet > MOST_ALIKE and not look.is_verbose:
-        yield Tree(more(quiet - MOST_ALIKE, "changed table"), guide_style=_FAINT)
+        yield Tree(more(quiet - MOST_ALIKE, "changed table"), guide_style=FAINT)
 
 
 def _nodes(review: Review, look: Look) -> dict[str | None, _Node]:
@@ -181,18 +179,18 @@ def _node(nodes: dict[str | None, _Node], table: str | None, column: str | None)
 
 def _table_label(name: str | None, node: _Node, review: Review) -> Text:
     if name is None:
-        return _mark("~").append("settings" if review.is_of_settings else "schema", style=_NAME)
+        return _mark("~").append("settings" if review.is_of_settings else "schema", style=NAME)
     if not any(_labelled(node)):
-        return _mark("~").append(show_name(name), style=_NAME)
+        return _mark("~").append(show_name(name), style=NAME)
     return _label(name, node, review.sources.get((name, None), ()))
 
 
 def _label(name: str, node: _Node, sources: Sequence[str]) -> Text:
     changes = list(_labelled(node))
-    label = _mark(next(map(_sign, changes), "~")).append(show_name(name), style=_NAME)
+    label = _mark(next(map(_sign, changes), "~")).append(show_name(name), style=NAME)
     if changes:
         label.append(f": {escape('; '.join(map(describe, changes)))}")
-    return label.append(f" from {show_sources(sources)}", style=_FAINT) if sources else label
+    return label.append(f" from {show_sources(sources)}", style=FAINT) if sources else label
 
 
 def _labelled(node: _Node) -> Iterator[Change]:
@@ -220,7 +218,7 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
                 branch.add(_mark("~").append(escape(describe(change))))
             elif isinstance(change, TableAdded | TableRemoved):
                 for column in change.table.columns.values():
-                    line = _mark(_sign(change)).append(show_name(column.name), style=_NAME)
+                    line = _mark(_sign(change)).append(show_name(column.name), style=NAME)
                     branch.add(line.append(f": {escape(describe_column(column))}"))
     is_listed = any(
         look.is_verbose or isinstance(change, ColumnRetyped | NullabilityChanged) for change in node.changes
@@ -229,19 +227,19 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
         shows_values = is_listed and finding.against is None
         details = list(_details(finding, shows_values))
         if look.is_verbose:
-            details.append(Text(f"fingerprint {finding.fingerprint}", style=_FAINT))
+            details.append(Text(f"fingerprint {finding.fingerprint}", style=FAINT))
         branch.add(Group(_finding(finding), *map(indented, details)))
 
 
 def _finding(finding: Finding) -> Text:
-    style = _STYLES.get(finding.severity, _FAINT)
+    style = _STYLES.get(finding.severity, FAINT)
     return Text().append(f"{_SYMBOLS.get(finding.severity, '·')} ", style=style).append(_sentence(finding))
 
 
 def _sentence(finding: Finding) -> Text:
     word = _VIOLATION if finding.is_violation else words.WORDS.get(finding.severity, "note")
-    label = Text().append(f"{word} {escape(finding.rule)}", style=_STYLES.get(finding.severity, _FAINT))
-    return label.append(f": {escape(finding.message)}").append(f" — {words.victims(finding)}", style=_FAINT)
+    label = Text().append(f"{word} {escape(finding.rule)}", style=_STYLES.get(finding.severity, FAINT))
+    return label.append(f": {escape(finding.message)}").append(f" — {words.victims(finding)}", style=FAINT)
 
 
 def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
@@ -254,7 +252,7 @@ def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
     if finding.against is not None:
         yield Text(f"breaks {escape(finding.against)}")
     if at := words.location(finding):
-        yield Text(f"at {escape(str(at))}", style=_FAINT)
+        yield Text(f"at {escape(str(at))}", style=FAINT)
 
 
 def _fixes(report: Report) -> Iterator[Text]:
@@ -262,7 +260,7 @@ def _fixes(report: Report) -> Iterator[Text]:
     serious = (finding for finding in report.findings if finding.severity.rank >= Severity.WARN.rank)
     fixes = {finding.rule: finding.fix for finding in serious}
     for rule in sorted(fixes):
-        yield Text().append(f"fix {escape(rule)}", style=_NAME).append(f": {escape(fixes[rule])}")
+        yield Text().append(f"fix {escape(rule)}", style=NAME).append(f": {escape(fixes[rule])}")
 
 
 def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]:
@@ -278,7 +276,7 @@ def _silenced(report: Report) -> Iterator[RenderableType]:
             if finding.silence is not None:
                 yield _sentence(finding)
                 yield indented(Text(f"in {_thing(finding, len(report.reviews) > 1)}"))
-                yield indented(Text(escape(words.silenced(finding.silence)), style=_FAINT))
+                yield indented(Text(escape(words.silenced(finding.silence)), style=FAINT))
 
 
 def _unmatched(silence: Silence) -> Text:

@@ -45,7 +45,16 @@ def print_rule(rule: Rule | Judgment, look: Look) -> str:
     impact.append(f"({rule.direction})", style="dim")
     if rule.is_contract:
         sections.insert(2, [Text("It counts in every mode: the schema's own contract is broken.")])
-    silence = Padding(Text(_silence(rule)), (0, 0, 0, 4), expand=False)
+    silence = Padding(
+        Text(f"""\
+[[tool.schemactl.diff.silence]]   # [[diff.silence]] in schemactl.toml
+rule = "{rule.id}"
+table = "orders"                  # and column = "..."; or "ord*"
+reason = "why this is all right"
+until = 2027-01-31                # may be left out"""),
+        (0, 0, 0, 4),
+        expand=False,
+    )
     return print_sections([*sections, [Text("To silence it", style="bold"), silence]], look)
 
 
@@ -66,12 +75,3 @@ def rule_document(rule: Rule | Judgment) -> dict[str, Any]:
 def _severity(severity: Severity) -> Text:
     shown = "-" if severity is Severity.NONE else str(severity)
     return Text(shown, style=_STYLES.get(severity, ""))
-
-
-def _silence(rule: Rule) -> str:
-    return f"""\
-[[tool.schemactl.diff.silence]]   # [[diff.silence]] in schemactl.toml
-rule = "{rule.id}"
-table = "orders"                  # and column = "..."; or "ord*"
-reason = "why this is all right"
-until = 2027-01-31                # may be left out"""

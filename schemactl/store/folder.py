@@ -42,6 +42,11 @@ class SchemasFolder:
         return cls(root, root / "import", root / "export")
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the schemas in both folders, sorted."""
+        return tuple(sorted({*list_names(self.imports), *list_names(self.exports)}))
+
+    @property
     def is_shared(self) -> bool:
         """Return whether import and export are one folder, links followed."""
         return self.imports.resolve() == self.exports.resolve()
@@ -138,6 +143,12 @@ def missing_schema(folder: SchemasFolder, name: str) -> InputError:
     known = list_names(folder.exports)
     listed = f"known: {', '.join(known)}" if known else "`schemactl infer SOURCE --name NAME` makes the first one"
     return InputError(message, hint=did_you_mean(name, known) or listed)
+
+
+def no_schema(folder: Path) -> InputError:
+    """Return the error for a folder without any schema."""
+    endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
+    return InputError(f"there is no schema in `{folder}`", hint=f"schema files are named {endings}")
 
 
 def _entries(folder: Path) -> tuple[Path, ...]:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from schemactl.errors import InputError
@@ -73,28 +76,20 @@ def commit_of(top: Path, revision: str) -> str:
         InputError: there is no such revision.
     """
     if revision.endswith(MERGE_BASE):
-        return _merge_base(top, revision.removesuffix(MERGE_BASE))
+        revision = revision.removesuffix(MERGE_BASE)
+        result = run_git(top, "merge-base", commit_of(top, revision), "HEAD")
+        if result.returncode:
+            hint = UNSHALLOW if is_shallow(top) else "without the dots, the revision itself is compared"
+            raise InputError(f"`{revision}` and HEAD have no commit in common in `{top}`", hint=hint)
+        return result.stdout.decode("ascii").strip()
     if not revision or revision.startswith("-"):
         raise InputError(f"`{revision}` is not a git revision", hint="for example `git:main` or `git:HEAD~1`")
     result = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if result.returncode:
-        raise InputError(f"there is no git revision `{revision}` in `{top}`", hint=_revision_hint(top))
+        usual = "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
+        hint = UNSHALLOW if is_shallow(top) else usual
+        raise InputError(f"there is no git revision `{revision}` in `{top}`", hint=hint)
     return result.stdout.decode("ascii").strip()
-
-
-def _merge_base(top: Path, revision: str) -> str:
-    """Return the full hash of the last commit that a revision and ``HEAD`` have in common."""
-    commit, head = commit_of(top, revision), commit_of(top, "HEAD")
-    result = run_git(top, "merge-base", commit, head)
-    if result.returncode:
-        hint = UNSHALLOW if is_shallow(top) else "without the dots, the revision itself is compared"
-        raise InputError(f"`{revision}` and HEAD have no commit in common in `{top}`", hint=hint)
-    return result.stdout.decode("ascii").strip()
-
-
-def _revision_hint(top: Path) -> str:
-    usual = "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
-    return UNSHALLOW if is_shallow(top) else usual
 
 
 def is_shallow(top: Path) -> bool:
@@ -118,12 +113,35 @@ def path_inside(top: Path, path: Path) -> str:
         raise InputError(f"`{path}` is outside the git repository `{top}`") from error
 
 
+_Asked = tuple[Path, tuple[str, ...], str]
+_answers: ContextVar[dict[_Asked, subprocess.CompletedProcess[bytes]] | None] = ContextVar("answers", default=None)
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Ask git each thing once within the block: a command looks at one state of a repository."""
+    token = _answers.set({})
+    try:
+        yield
+    finally:
+        _answers.reset(token)
+
+
 def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[bytes]:
     """Return what a git command answers in a folder, ``lines`` given to it as its input.
 
     Raises:
         InputError: git is absent, or silent for ``TIMEOUT_SECONDS``.
     """
+    known, asked = _answers.get(), (folder, arguments, lines)
+    if known is None:
+        return _run(*asked)
+    if asked not in known:
+        known[asked] = _run(*asked)
+    return known[asked]
+
+
+def _run(folder: Path, arguments: tuple[str, ...], lines: str) -> subprocess.CompletedProcess[bytes]:
     settings = (word for each in _SETTINGS for word in ("-c", each))
     command = ("git", "-C", str(folder), *settings, *arguments)
     try:
@@ -139,6 +157,45 @@ def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.Comple
         raise InputError("`git:` needs the `git` command, which is not there", hint="install git") from error
     except subprocess.TimeoutExpired as error:
         raise InputError(f"git did not answer within {TIMEOUT_SECONDS} s") from error
+
+
+def sizes_of(top: Path, blobs: Sequence[str]) -> list[int]:
+    """Return the bytes that each of some files has.
+
+    Raises:
+        InputError: the repository lacks one.
+    """
+    sizes = []
+    for line in _asked_of(top, "--batch-check", blobs).decode("ascii").splitlines():
+        blob, *kind_and_size = line.split()
+        if len(kind_and_size) != 2:
+            raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
+        sizes.append(int(kind_and_size[1]))
+    return sizes
+
+
+def contents_of(top: Path, blobs: Sequence[str]) -> list[bytes]:
+    """Return what each of some files holds, by one process.
+
+    Raises:
+        InputError: the repository lacks one.
+    """
+    answer, contents, position = _asked_of(top, "--batch", blobs), [], 0
+    for blob in blobs:
+        start = answer.index(b"\n", position) + 1
+        kind_and_size = answer[position:start].split()[1:]
+        if len(kind_and_size) != 2:
+            raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
+        position = start + int(kind_and_size[1]) + 1
+        contents.append(answer[start : position - 1])
+    return contents
+
+
+def _asked_of(top: Path, how: str, blobs: Sequence[str]) -> bytes:
+    result = run_git(top, "cat-file", how, lines="".join(f"{blob}\n" for blob in blobs))
+    if result.returncode:
+        raise failure(f"git cannot read the files of `{top}`", result)
+    return result.stdout
 
 
 def failure(what: str, result: subprocess.CompletedProcess[bytes]) -> InputError:

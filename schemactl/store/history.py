@@ -15,11 +15,13 @@ from schemactl.store.git import (
     LINK_MODE,
     UNSHALLOW,
     commit_of,
+    contents_of,
     failure,
     find_repository,
     is_shallow,
     path_inside,
     run_git,
+    sizes_of,
 )
 from schemactl.store.text import decode
 
@@ -108,7 +110,9 @@ def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...
     if not changes and since is None:
         raise InputError(f"there is no version of `{inside}` in the history of `{top}`", hint="was it ever committed?")
     # Of the contents there may be fewer, where they take too much memory.
-    pairs = zip(changes.values(), _contents(top, list(changes)), strict=False)
+    blobs = list(changes)
+    fitting = sum(total <= MAX_HISTORY_BYTES for total in accumulate(sizes_of(top, blobs)))
+    pairs = zip(changes.values(), contents_of(top, blobs[:fitting]), strict=False)
     return tuple(RevisionFile(change.commit, change.date, change.path, content) for change, content in pairs)
 
 
@@ -135,29 +139,3 @@ def _changes(top: Path, commits: tuple[str, ...], inside: str) -> Iterator[_Chan
             if fields[-1][0] in "RC" and parents == 1:
                 path = next(tokens)
             yield _Change(commit, date, path, fields[parents], fields[2 * parents + 1])
-
-
-def _contents(top: Path, blobs: list[str]) -> list[bytes]:
-    """Return the contents of the first blobs, as many as fit ``MAX_HISTORY_BYTES``."""
-    sizes = [_size(top, line) for line in _asked(top, "--batch-check", blobs).splitlines()]
-    fitting = sum(total <= MAX_HISTORY_BYTES for total in accumulate(sizes))
-    answer, contents, position = _asked(top, "--batch", blobs[:fitting]), [], 0
-    for size in sizes[:fitting]:
-        start = answer.index(b"\n", position) + 1
-        contents.append(answer[start : start + size])
-        position = start + size + 1
-    return contents
-
-
-def _asked(top: Path, how: str, blobs: list[str]) -> bytes:
-    result = run_git(top, "cat-file", how, lines="".join(f"{blob}\n" for blob in blobs))
-    if result.returncode:
-        raise failure("git cannot read the history", result)
-    return result.stdout
-
-
-def _size(top: Path, line: bytes) -> int:
-    blob, *kind_and_size = line.decode("ascii").split()
-    if len(kind_and_size) != 2:
-        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
-    return int(kind_and_size[1])

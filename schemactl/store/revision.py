@@ -9,14 +9,7 @@ from pathlib import Path
 
 from schemactl.errors import InputError
 from schemactl.store.folder import TextFile, schema_name
-from schemactl.store.git import (
-    LINK_MODE,
-    commit_of,
-    failure,
-    find_repository,
-    path_inside,
-    run_git,
-)
+from schemactl.store.git import LINK_MODE, commit_of, contents_of, failure, find_repository, path_inside, run_git
 from schemactl.store.text import decode
 
 
@@ -35,7 +28,6 @@ class MissingInRevision(InputError):
 @dataclass(frozen=True, slots=True)
 class _Entry:
     mode: str
-    kind: str
     blob: str
     path: str
 
@@ -56,13 +48,13 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     top = find_repository(path)
     commit = commit_of(top, revision)
     inside = path_inside(top, path)
-    files = tuple(entry for entry in _list(top, commit, inside) if entry.kind == "blob")
-    wanted = [entry for entry in files if entry.path == inside] or [
-        entry for entry in files if schema_name(Path(entry.path))
-    ]
+    # With a slash at its end a path is that of what a folder holds.
+    files = _entries(top, commit, *((".",) if inside == "." else (inside, f"{inside}/")))
+    wanted = [entry for entry in files if entry.path == inside]
+    wanted = wanted or [entry for entry in files if schema_name(Path(entry.path))]
     if not wanted:
         raise MissingInRevision(f"there is no schema file at `{inside}` in revision `{revision}`")
-    return tuple(_read(top, entry, revision) for entry in wanted)
+    return _read(top, wanted, revision)
 
 
 def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
@@ -78,8 +70,8 @@ def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
     top = find_repository(paths[0])
     commit = commit_of(top, revision)
     insides = [path_inside(top, path) for path in paths]
-    found = {entry.path: entry for entry in _entries(top, commit, *insides) if entry.kind == "blob"}
-    return tuple(_read(top, found[inside], revision) for inside in insides if inside in found)
+    found = {entry.path: entry for entry in _entries(top, commit, *insides)}
+    return _read(top, [found[inside] for inside in insides if inside in found], revision)
 
 
 def folder_with_schemas(top: Path, revision: str) -> str | None:
@@ -94,32 +86,21 @@ def folder_with_schemas(top: Path, revision: str) -> str | None:
     return (found.parent if found.name in ("import", "export") else found).as_posix()
 
 
-def _list(top: Path, commit: str, inside: str) -> tuple[_Entry, ...]:
-    listed = _entries(top, commit, inside)
-    if inside == "." or (listed and listed[0].kind == "tree"):
-        return _entries(top, commit, f"{inside}/") if inside != "." else listed
-    return listed
-
-
 def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
+    """Return the files at some places; ``.`` is the top."""
     where = () if insides == (".",) else ("--", *insides)
     result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)
     if result.returncode:
         raise failure(f"git cannot list `{', '.join(insides)}`", result)
-    return tuple(_entry(line) for line in os.fsdecode(result.stdout).split("\0") if line)
+    lines = (line.partition("\t") for line in os.fsdecode(result.stdout).split("\0") if line)
+    listed = ((*description.split(), path) for description, _, path in lines)
+    return tuple(_Entry(mode, blob, path) for mode, kind, blob, path in listed if kind == "blob")
 
 
-def _entry(line: str) -> _Entry:
-    description, _, path = line.partition("\t")
-    mode, kind, blob = description.split()
-    return _Entry(mode, kind, blob, path)
-
-
-def _read(top: Path, entry: _Entry, revision: str) -> TextFile:
-    shown = f"{revision}:{entry.path}"
-    if entry.mode == LINK_MODE:
-        raise InputError(f"`{shown}` is a symbolic link", hint="name the file that it leads to")
-    result = run_git(top, "cat-file", "blob", entry.blob)
-    if result.returncode:
-        raise failure(f"git cannot read `{shown}`", result)
-    return TextFile(Path(shown), decode(result.stdout, shown))
+def _read(top: Path, entries: Sequence[_Entry], revision: str) -> tuple[TextFile, ...]:
+    names = [f"{revision}:{entry.path}" for entry in entries]
+    for entry, name in zip(entries, names, strict=True):
+        if entry.mode == LINK_MODE:
+            raise InputError(f"`{name}` is a symbolic link", hint="name the file that it leads to")
+    contents = contents_of(top, [entry.blob for entry in entries]) if entries else []
+    return tuple(TextFile(Path(name), decode(content, name)) for name, content in zip(names, contents, strict=True))

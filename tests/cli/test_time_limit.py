@@ -39,7 +39,7 @@ def test_there_is_a_limit_where_nobody_states_one(
     monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], default: str
 ) -> None:
     asked = []
-    monkeypatch.setattr("schemactl.cli.time_limit.read_seconds", lambda text, _option: asked.append(text) or 0.0)
+    monkeypatch.setattr("schemactl.cli.commands.diff.read_seconds", lambda text, _option: asked.append(text) or 0.0)
     run(["diff", "none.yaml", "none.yaml", *option])
     assert asked == [default]
 

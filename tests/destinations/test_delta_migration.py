@@ -29,9 +29,8 @@ from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
 from schemactl.destinations.delta.migration import MARK, DeltaMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import undo_of

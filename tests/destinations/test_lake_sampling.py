@@ -20,7 +20,7 @@ from schemactl.destinations._lake.sampling import Sampled, sample
 from schemactl.destinations.delta.migration import DeltaMigration
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.steps import ChangeType, RenameColumn, SetNotNull

@@ -18,11 +18,10 @@ from mysql_database import ask, run
 from schemactl.destinations.mysql.session import MySqlSession
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.dialects import render_for
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.flows.migrate.script import render_for
 from schemactl.migration import effects
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome

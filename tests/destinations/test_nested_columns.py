@@ -17,9 +17,8 @@ from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.loading import find_target
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.formats.dlt import write as write_schema
 from schemactl.migration.options import PlanOptions
 from schemactl.schema.hash import bump

@@ -23,10 +23,9 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.types import stored_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.formats import dlt
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import effect

@@ -13,8 +13,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from schemactl.errors import InputError
-from schemactl.flows.migrate.dialects import abilities_of, render_for
-from schemactl.flows.migrate.script import ScriptRequest, write_script
+from schemactl.flows.migrate.script import ScriptRequest, abilities_of, render_for, write_script
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.steps import (

@@ -13,7 +13,7 @@ import pytest
 from schemactl.errors import InputError
 from schemactl.flows import infer as flow
 from schemactl.flows.infer import InferRequest, check_request, evolve, infer
-from schemactl.flows.lineage import read_lineage
+from schemactl.flows.lineage import lineage_in
 from schemactl.flows.resolution import SOURCE_NAMES
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats.dlt import read
@@ -99,7 +99,7 @@ def test_first_run_writes_both_files_and_reports_them(shop: Shop) -> None:
 
 def test_lineage_is_written_beside_the_export_file_and_leaves_the_hash(shop: Shop) -> None:
     first = shop.feed({"id": 1, "items": [{"SKU": "a"}]})
-    assert read_lineage(shop.folder, "shop").sources == {
+    assert lineage_in(shop.folder.exports, "shop").sources == {
         ("orders", None): ("$",),
         ("orders", "id"): ("$.id",),
         ("orders__items", None): ("$.items[*]",),
@@ -109,16 +109,16 @@ def test_lineage_is_written_beside_the_export_file_and_leaves_the_hash(shop: Sho
     assert [Path(path).name for path in again.written] == ["shop.lineage.json"]
     assert not again.saved
     assert again.after_hash == first.after_hash
-    assert read_lineage(shop.folder, "shop").sources["orders", "id"] == ("$.id", "$.ID")
+    assert lineage_in(shop.folder.exports, "shop").sources["orders", "id"] == ("$.id", "$.ID")
     assert shop.feed({"ID": 2}).written == ()
 
 
 def test_a_check_and_a_refused_run_write_no_lineage(shop: Shop) -> None:
     shop.feed({"id": 1})
-    before = read_lineage(shop.folder, "shop")
+    before = lineage_in(shop.folder.exports, "shop")
     shop.feed({"id": 1, "note": "x"}, is_check=True)
     shop.feed({"id": 1, "note": "x"}, contract="freeze")
-    assert read_lineage(shop.folder, "shop") == before
+    assert lineage_in(shop.folder.exports, "shop") == before
 
 
 def test_first_import_file_holds_hints_only(shop: Shop) -> None:

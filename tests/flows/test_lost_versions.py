@@ -14,7 +14,7 @@ import pytest
 from schemactl.destinations import Patience
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
-from schemactl.flows.migrate.lost_versions import with_lost
+from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.target import find_target
 from schemactl.flows.schemas import open_schemas

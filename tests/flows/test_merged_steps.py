@@ -21,9 +21,9 @@ from schemactl.destinations._migration.records import StepRecord, StepState
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
 from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run
@@ -353,7 +353,7 @@ def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_st
     with target.open_for_reading("shop") as session:
         found = read_state(session, "shop")
         proposal = propose(session, target.module, found, AFTER, PlanOptions())
-        render = rendering(session, target)
+        render = rendering(target.module, session.dataset)
         made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), render)
     text = write_plan(made)
     assert "done_with" not in text

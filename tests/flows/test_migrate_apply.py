@@ -12,11 +12,10 @@ from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_da
 
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport

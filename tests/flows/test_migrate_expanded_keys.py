@@ -11,9 +11,9 @@ from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, sc
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
 from schemactl.schema.types import Schema

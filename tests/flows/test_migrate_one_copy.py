@@ -16,9 +16,9 @@ from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
@@ -126,7 +126,7 @@ def put_older_plan(dataset: Dataset, schema: Schema) -> str:
     with target.open_for_reading("shop") as session:
         found = read_state(session, "shop")
         proposal = propose(session, target.module, found, schema, OPTIONS)
-        render = rendering(session, target)
+        render = rendering(target.module, session.dataset)
         made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), render)
     text = write_plan(made)
     assert "done_with" not in text

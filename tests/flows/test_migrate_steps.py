@@ -15,9 +15,8 @@ from schemactl.destinations import Patience, sqlite
 from schemactl.destinations._migration.records import Run, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.lock_retry import LockRetry
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.running import Runner
+from schemactl.flows.migrate.running import LockRetry, Runner, step_record
 from schemactl.flows.migrate.target import find_target
 from schemactl.migration import steps as s
 from schemactl.migration.completion import is_done
@@ -125,7 +124,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
         )
         session.write_run(line)
         states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
-        session.write_steps([runner._record(place, state) for place, state in enumerate(states)])
+        session.write_steps([step_record(line, number, plan, state) for number, state in enumerate(states, 1)])
         if was_done:  # and the process was killed before it could say so
             session.run(plan.steps[0].step, plan.steps[0].statements)
 

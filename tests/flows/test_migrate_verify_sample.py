@@ -13,7 +13,7 @@ from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, sc
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.verify import VerifyRequest, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.verification import VerifyReport

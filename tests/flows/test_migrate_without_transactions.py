@@ -17,10 +17,9 @@ from migrated_datasets import column, put
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.formats import dlt as dlt_format
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import BlockerKind, Outcome

@@ -12,9 +12,8 @@ import pytest
 
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.status import StatusRequest, find_status
-from schemactl.flows.migrate.verify import VerifyRequest, verify
 from schemactl.formats.dlt import write as write_schema
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions

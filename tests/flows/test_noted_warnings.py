@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from schemactl.flows.noted_warnings import noted_warnings
+from schemactl.flows.infer import noted_warnings
 from schemactl.inference.report import SourceWarning
 from schemactl.store.sources import LeftOutWarning
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, event, given, note, settings
 from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas, text_of
 from test_plan_file import PLACE, render
 
-from schemactl.flows.migrate.genuine import check_reached
+from schemactl.flows.migrate.saved_plans import check_reached
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import run
 from schemactl.migration.notes import NoteKind

@@ -30,7 +30,6 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemactl.cli.commands import diff
     from schemactl.review.report import Finding, Report
 
 
@@ -72,7 +71,15 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         raise InputError("`--reason` is missing", hint="say why, for those who read it later")
     if bool(options.fingerprints) is options.all:
         raise InputError("name the fingerprints of findings, or `--all`", hint="`schemactl diff --verbose` shows them")
-    report = diff_schemas(make_request(_comparison(options)))
+    from schemactl.cli.commands import diff
+    from schemactl.cli.settings import Surroundings, find_files, resolve
+
+    if options.head is not None and options.base is None:
+        raise InputError("`--head` is given without `--base`")
+    references = [each for each in (options.base, options.head) if each is not None]
+    stated = ({"references": references or None, "schemas": options.schemas},)
+    surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
+    report = diff_schemas(make_request(resolve(diff.Options, "diff", stated, surroundings)))
     found = _chosen(report, options.fingerprints)
     if not found:
         terminal.write("nothing to accept\n")
@@ -94,19 +101,6 @@ def _until(stated: str | None) -> date:
     if until < date.today():
         raise InputError(f"`{stated}` is over already (`--until`)")
     return until
-
-
-def _comparison(options: Options) -> diff.Options:
-    """Return the options of ``diff``, with the settings that would decide its review."""
-    from schemactl.cli.commands import diff
-    from schemactl.cli.settings import Surroundings, find_files, resolve
-
-    if options.head is not None and options.base is None:
-        raise InputError("`--head` is given without `--base`")
-    references = [each for each in (options.base, options.head) if each is not None]
-    stated = ({"references": references or None, "schemas": options.schemas},)
-    surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
-    return resolve(diff.Options, "diff", stated, surroundings)
 
 
 def _chosen(report: Report, fingerprints: Sequence[str]) -> list[Finding]:

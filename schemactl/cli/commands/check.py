@@ -14,11 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, SchemaFiles, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -27,9 +24,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl check``."""
 
-    files: Annotated[
-        list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
-    ] = field(default_factory=list)
+    files: SchemaFiles = field(default_factory=list)
     format: TextOrJson = "text"
 
 
@@ -37,8 +32,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print what is wrong, and return 1 where anything is."""
     from schemactl.flows.files import check_files
 
-    found = [(each.path, each.problems) for each in check_files(tuple(map(Path, options.files)), Path(options.schemas))]
+    found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
     from schemactl.render.files import check_document, print_check
 
-    write_report(terminal, options, lambda: check_document(found), lambda look: print_check(found, look))
+    write_report(terminal, options, found, check_document, print_check)
     return ExitCode.FINDINGS if any(problems for _, problems in found) else ExitCode.DONE

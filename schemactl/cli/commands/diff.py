@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_references, complete_severities
-from schemactl.cli.options import Group, Ref, Setting, SparkCommandOptions, StatedTable
+from schemactl.cli.options import (
+    Group,
+    OutputFile,
+    Ref,
+    Setting,
+    SparkCommandOptions,
+    StatedTable,
+    read_seconds,
+)
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
@@ -37,8 +45,7 @@ if TYPE_CHECKING:
     from schemactl.cli.settings import SettingsFile, Surroundings
     from schemactl.flows.diff import DiffRequest
     from schemactl.flows.survival import DataRequest
-    from schemactl.review.comparison import SettingChange
-    from schemactl.review.report import Report, Silence
+    from schemactl.review.report import Report
     from schemactl.review.severity import Severity
 
     _SidesOfSettings = tuple[tuple[SettingsFile, ...], tuple[SettingsFile, ...]]
@@ -158,11 +165,7 @@ class Options(SparkCommandOptions):
         ),
         Setting(),
     ] = None
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
-        Group.OUTPUT,
-    ] = None
+    output: OutputFile = None
     git: Annotated[
         bool,
         typer.Option("--git", help="Take the arguments that git gives to an external diff; always exits with 0."),
@@ -182,10 +185,15 @@ class Options(SparkCommandOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Compare, print the report, and return 1 where a finding is bad enough."""
-    from schemactl.cli.time_limit import limit_time, read_seconds
+    from schemactl.time_limit import time_limit
 
-    default = NEVER if options.data else DEFAULT_TIMEOUT
-    with limit_time(read_seconds(options.timeout or default, "--timeout"), "--timeout"):
+    seconds = read_seconds(options.timeout or (NEVER if options.data else DEFAULT_TIMEOUT), "--timeout")
+
+    def given_up() -> InputError:
+        hint = "`--timeout SECONDS` gives it more; `--timeout 0` takes the limit away"
+        return InputError(f"this takes longer than {seconds:g} s, and was given up", hint=hint)
+
+    with time_limit(seconds, given_up):
         return _review(options, terminal)
 
 
@@ -200,13 +208,7 @@ def _review(options: Options, terminal: Terminal) -> ExitCode:
         raise InputError(f"`{options.references[2]}` is one reference too many", hint="BASE and HEAD are compared")
     with show_progress(terminal.progress if options.data else None) as progress:
         report = diff_schemas(make_request(options), progress)
-    text = render(report, options, terminal)
-    if options.output is None:
-        terminal.write(text)
-    else:
-        from schemactl.store.text import replace_file
-
-        replace_file(Path(options.output), text)
+    terminal.write(render(report, options, terminal), options.output)
     return exit_code_of(report, options.fail_on)
 
 
@@ -254,27 +256,16 @@ def make_request(options: Options) -> DiffRequest:
     """
     from schemactl.flows.diff import DiffRequest
     from schemactl.review.report import Compatibility
+    from schemactl.review.silences import parse_silences
 
     base, head, *_ = (*options.references, None, None)
     files = _sides_of_settings(options)
-    return DiffRequest(
-        base=base,
-        head=head,
-        schemas=Path(options.schemas),
-        today=date.today(),
-        compatibility=Compatibility(options.compat),
-        is_transitive=options.transitive,
-        severities=parse_severities(options.severity),
-        silences=_silences(_accepted(options, files)),
-        settings=_changed_settings(options, files),
-        data=_data(options),
-        model=options.model,
-        table=options.table,
-    )
+    data: DataRequest | None = None
+    if options.data:
+        from schemactl.flows.survival import DataRequest
 
-
-def _changed_settings(options: Options, files: _SidesOfSettings) -> tuple[SettingChange, ...]:
-    """Return what the head makes of the settings by which it is judged, where the base states them."""
+        sources = tuple(options.data)
+        data = DataRequest(sources, options.table, options.input_format, options.sample, options.spark())
     from schemactl.cli.policy import JUDGING
     from schemactl.cli.settings import Surroundings, resolve
     from schemactl.review.comparison import SettingChange
@@ -286,7 +277,20 @@ def _changed_settings(options: Options, files: _SidesOfSettings) -> tuple[Settin
         if was != becomes:
             base_at, at = (next((file.locate(key) for file in each), None) for each in files)
             found.append(SettingChange(key, was, becomes, at, base_at))
-    return tuple(found)
+    return DiffRequest(
+        base=base,
+        head=head,
+        schemas=Path(options.schemas),
+        today=date.today(),
+        compatibility=Compatibility(options.compat),
+        is_transitive=options.transitive,
+        severities=parse_severities(options.severity),
+        silences=parse_silences([(table.values, table.at) for table in _accepted(options, files)]),
+        settings=tuple(found),
+        data=data,
+        model=options.model,
+        table=options.table,
+    )
 
 
 def _sides_of_settings(options: Options) -> _SidesOfSettings:
@@ -318,20 +322,6 @@ def _plain(value: Any) -> Any:
     return [{key: str(item) for key, item in each.items()} if isinstance(each, Mapping) else each for each in tables]
 
 
-def _data(options: Options) -> DataRequest | None:
-    if not options.data:
-        return None
-    from schemactl.flows.survival import DataRequest
-
-    return DataRequest(
-        sources=tuple(options.data),
-        table=options.table,
-        input_format=options.input_format,
-        sample=options.sample,
-        spark=options.spark(),
-    )
-
-
 def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
     """Return severities by rule; the last one of a rule counts.
 
@@ -355,12 +345,6 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
             raise InputError(f"`{level}` is no severity (`--severity {pair}`)", hint=nearest_or_all(level, levels))
         found[rule] = levels[level]
     return found
-
-
-def _silences(stated: Iterable[StatedTable]) -> tuple[Silence, ...]:
-    from schemactl.review.silences import parse_silences
-
-    return parse_silences([(table.values, table.at) for table in stated])
 
 
 def check_format(name: str) -> None:

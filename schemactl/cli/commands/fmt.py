@@ -14,12 +14,13 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, SchemaFiles, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -28,9 +29,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl fmt``."""
 
-    files: Annotated[
-        list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
-    ] = field(default_factory=list)
+    files: SchemaFiles = field(default_factory=list)
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")] = (
         False
     )
@@ -42,13 +41,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.files import format_files
 
     found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
-    shown = [(each.path, each.is_changed) for each in found]
     from schemactl.render.files import format_document, print_format
 
-    write_report(
-        terminal,
-        options,
-        lambda: format_document(shown),
-        lambda look: print_format(shown, look, is_check=options.check),
-    )
-    return ExitCode.FINDINGS if options.check and any(each.is_changed for each in found) else ExitCode.DONE
+    write_report(terminal, options, found, format_document, partial(print_format, is_check=options.check))
+    return ExitCode.FINDINGS if options.check and any(is_changed for _, is_changed in found) else ExitCode.DONE

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -24,9 +24,6 @@ from schemactl.cli.completing import complete_dialects, complete_formats, comple
 from schemactl.cli.options import CommonOptions, Ref, Setting, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
-
-if TYPE_CHECKING:
-    from schemactl.flows.import_ import Imported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +105,14 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     imported = import_files(request)
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema"))
-    shown = (imported.before, imported.after, imported.changes, imported.violations, imported.written)
-    from schemactl.render.imports import import_document, print_import
+    from schemactl.render.files import import_document, print_import
 
-    write_report(terminal, options, lambda: import_document(*shown), lambda look: print_import(*shown, look))
-    return exit_code_of(imported, is_check=options.check)
-
-
-def exit_code_of(imported: Imported, is_check: bool) -> ExitCode:
-    """Return 1 where the contract is broken, or a check finds that the schema would change."""
-    is_pending = is_check and imported.changes_schema
+    write_report(
+        terminal,
+        options,
+        (imported.before, imported.after, imported.changes, imported.violations, imported.written),
+        lambda shown: import_document(*shown),
+        lambda shown, look: print_import(*shown, look),
+    )
+    is_pending = options.check and imported.changes_schema
     return ExitCode.FINDINGS if imported.violations or is_pending else ExitCode.DONE

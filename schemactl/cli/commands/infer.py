@@ -20,18 +20,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
-from schemactl.cli.terminal import Terminal, write_report
+from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
-
-if TYPE_CHECKING:
-    from schemactl.flows.request import InferRequest
-    from schemactl.inference.report import InferenceReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,32 +75,25 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     ):
         from schemactl.flows.infer import infer
 
-        report = infer(replace(make_request(options, terminal), spark=spark), progress)
-    from schemactl.render.data_findings import render_data_findings
+        request = replace(
+            options.make_inference(agreeing(terminal)),
+            to=options.to,
+            sample=options.sample,
+            is_check=options.check,
+            evidence_file=Path(options.evidence) if options.evidence else None,
+            spark=spark,
+        )
+        report = infer(request, progress)
+    from schemactl.render.findings import render_data_findings
     from schemactl.render.infer import print_inference
 
     write_report(
         terminal,
         options,
-        report.to_dict,
-        lambda look: print_inference(report, look),
+        report,
+        lambda found: found.to_dict(),
+        print_inference,
         lambda form: render_data_findings(report, form, "schemactl infer"),
     )
-    return exit_code_of(report)
-
-
-def make_request(options: Options, terminal: Terminal) -> InferRequest:
-    """Return the options as the flow takes them."""
-    return replace(
-        options.make_inference(agreeing(terminal)),
-        to=options.to,
-        sample=options.sample,
-        is_check=options.check,
-        evidence_file=Path(options.evidence) if options.evidence else None,
-    )
-
-
-def exit_code_of(report: InferenceReport) -> ExitCode:
-    """Return 1 where a frozen contract is broken, or a check finds that the schema would change."""
     is_pending = report.is_check and report.changes_schema
     return ExitCode.FINDINGS if report.is_refused or is_pending else ExitCode.DONE

@@ -18,17 +18,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from schemactl.cli.asking import agreeing
 from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
-from schemactl.cli.terminal import Terminal, write_report
+from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
-
-if TYPE_CHECKING:
-    from schemactl.flows.normalize_call import NormalizeRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,32 +92,27 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         options.begun_spark(() if options.staging else options.all_sources(), progress) as spark,
     ):
         from schemactl.flows.normalize import normalize
+        from schemactl.flows.normalize_call import NormalizeRequest
 
-        request = make_request(options, terminal)
-        report = normalize(replace(request, inference=replace(request.inference, spark=spark)), progress)
-    from schemactl.render.data_findings import render_data_findings
+        request = NormalizeRequest(
+            inference=replace(options.make_inference(agreeing(terminal)), spark=spark),
+            to=options.to,
+            rejects=Path(options.rejects) if options.rejects else None,
+            load_id=options.load_id,
+            new_only=options.new_only,
+            lineage=options.lineage,
+            staging=Path(options.staging) if options.staging else None,
+        )
+        report = normalize(request, progress)
+    from schemactl.render.findings import render_data_findings
     from schemactl.render.normalize import print_load
 
     write_report(
         terminal,
         options,
-        report.to_dict,
-        lambda look: print_load(report, look),
+        report,
+        lambda loaded: loaded.to_dict(),
+        print_load,
         lambda form: render_data_findings(report.inference, form, "schemactl normalize"),
     )
     return ExitCode.FINDINGS if report.stops else ExitCode.DONE
-
-
-def make_request(options: Options, terminal: Terminal) -> NormalizeRequest:
-    """Return the options as the flow takes them."""
-    from schemactl.flows.normalize_call import NormalizeRequest
-
-    return NormalizeRequest(
-        inference=options.make_inference(agreeing(terminal)),
-        to=options.to,
-        rejects=Path(options.rejects) if options.rejects else None,
-        load_id=options.load_id,
-        new_only=options.new_only,
-        lineage=options.lineage,
-        staging=Path(options.staging) if options.staging else None,
-    )

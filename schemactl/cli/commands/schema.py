@@ -70,7 +70,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             raise InputError("`--name-in` names a file", hint="write it: `--output FILE`")
         terminal.write(text)
         return ExitCode.DONE
-    from schemactl.flows.editors import name_schema
+    from schemactl.flows.files import name_schema
     from schemactl.store.text import replace_file
 
     path = Path(options.output)

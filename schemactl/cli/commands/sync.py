@@ -55,9 +55,9 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Take edits over, print what changed, and return 1 where one is not taken over."""
-    from schemactl.cli.asking import ask
+    from schemactl.cli.terminal import ask
     from schemactl.flows.sync import SyncRequest, sync_schemas
-    from schemactl.render.imports import print_sync, question, sync_document
+    from schemactl.render.files import print_sync, question, sync_document
 
     def agree(planned: Sequence[Synced]) -> bool:
         shown = "" if options.yes else print_sync(planned, terminal.look(options))
@@ -65,6 +65,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
     found = sync_schemas(request, agree)
-    write_report(terminal, options, lambda: sync_document(found), lambda look: print_sync(found, look))
+    write_report(terminal, options, found, sync_document, print_sync)
     is_pending = any(each.is_pending and not each.written for each in found)
     return ExitCode.FINDINGS if is_pending else ExitCode.DONE

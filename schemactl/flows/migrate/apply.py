@@ -14,14 +14,12 @@ from typing import Final
 from schemactl.destinations import MigrationSession, Migrator, Patience, Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import check_own, report_bound
-from schemactl.flows.migrate.check import tables_now
-from schemactl.flows.migrate.genuine import check_file
-from schemactl.flows.migrate.lock_retry import LockRetry
-from schemactl.flows.migrate.lost_versions import with_lost
+from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.migrate.plan import check_plan, plan_for
-from schemactl.flows.migrate.running import Runner, UnfitValues, who
+from schemactl.flows.migrate.running import LockRetry, Runner, UnfitValues, who
+from schemactl.flows.migrate.saved_plans import check_file, standing
+from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Target, decide_rewrites, find_target, find_wanted, read_state
-from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
@@ -46,11 +44,7 @@ class ApplyRequest:
 
     Attributes:
         reference: a REF, or a plan's file.
-        to: the destination's address; None where the call and the settings name none.
-        schemas: the folder of ``import/`` and ``export/``.
         options: what the user decides; a plan's file has decided.
-        allows_destructive: whether steps may lose data.
-        patience: how long to wait for others.
         is_step_by_step: whether each step is kept when it is done.
         key: that a plan's file must be signed with; None for any.
     """
@@ -77,11 +71,6 @@ class Wanted:
 
 def apply_migration(request: ApplyRequest, agree: Agree, open_progress: OpenProgress) -> ApplyReport:
     """Apply a plan, or say what speaks against it.
-
-    Args:
-        request: what was asked for.
-        agree: shows the plan, and returns whether it shall be applied.
-        open_progress: opens what is called for each step, once all is agreed.
 
     Raises:
         InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.
@@ -141,18 +130,24 @@ def _report(session: MigrationSession, wanted: Wanted, request: ApplyRequest) ->
     if unfinished is not None and _is_same(wanted, unfinished):
         plan, done = standing(session, wanted.target.module, unfinished)
         check_own(plan, wanted.migration, wanted.target)
-        return check_plan(session, plan, found, allowed, lambda *_: None, done)
+        return check_plan(session, plan, found, allowed, done)
     if wanted.migration is not None:
         return report_bound(session, wanted.target, found, wanted.migration, allowed)
     if wanted.plan is None:
         plan = plan_for(session, wanted.target, found, wanted.schema, request.options, allowed)
-        return check_plan(session, plan, found, allowed, lambda *_: None)
-    _check_place(session, wanted.target, wanted.plan)
+        return check_plan(session, plan, found, allowed)
+    there = wanted.target.place(session)
+    if there != wanted.plan.place:
+        meant = f"`{wanted.plan.place.origin}`, dataset `{wanted.plan.place.dataset}`"
+        message = f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`"
+        raise InputError(message, hint="make a plan for each destination")
     if not wanted.plan.is_current(found.catalogue.schema):
         is_last = bool(found.runs) and found.runs[-1].plan_hash == plan_hash(wanted.plan)
-        return PlanReport(wanted.plan, blockers=(_applied_before() if is_last else _moved(),))
+        hint = "`schemactl migrate status` shows the state of the destination"
+        before = PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
+        return PlanReport(wanted.plan, blockers=(before if is_last else _moved(),))
     check_file(session, wanted.target, found, wanted.plan)
-    return check_plan(session, wanted.plan, found, allowed, lambda *_: None)
+    return check_plan(session, wanted.plan, found, allowed)
 
 
 def _is_same(wanted: Wanted, unfinished: Run) -> bool:
@@ -161,21 +156,6 @@ def _is_same(wanted: Wanted, unfinished: Run) -> bool:
     if wanted.plan is not None:
         return unfinished.plan_hash == plan_hash(wanted.plan)
     return unfinished.to_hash == wanted.schema.version_hash
-
-
-def _check_place(session: MigrationSession, target: Target, plan: MigrationPlan) -> None:
-    there = target.place(session)
-    if there != plan.place:
-        meant = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
-        raise InputError(
-            f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`",
-            hint="make a plan for each destination",
-        )
-
-
-def _applied_before() -> PlanBlocker:
-    hint = "`schemactl migrate status` shows the state of the destination"
-    return PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
 
 
 def _moved() -> PlanBlocker:
@@ -207,7 +187,12 @@ def _apply(
         plan=plan_text(plan),
     )
     retry = LockRetry(request.patience.lock_retries, progress)
-    notify, batch_rows = _step_notifier(plan, progress), request.patience.batch_rows
+
+    def notify(number: int, step: Step) -> None:
+        message = f"step {number} of {len(plan.steps)}: {type(step).__name__} on {table_of(step)}"
+        progress(message, (number - 1) / len(plan.steps))
+
+    batch_rows = request.patience.batch_rows
     runner = Runner(session, wanted.target.module, plan, run, report.done or 0, notify, retry, batch_rows)
     is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
     is_whole = wanted.target.module.ABILITIES.transactional_ddl and not is_one_by_one
@@ -233,13 +218,3 @@ def _rewrites_as_shown(session: MigrationSession, module: Migrator, plan: Migrat
         return plan == decide_rewrites(session, module, plan, tables_now(session, module, plan.target))
     except KeyError:
         return True  # the run refuses it: its steps do not fit the tables
-
-
-def _step_notifier(plan: MigrationPlan, progress: Progress) -> Callable[[int, Step], None]:
-    count = len(plan.steps)
-
-    def notify(number: int, step: Step) -> None:
-        kind = type(step).__name__
-        progress(f"step {number} of {count}: {kind} on {table_of(step)}", (number - 1) / count)
-
-    return notify

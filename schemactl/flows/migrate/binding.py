@@ -6,22 +6,22 @@ counted where they are. A destination that does not have the schema that the mig
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.drift import find_drift
-from schemactl.flows.migrate.genuine import check_reached
-from schemactl.flows.migrate.plan import check_plan, left_behind, staging_notes
-from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
+from schemactl.flows.migrate.plan import check_plan, plan_there
+from schemactl.flows.migrate.saved_plans import check_reached
+from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import DialectPlan, Migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan, Place, make_plan, with_own
-from schemactl.migration.planner import PlannedStep, planned_as
+from schemactl.migration.plan import MigrationPlan, Place, with_own
+from schemactl.migration.planner import planned_as
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.steps import CreateTable, Step, table_of
 from schemactl.schema.changes import (
@@ -52,14 +52,15 @@ def report_bound(
     session: MigrationSession, target: Target, found: Found, migration: Migration, allows_destructive: bool
 ) -> PlanReport:
     """Return a migration as it runs at a destination, with all that stands against it there."""
-    if found.unfinished is None and (blocker := elsewhere(session, target, found, migration)) is not None:
-        return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
-    try:
-        plan = bind(session, target, found, migration)
-    except KeyError as error:
-        blocker = _refuse(migration, f"its steps do not fit the tables: {error.args[0]}")
-        return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
-    return check_plan(session, plan, found, allows_destructive, lambda *_: None)
+    blocker = elsewhere(session, target, found, migration) if found.unfinished is None else None
+    if blocker is None:
+        try:
+            plan = bind(session, target, found, migration)
+        except KeyError as error:
+            blocker = _refuse(migration, f"its steps do not fit the tables: {error.args[0]}")
+        else:
+            return check_plan(session, plan, found, allows_destructive)
+    return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
 
 
 def unbound_plan(migration: Migration, target: Target, place: Place) -> MigrationPlan:
@@ -113,27 +114,24 @@ def bind(session: MigrationSession, target: Target, found: Found, migration: Mig
     schema, stated = migration.target, plan_in(migration, target)
     proposal = propose(session, target.module, found, schema, PlanOptions())
     tables = proposal.catalogue.tables
-    bare = tuple(_bare(each, target) for each in stated.steps if not _is_there(each, found.catalogue.schema.tables))
-    check_reached(dict(tables), [each.step for each in bare], schema, target.module)
-    proposal = replace(proposal, steps=bare)
-    notes = (*stated.notes, *staging_notes(session, proposal), *left_behind(session, proposal))
-    plan = make_plan(
-        replace(proposal, notes=notes),
-        found.catalogue.schema,
-        schema,
-        target.place(session),
-        rendering(session, target),
+    bare = tuple(
+        replace(each, statements=(), undo_statements=(), done_with=None)
+        for each in stated.steps
+        # Another schema of the dataset may have brought dlt's own tables.
+        if not (
+            isinstance(each.step, CreateTable)
+            and is_bookkeeping(each.step.table.name)
+            and each.step.table.name in found.catalogue.schema.tables
+        )
     )
+    check_reached(dict(tables), [each.step for each in bare], schema, target.module)
+    plan = plan_there(session, target, found, schema, replace(proposal, steps=bare, notes=stated.notes))
     plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
     return replace(decide_rewrites(session, target.module, plan, tables), migration=migration.mark)
 
 
 def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
     """Return the own SQL of a migration with the numbers that its steps have at a destination.
-
-    Args:
-        stated: the migration, for the kind of destination.
-        steps: those that it has there; tables of dlt's own may be there already.
 
     Raises:
         KeyError: it does not have a step that own SQL is for.
@@ -147,11 +145,6 @@ def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ..
 
 def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) -> None:
     """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it.
-
-    Args:
-        plan: of a run that stands half done, or is to be undone.
-        migration: what it was, as its folder has it; None where no folder was named.
-        target: where.
 
     Raises:
         InputError: the own SQL is another one, or there is no folder to hold it against.
@@ -169,14 +162,3 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) 
     if there != plan.own:
         message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"
         raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")
-
-
-def _bare(planned: PlannedStep, target: Target) -> PlannedStep:
-    """Return a step with the way, risk, undo and lock that it has there: a file has no say in that."""
-    return planned_as(replace(planned, statements=(), undo_statements=(), done_with=None), target.module.ABILITIES)
-
-
-def _is_there(planned: PlannedStep, tables: Collection[str]) -> bool:
-    """Return whether a step makes a table of dlt's own that another schema of the dataset has brought."""
-    step = planned.step
-    return isinstance(step, CreateTable) and is_bookkeeping(step.table.name) and step.table.name in tables

@@ -9,6 +9,7 @@ from typing import Final
 from schemactl.destinations import Example, MigrationSession, Unfit
 from schemactl.examples import Examples, examples_of, shown
 from schemactl.migration.cautions import needs_count
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.steps import (
@@ -35,54 +36,51 @@ _TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate
 
 
 def count_unfit(
-    session: MigrationSession, steps: Sequence[Step], schema: Schema, barred: Collection[int] = ()
+    session: MigrationSession, plan: MigrationPlan, done: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
     """Return what stands in the way of steps, before the first of them has run; nothing of those that are free.
 
     Args:
         session: where.
-        steps: in their order.
-        schema: marks personal columns.
-        barred: places of steps that are not asked for: of those whose tables do not take them the rows may not be
-            readable, either.
+        plan: of the steps.
+        done: how many of them an earlier run has done.
+        barred: places, among those that are left, of steps that are not asked for: of those whose tables do not take
+            them the rows may not be readable, either.
     """
-    found = []
+    found, steps = [], [planned.step for planned in plan.steps[done:]]
     for place, step in enumerate(steps):
-        is_asked = place not in barred and (needs_count(step) or _is_lossy_fill(step))
+        is_asked = place not in barred and (
+            needs_count(step) or (isinstance(step, Backfill) and step.conversion is not Conversion.WHOLE)
+        )
         looked_at = traced(steps, place) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
-            found.append(counted(place + 1, unfit, schema, steps[place]))
+            found.append(counted(done + place + 1, unfit, plan.target, step))
     return tuple(found)
 
 
 def count_not_undone(
-    session: MigrationSession, steps: Sequence[Step], schema: Schema, barred: Collection[int] = ()
+    session: MigrationSession, plan: MigrationPlan, done: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
     """Return what undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
-    found = []
+    found, steps = [], [planned.step for planned in plan.steps[done:]]
     for place, step in enumerate(steps):
         looked_at = traced(steps, place) if isinstance(step, ChangeType) and place not in barred else None
         if isinstance(looked_at, ChangeType) and (others := session.not_undone(looked_at)).count:
-            found.append(counted(place + 1, others, schema, steps[place]))
+            found.append(counted(done + place + 1, others, plan.target, step))
     return tuple(found)
 
 
-def count_late(
-    session: MigrationSession, steps: Sequence[Step], schema: Schema, place: int, changed_from: int
-) -> tuple[Counted, ...]:
-    """Return what stands in the way of the step that is about to run, where it could not be seen before the first.
+def count_late(session: MigrationSession, plan: MigrationPlan, done: int, place: int) -> tuple[Counted, ...]:
+    """Return what stands in the way of the step of a plan that is about to run, where it could not be seen before.
 
-    Args:
-        session: where.
-        steps: in their order.
-        schema: marks personal columns.
-        place: of the step.
-        changed_from: the place of the first step before which own SQL runs, whatever that writes.
+    That is of values which earlier steps make, and of those which own SQL may have written.
     """
-    if not (is_counted_late(steps, place) or (place >= changed_from and needs_count(steps[place]))):
+    step = plan.steps[place].step
+    is_late = is_counted_late([planned.step for planned in plan.steps[done:]], place - done)
+    if not (is_late or (place >= plan.changed_from(done) and needs_count(step))):
         return ()
-    unfit = session.unfit(steps[place])
-    return (counted(place + 1, unfit, schema, steps[place]),) if unfit.count else ()
+    unfit = session.unfit(step)
+    return (counted(place + 1, unfit, plan.target, step),) if unfit.count else ()
 
 
 def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:
@@ -208,10 +206,6 @@ class NullBarrier:
 def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
     """Return what forbids the nulls that a step leaves which fills a column; the last such step.
 
-    Args:
-        steps: in their order.
-        place: of the step.
-
     Returns:
         None where nothing does, or the step fills no column from another one.
     """
@@ -240,7 +234,3 @@ def _is_proven(fill: Backfill, steps: Sequence[Step]) -> bool:
     return fill in proven or any(
         isinstance(step, SetNotNull) and (step.table, step.column) == (fill.table, fill.target) for step in proven
     )
-
-
-def _is_lossy_fill(step: Step) -> bool:
-    return isinstance(step, Backfill) and step.conversion is not Conversion.WHOLE

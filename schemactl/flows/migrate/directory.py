@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
-from schemactl.flows.migrate.target import find_wanted
+from schemactl.flows.migrate.target import find_wanted, rendering
 from schemactl.migration.directory import (
     SUM_NAME,
     DialectPlan,
@@ -29,10 +29,9 @@ from schemactl.migration.directory import (
 )
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, Place, Render, make_plan, plain_schema
+from schemactl.migration.plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
 from schemactl.migration.reports import BlockerKind, CheckReport, NextReport, PlanBlocker, RebaseReport
-from schemactl.migration.steps import Step
 from schemactl.schema.apply import apply
 from schemactl.schema.changes import ColumnsReordered, HeaderChanged
 from schemactl.schema.diff import diff
@@ -49,9 +48,7 @@ class Folder:
     """A folder of migrations.
 
     Attributes:
-        path: where it is.
         files: the texts of its files by name, the sum file's too.
-        migrations: in their order.
         problems: why it cannot be trusted; none of a sound one.
     """
 
@@ -73,10 +70,7 @@ class NextRequest:
     Attributes:
         reference: a REF: the schema that the migration leads to.
         folder: of the migrations; made where it is missing.
-        schemas: the folder of ``import/`` and ``export/``.
         dialects: kinds of destinations; none for those of the migration before.
-        options: what the user decides.
-        allows_destructive: whether steps may lose data.
         title: what it is called; None for what its first step does.
         start: a REF: the schema that the first migration begins with; None for none.
     """
@@ -201,7 +195,9 @@ def hash_folder(path: Path) -> CheckReport:
     folder = read_folder(path)
     files = {name: text for name, text in folder.files.items() if name != SUM_NAME}
     again = replace(folder, files={**files, SUM_NAME: sum_text(files)})
-    left = _other_problems(again, folder)
+    of_sum = set(find_problems(folder.files, folder.migrations))
+    left = [each for each in folder.problems if each not in of_sum]
+    left += find_problems(again.files, again.migrations)
     missing = [
         Problem(name, f"`{name}` is missing", "")
         for each in folder.migrations
@@ -211,14 +207,6 @@ def hash_folder(path: Path) -> CheckReport:
     if not left and not missing:
         replace_file(path / SUM_NAME, again.files[SUM_NAME])
     return CheckReport(str(path), tuple(each.name for each in folder.migrations), (*left, *missing))
-
-
-def _other_problems(folder: Folder, before: Folder) -> tuple[Problem, ...]:
-    """Return the problems of a folder but for those of its sum file."""
-    found = list(find_problems(folder.files, folder.migrations))
-    of_sum = set(find_problems(before.files, before.migrations))
-    unread = [each for each in before.problems if each not in of_sum]
-    return (*unread, *found)
 
 
 def next_migration(request: NextRequest) -> NextReport:
@@ -353,17 +341,9 @@ def _made(
         tables = tables_after(before, dialect) if before else _tables_of(base, module) if base is not None else {}
         catalogue = Schema(name=schema.name, tables=tables)
         proposal = plan_steps(catalogue, schema, base, stored=module.stored, abilities=module.ABILITIES, options=chosen)
-        made[dialect] = make_plan(proposal, catalogue, schema, Place(dialect, "", schema.name), _render(module, schema))
+        place = Place(dialect, "", schema.name)
+        made[dialect] = make_plan(proposal, catalogue, schema, place, rendering(module, schema.name))
     return made
-
-
-def _render(module: Migrator, schema: Schema) -> Render:
-    """Return what writes a step's statements for a dataset that is called like the schema."""
-
-    def render(step: Step, table: Table | None) -> tuple[str, ...]:
-        return tuple(module.render(step, table, schema.name))
-
-    return render
 
 
 def _write(
@@ -426,7 +406,11 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
         schema, base = _carried_over(folder, each, last)
         made = _made(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
         for dialect, plan in made.items():
-            _check_same_steps(each, dialect, plan)
+            was = [planned.step for planned in each.plans[dialect].steps]
+            becomes = [planned.step for planned in plan.steps]
+            if was != becomes:
+                message = f"`{each.name}` would have other steps with {dialect} behind the others than it has now"
+                raise InputError(message, hint=_ANEW)
         again = Migration(
             number=last.number + 1 if last is not None else 1,
             title=each.title,
@@ -514,12 +498,3 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
     except (KeyError, ValueError, InputError) as error:
         message = f"the changes of `{moving.name}` do not go together with those before it: {error}"
         raise InputError(message, hint=_ANEW) from error
-
-
-def _check_same_steps(moving: Migration, dialect: str, plan: MigrationPlan) -> None:
-    """Refuse a move that makes something else of a migration than what was reviewed."""
-    was = [planned.step for planned in moving.plans[dialect].steps]
-    becomes = [planned.step for planned in plan.steps]
-    if was != becomes:
-        message = f"`{moving.name}` would have other steps with {dialect} behind the others than it has now"
-        raise InputError(message, hint=_ANEW)

@@ -1,21 +1,24 @@
-"""Find drift: what was changed by hand, or by others, from a schema to the tables that are there."""
+"""Find drift, what was changed by hand or by others in the tables that are there, and values under wrong names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession
-from schemactl.flows.migrate.check import fold
+from schemactl.destinations import MigrationSession, Migrator, RunState
+from schemactl.flows.migrate.saved_plans import plan_of
+from schemactl.flows.migrate.tables import fold
 from schemactl.flows.migrate.target import Found, Target, earlier_names
-from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.moves import kept_table_origin
 from schemactl.migration.notes import NoteKind
+from schemactl.migration.provenance import misplaced_after
 from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.migration.spelling import spelled_as
+from schemactl.migration.tracing import Place
+from schemactl.migration.verification import Misplaced
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -26,6 +29,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.naming import naming_of
+from schemactl.schema.renames import RENAMED_FROM
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Schema, Table
 
@@ -64,23 +68,20 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     catalogue = Referred(there, found.catalogue.origin, destination=target.module)
     changes = diff(*comparable(stated, catalogue), guess_renames=False)
     left_out = earlier_names(session, found)
+    allowed = [change for change in changes if isinstance(change, NullabilityChanged) and change.after is not False]
+    plans = [plan_of(run) for run in found.runs if run.plan and allowed]
+    # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
+    nullable = {(note.table, note.column) for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE}
     by_hand: list[Change] = []
     variants: list[ColumnAdded] = []
     for change in changes:
         if isinstance(change, ColumnAdded) and _is_variant(change, schema):
             variants.append(change)
-        elif isinstance(change, NullabilityChanged) and change.after is not False:
-            by_hand += [] if (change.table, change.column) in _added_as_nullable(found) else [change]
+        elif isinstance(change, NullabilityChanged) and change in allowed:
+            by_hand += [] if (change.table, change.column) in nullable else [change]
         elif not _is_harmless(change, schema, target) and not _was_left_out(change, left_out):
             by_hand.append(change)
     return Drift(tuple(by_hand), tuple(variants))
-
-
-def _added_as_nullable(found: Found) -> frozenset[tuple[str, str | None]]:
-    """Return the columns that runs have added as nullable, as stored rows have no value, whatever the schema says."""
-    plans = (plan_of(run) for run in found.runs if run.plan)
-    notes = (note for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE)
-    return frozenset((note.table, note.column) for note in notes)
 
 
 def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:
@@ -131,3 +132,22 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
         for name, table in schema.tables.items()
         if not is_bookkeeping(name) and any(column.is_complete for column in table.columns.values())
     )
+
+
+def misplaced_values(session: MigrationSession, module: Migrator, found: Found) -> tuple[Misplaced, ...]:
+    """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
+
+    Raises:
+        InputError: a plan of the ledger cannot be read.
+    """
+    misplaced: dict[Place, Misplaced] = {}
+    for run in found.runs:
+        if not run.plan:
+            misplaced = {}
+        elif run.state is RunState.DONE and run.from_hash is not None and (misplaced or RENAMED_FROM in run.plan):
+            plan, before = plan_of(run), session.schema_of(run.from_hash)
+            if before is not None:
+                after = plan.target
+                before = before if module.NAMES.is_case_sensitive else spelled_as(before, after)
+                misplaced = misplaced_after(misplaced, before, after, [planned.step for planned in plan.steps])
+    return tuple(misplaced.values())

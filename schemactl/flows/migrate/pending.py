@@ -11,7 +11,8 @@ from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report
 from schemactl.flows.migrate.binding import elsewhere, plan_in, unbound_plan
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
-from schemactl.flows.migrate.status import there_now
+from schemactl.flows.migrate.inspection import there_now
+from schemactl.flows.migrate.plan import refuse_unfinished
 from schemactl.flows.migrate.target import Found, Target, find_target, read_state
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark
@@ -61,7 +62,8 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
     report = draft_next(folder, replace(request, dialects=request.dialects or (target.kind,)))
     if report.migration is None:
         return report
-    there = read_report(_wanted(target, report.migration), ApplyRequest("", to, request.schemas, request.options))
+    wanted = Wanted(target, report.migration.target, migration=report.migration)
+    there = read_report(wanted, ApplyRequest("", to, request.schemas, request.options))
     stopping = tuple(each for each in there.blockers if each.kind is not BlockerKind.DESTRUCTIVE)
     return write_next(folder, replace(report, there=there, blockers=(*report.blockers, *stopping)))
 
@@ -70,12 +72,6 @@ def apply_folder(
     path: Path, request: ApplyRequest, agree: AgreeToAll, open_progress: OpenProgress
 ) -> FolderApplyReport:
     """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own.
-
-    Args:
-        path: the folder.
-        request: what was asked for; its reference is not looked at.
-        agree: shows what is pending, and returns whether it shall be applied.
-        open_progress: opens what is called for each step.
 
     Raises:
         InputError: the folder cannot be trusted, or there is nobody to ask.
@@ -86,9 +82,10 @@ def apply_folder(
     if not ahead.migrations:
         outcome = Outcome.REFUSED if ahead.standing.blocker else Outcome.NOTHING
         return FolderApplyReport(ahead.standing, None, (), outcome)
-    first, *later = ahead.migrations
+    wanted = [Wanted(target, each.target, migration=each) for each in ahead.migrations]
+    later = ahead.migrations[1:]
     plans = tuple(unbound_plan(each, target, ahead.standing.place) for each in later)
-    shown = FolderApplyReport(ahead.standing, read_report(_wanted(target, first), request), plans, Outcome.REFUSED)
+    shown = FolderApplyReport(ahead.standing, read_report(wanted[0], request), plans, Outcome.REFUSED)
     losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
@@ -99,15 +96,11 @@ def apply_folder(
     if not agree(shown):
         return replace(shown, outcome=Outcome.DECLINED)
     applied = []
-    for each in ahead.migrations:
-        applied.append(apply_wanted(_wanted(target, each), request, lambda _: True, open_progress))
+    for each_wanted in wanted:
+        applied.append(apply_wanted(each_wanted, request, lambda _: True, open_progress))
         if applied[-1].is_refused:
             return replace(shown, applied=tuple(applied), outcome=Outcome.REFUSED)
     return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
-
-
-def _wanted(target: Target, migration: Migration) -> Wanted:
-    return Wanted(target, migration.target, migration=migration)
 
 
 def _read(folder: Folder, target: Target) -> _Ahead:
@@ -143,9 +136,7 @@ def _ahead(session: MigrationSession, target: Target, found: Found, folder: Fold
     left = migrations[count:]
     blocker: PlanBlocker | None = None
     if found.unfinished is not None and not is_unfinished:
-        hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
-        message = f"a run to the schema {found.unfinished.to_hash} stands half done"
-        blocker = PlanBlocker(BlockerKind.UNFINISHED, message, hint)
+        blocker = refuse_unfinished(found.unfinished)
     elif left and not is_unfinished:
         blocker = elsewhere(session, target, found, left[0])
     names = tuple(each.name for each in left)
@@ -165,9 +156,8 @@ def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> in
         at = Location(str(folder.path / json_name(mark.name)))
         if mark.name not in known:
             hint = "take its files from git; a rebase moves only migrations that were applied nowhere"
-            raise InputError(
-                f"`{mark.name}` is applied to `{origin}`, and the folder does not have it", at=at, hint=hint
-            )
+            message = f"`{mark.name}` is applied to `{origin}`, and the folder does not have it"
+            raise InputError(message, at=at, hint=hint)
         number, there = known[mark.name]
         if there != mark:
             hint = "take its files from git as they were, or `schemactl migrate rollback` it there first"
@@ -177,13 +167,7 @@ def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> in
 
 
 def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last: int) -> int | None:
-    """Return how many migrations a destination has; None where its schema is none of theirs.
-
-    Args:
-        migrations: all of the folder.
-        known_hash: of the schema that the ledger names last.
-        last: how many there are up to the last one that the ledger has.
-    """
+    """Return how many migrations a destination has; None where its schema is none of theirs."""
     if last and migrations[last - 1].target_hash == known_hash:
         return last
     # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import Blocker, MigrationSession
+from schemactl.destinations import MigrationSession, Run
 from schemactl.errors import InputError
-from schemactl.flows.migrate.check import find_blockers
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
-from schemactl.flows.migrate.lost_versions import find_wanted_there
+from schemactl.flows.migrate.ledger import find_wanted_there
+from schemactl.flows.migrate.saved_plans import standing
+from schemactl.flows.migrate.tables import find_blockers
 from schemactl.flows.migrate.target import (
     Found,
     Target,
@@ -21,17 +22,16 @@ from schemactl.flows.migrate.target import (
     read_state,
     rendering,
 )
-from schemactl.flows.migrate.unfinished import standing
 from schemactl.flows.progress import Progress
 from schemactl.memory import paused_collector
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal
-from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker, PlanReport
+from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
-from schemactl.migration.steps import RenameColumn
+from schemactl.migration.steps import RenameColumn, Step
 from schemactl.migration.tracing import in_first_names
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
@@ -43,10 +43,6 @@ class PlanRequest:
 
     Attributes:
         reference: a REF, or a schema itself.
-        to: the destination's address; None where none was named.
-        schemas: the folder of ``import/`` and ``export/``.
-        options: what the user decides.
-        allows_destructive: whether steps may lose data.
         out: a file that keeps the plan; None for none.
         key: that the file is signed with; None for no signature.
     """
@@ -73,7 +69,8 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
     with paused_collector():  # of 1,000 tables: 0.4 of 2.2 s
         schema = find_wanted_there(request.reference, request.schemas, target)
         with target.open_for_reading(schema.name, may_be_new=True) as session:
-            report = report_plan(session, target, schema, request.options, request.allows_destructive, progress)
+            notify = progress or (lambda *_: None)
+            report = report_plan(session, target, schema, request.options, request.allows_destructive, notify)
     if request.out is not None:
         replace_file(request.out, write_plan(report.plan, request.key))
     return report
@@ -85,18 +82,17 @@ def report_plan(
     schema: Schema,
     options: PlanOptions,
     allows_destructive: bool,
-    progress: Progress | None = None,
+    notify: Progress = lambda *_: None,
 ) -> PlanReport:
     """Plan the way to a schema, or what is left of a run that was on it; look at the data."""
-    notify = progress or (lambda *_: None)
     notify("reading the catalog", None)
     found = read_state(session, schema.name)
     unfinished = found.unfinished
     if unfinished is not None and unfinished.to_hash == schema.version_hash:
         plan, done = standing(session, target.module, unfinished)
-        return check_plan(session, plan, found, allows_destructive, notify, done)
+        return check_plan(session, plan, found, allows_destructive, done, notify)
     plan = plan_for(session, target, found, schema, options, allows_destructive)
-    return check_plan(session, plan, found, allows_destructive, notify)
+    return check_plan(session, plan, found, allows_destructive, notify=notify)
 
 
 def plan_for(
@@ -112,22 +108,24 @@ def plan_for(
         raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
     chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(session, found))
     proposal = propose(session, target.module, found, schema, chosen)
-    notes = (*proposal.notes, *staging_notes(session, proposal), *left_behind(session, proposal))
-    proposal = replace(proposal, notes=notes)
-    plan = make_plan(proposal, found.catalogue.schema, schema, target.place(session), rendering(session, target))
+    plan = plan_there(session, target, found, schema, proposal)
     return decide_rewrites(session, target.module, plan, proposal.catalogue.tables)
 
 
-def staging_notes(session: MigrationSession, proposal: Proposal) -> Iterator[Note]:
-    """Yield the tables of dlt's staging dataset that go with a plan's steps."""
-    for name in session.outdated_copies([planned.step for planned in proposal.steps]):
+def plan_there(
+    session: MigrationSession, target: Target, found: Found, schema: Schema, proposal: Proposal
+) -> MigrationPlan:
+    """Return the plan of a proposal, with its statements and notes for the destination."""
+    notes = (*proposal.notes, *_side_effects(session, [planned.step for planned in proposal.steps]))
+    render, proposal = rendering(target.module, session.dataset), replace(proposal, notes=notes)
+    return make_plan(proposal, found.catalogue.schema, schema, target.place(session), render)
+
+
+def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:
+    """Yield the staging tables of dlt that go with the steps, and what stays with columns whose names others take."""
+    for name in session.outdated_copies(steps):
         message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
         yield Note(NoteKind.WAITS, name, None, message)
-
-
-def left_behind(session: MigrationSession, proposal: Proposal) -> Iterator[Note]:
-    """Yield what stays with columns whose names other ones take."""
-    steps = [planned.step for planned in proposal.steps]
     renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
     for step, seen in zip(steps, in_first_names(steps), strict=True):
         if not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
@@ -144,39 +142,35 @@ def check_plan(
     plan: MigrationPlan,
     found: Found,
     allows_destructive: bool,
-    notify: Progress,
     done: int | None = None,
+    notify: Progress = lambda *_: None,
 ) -> PlanReport:
-    """Count in the data, and return the plan with all that stands against it.
-
-    Args:
-        session: where.
-        plan: what is to be done.
-        found: what is there.
-        allows_destructive: whether steps may lose data.
-        notify: receives what is being done.
-        done: how many steps an earlier run has done; None where there is none.
-    """
+    """Count in the data, and return the plan with all that stands against it."""
     notify("looking at the data", None)
-    steps = [planned.step for planned in plan.steps[done or 0 :]] if plan.is_applicable else []
+    first = done or 0
+    steps = [planned.step for planned in plan.steps[first:]]
     # What own SQL will have changed by then is looked at when the step's turn comes.
-    changed = range(plan.changed_from(done or 0) - (done or 0), len(steps))
+    changed = range(plan.changed_from(first) - first if plan.is_applicable else 0, len(steps))
     step_blockers = find_blockers(session, steps[: changed.start])
-    forbidden = tuple(_refuse_forbidden(step_blockers, done or 0))
     barred = {*changed, *(place for places in step_blockers.values() for place in places)}
-    counts = tuple(_moved_on(count_unfit(session, steps, plan.target, barred), done))
-    not_undone = tuple(_moved_on(count_not_undone(session, steps, plan.target, barred), done))
-    unfit = refuse_unfit(plan.steps, counts, is_begun=done is not None)
-    blockers = [*_refuse_steps(plan, allows_destructive), *forbidden, *unfit]
+    counts = count_unfit(session, plan, first, barred)
+    not_undone = count_not_undone(session, plan, first, barred)
+    blockers = list(_refuse_steps(plan, allows_destructive))
+    for blocker, places in step_blockers.items():
+        numbers = tuple(place + first + 1 for place in places)
+        message = f"{_listed(numbers)} not possible: {blocker.message}"
+        blockers.append(PlanBlocker(BlockerKind.IMPOSSIBLE, message, blocker.hint or "", numbers))
+    blockers += refuse_unfit(plan.steps, counts, is_begun=done is not None)
     if done is None and found.unfinished is not None:
-        blockers.append(_refuse_unfinished(found.unfinished.to_hash))
+        blockers.append(refuse_unfinished(found.unfinished))
     is_recorded = found.known_hash == plan.target_hash
     return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone)
 
 
-def _moved_on(counts: Sequence[Counted], done: int | None) -> Iterator[Counted]:
-    """Yield counts by the numbers that the steps have in the whole plan."""
-    yield from (replace(each, number=each.number + (done or 0)) for each in counts)
+def refuse_unfinished(run: Run) -> PlanBlocker:
+    """Return that another run has to be ended or undone first."""
+    hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
+    return PlanBlocker(BlockerKind.UNFINISHED, f"a run to the schema {run.to_hash} stands half done", hint)
 
 
 def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[PlanBlocker]:
@@ -191,19 +185,7 @@ def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[Pla
         yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
 
 
-def _refuse_forbidden(step_blockers: Mapping[Blocker, Sequence[int]], done: int) -> Iterator[PlanBlocker]:
-    for blocker, places in step_blockers.items():
-        numbers = tuple(place + done + 1 for place in places)
-        message = f"{_listed(numbers)} not possible: {blocker.message}"
-        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, blocker.hint or "", numbers)
-
-
 def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
     one = len(numbers) == 1
     text = f"step {numbers[0]}" if one else f"steps {', '.join(map(str, numbers))}"
     return f"{text} {'is' if one else 'are'}" if verb is None else text
-
-
-def _refuse_unfinished(to_hash: str) -> PlanBlocker:
-    hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
-    return PlanBlocker(BlockerKind.UNFINISHED, f"a run to the schema {to_hash} stands half done", hint)

@@ -7,15 +7,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import Blocker, MigrationSession, Patience, Run, RunState, StepState
+from schemactl.destinations import MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.check import find_blockers, tables_now
 from schemactl.flows.migrate.counting import counted
 from schemactl.flows.migrate.directory import sound_folder
-from schemactl.flows.migrate.genuine import derived_plan
-from schemactl.flows.migrate.lock_retry import LockRetry
+from schemactl.flows.migrate.running import LockRetry
+from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
+from schemactl.flows.migrate.tables import find_blockers, tables_now
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
 from schemactl.flows.migrate.undoing import (
     Part,
@@ -25,7 +25,6 @@ from schemactl.flows.migrate.undoing import (
     undo_one_by_one,
     with_rewrites_back,
 )
-from schemactl.flows.migrate.unfinished import done_numbers, plan_of
 from schemactl.flows.progress import Progress
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
@@ -60,11 +59,9 @@ class RollbackRequest:
 
     Attributes:
         name: of the schema; None where the ledger has one.
-        to: the destination's address; None where none was named.
         steps: how many steps are undone; None for runs as a whole.
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
         allows_destructive: whether what was loaded since may be lost.
-        patience: how long to wait for others.
         folder: of the migrations that were applied: what undoes their own SQL stands there; None where none was named.
     """
 
@@ -141,7 +138,10 @@ def _report(
     counts = tuple(_count(session, steps, written, schema, barred, first)) if is_possible else ()
     blockers = (
         *_refuse(undone, steps, counts, request.allows_destructive),
-        *map(_forbidden, step_blockers),
+        *(
+            PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {each.message}", each.hint or "")
+            for each in step_blockers
+        ),
     )
     report = RollbackReport(
         place=target.place(session),
@@ -217,7 +217,7 @@ def _undone(
     session: MigrationSession, target: Target, parts: Sequence[Part], tables: dict[str, Table]
 ) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
-    render = rendering(session, target)
+    render = rendering(target.module, session.dataset)
     for part in parts:
         for number in part.numbers:
             planned = part.steps[number - 1]
@@ -308,10 +308,6 @@ def _count(
             and (unfit := session.unfit(looked_at)).count
         ):
             yield counted(place + 1, unfit, schema, step)
-
-
-def _forbidden(blocker: Blocker) -> PlanBlocker:
-    return PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {blocker.message}", blocker.hint or "")
 
 
 def _refuse(

@@ -7,10 +7,12 @@ import hashlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final, TypeVar
 
 from schemactl.destinations import (
     NO_PATIENCE,
@@ -22,9 +24,9 @@ from schemactl.destinations import (
     StepState,
 )
 from schemactl.errors import DestinationError, LockNotAvailable
-from schemactl.flows.migrate.check import check_left, differences, expected_tables, tables_now
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.lock_retry import LockRetry
+from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
+from schemactl.flows.progress import Progress
 from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
@@ -102,7 +104,7 @@ class Runner:
                 self._run_steps(places, table)
             self._check(tables, is_kept=False)
             self._write_end()
-            self.session.write_steps([self._record(place, StepState.DONE) for place in range(len(self.plan.steps))])
+            self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.DONE))
 
     def run_one_by_one(self) -> None:
         """Run the steps one after the other; each is kept when it is done.
@@ -111,32 +113,17 @@ class Runner:
             UnfitValues: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; what is done is kept.
         """
-        found = replace(self, done=self.done + self._was_begun_and_done())
-        found._note_done()
-        found._go_on()
-
-    def _was_begun_and_done(self) -> bool:
-        """Return whether a killed run has done one step more than it could say."""
         records = self.session.steps(self.run.run_id)
-        if len(records) <= self.done or records[self.done].state is not StepState.RUNNING:
-            return False
-        planned = self.plan.steps[self.done]
-        return planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
-
-    def _note_done(self) -> None:
-        """Say of steps that are done what a killed run could not say, and of others that they are not begun.
-
-        Those that are begun next were perhaps begun in other company: the tables would no longer show which.
-        """
-        records = self.session.steps(self.run.run_id)
-        unsaid = [record.number - 1 for record in records[: self.done] if record.state is not StepState.DONE]
-        broken_off = [record.number - 1 for record in records[self.done :] if record.state is StepState.RUNNING]
-        self._write_steps(
-            [
-                *(self._record(place, StepState.DONE) for place in unsaid),
-                *(self._record(place, StepState.PENDING) for place in broken_off),
-            ]
-        )
+        done = self.done
+        if len(records) > done and records[done].state is StepState.RUNNING:
+            # A killed run may have done one step more than it could say.
+            planned = self.plan.steps[done]
+            done += planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
+        unsaid = [record.number - 1 for record in records[:done] if record.state is not StepState.DONE]
+        # Steps that are begun next were perhaps begun in other company: the tables would no longer show which.
+        broken_off = [record.number - 1 for record in records[done:] if record.state is StepState.RUNNING]
+        self._write_steps(self._records(unsaid, StepState.DONE) + self._records(broken_off, StepState.PENDING))
+        replace(self, done=done)._go_on()
 
     def _write_steps(self, records: Sequence[StepRecord]) -> None:
         with self.session.transaction():
@@ -149,8 +136,7 @@ class Runner:
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
-                records = [self._record(place, StepState.PENDING) for place in range(len(self.plan.steps))]
-                self.session.write_steps(records)
+                self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.PENDING))
         for places, table in self._at_once(before):
             try:
                 self._keep_steps(places, table)
@@ -179,14 +165,14 @@ class Runner:
             self.retry.run(lambda: self._keep_at_once(places, table))
             return
         # Each time in one piece: so steps that are done at once are begun at once, too.
-        self._write_steps([self._record(place, StepState.RUNNING) for place in places])
+        self._write_steps(self._records(places, StepState.RUNNING))
         if is_outside:
             self.retry.run(lambda: self._run_outside(places.start, table))
         elif len(places) == 1:
             self._run_step(places.start)
         else:
             self._rewrite(places, table)
-        self._write_steps([self._record(place, StepState.DONE) for place in places])
+        self._write_steps(self._records(places, StepState.DONE))
 
     def _run_outside(self, place: int, table: Table | None) -> None:
         planned = self.plan.steps[place]
@@ -196,7 +182,7 @@ class Runner:
     def _keep_at_once(self, places: range, table: Table | None) -> None:
         with self.session.transaction():
             self._run_steps(places, table)
-            self.session.write_steps([self._record(place, StepState.DONE) for place in places])
+            self.session.write_steps(self._records(places, StepState.DONE))
 
     def _run_steps(self, places: range, table: Table | None) -> None:
         """Run a step, or those that one rewrite of their table does, and the own SQL around them."""
@@ -250,18 +236,12 @@ class Runner:
 
     def _refuse_late(self, place: int) -> None:
         """Look at what could not be seen before the first step."""
-        steps = [each.step for each in self.plan.steps[self.done :]]
-        changed_from = self.plan.changed_from(self.done) - self.done
-        late = count_late(self.session, steps, self.plan.target, place - self.done, changed_from)
-        counts = [replace(each, number=each.number + self.done) for each in late]
-        self._refuse(counts)
+        self._refuse(count_late(self.session, self.plan, self.done, place))
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Look again at the values, but for those of the steps at some places, and those that own SQL may change."""
-        steps = [each.step for each in self.plan.steps[self.done :]]
-        changed = range(self.plan.changed_from(self.done) - self.done, len(steps))
-        unfit = count_unfit(self.session, steps, self.plan.target, {*guarded, *changed})
-        self._refuse([replace(each, number=each.number + self.done) for each in unfit])
+        changed = range(self.plan.changed_from(self.done) - self.done, len(self.plan.steps) - self.done)
+        self._refuse(count_unfit(self.session, self.plan, self.done, {*guarded, *changed}))
 
     def _refuse(self, counts: Sequence[Counted]) -> None:
         if not counts:
@@ -303,8 +283,8 @@ class Runner:
         self.session.write_version(self.plan.target)
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
-    def _record(self, place: int, state: StepState) -> StepRecord:
-        return step_record(self.run, place + 1, self.plan, state)
+    def _records(self, places: Iterable[int], state: StepState) -> list[StepRecord]:
+        return [step_record(self.run, place + 1, self.plan, state) for place in places]
 
 
 def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) -> StepRecord:
@@ -339,3 +319,43 @@ def who() -> str:
     except (ImportError, KeyError, OSError):  # a container's user may have no name, a service on Windows neither
         user = "unknown user" if sys.platform == "win32" else f"user {os.getuid()}"
     return f"{user}@{socket.gethostname()}"
+
+
+T = TypeVar("T")
+
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LockRetry:
+    """Retries a transaction that could not get a lock.
+
+    While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
+    rolled back, and the others get a pause to do their work.
+
+    Attributes:
+        retries: the number of retries.
+        progress: receives why each retry is needed.
+    """
+
+    retries: int
+    progress: Progress
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, retry it while others hold a lock, and return its result.
+
+        Args:
+            work: a whole transaction: where it fails, nothing of it is kept.
+
+        Raises:
+            LockNotAvailable: the last retry did not get the lock either.
+        """
+        for retry in range(1, self.retries + 1):
+            try:
+                return work()
+            except LockNotAvailable as error:
+                pause = min(_FIRST_PAUSE_SECONDS * 2 ** (retry - 1), _LONGEST_PAUSE_SECONDS)
+                self.progress(f"retry {retry} of {self.retries} in {pause:g} s: {error.message}", None)
+                time.sleep(pause)
+        return work()

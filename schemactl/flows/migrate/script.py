@@ -1,23 +1,40 @@
-"""``schemactl migrate plan --dialect D``: a script for an engine that is not connected."""
+"""``schemactl migrate plan --dialect D``: a script for an engine that is not connected.
+
+Types are those that dlt gives its columns there. Values are converted by the engine's own cast, as nobody can look at
+them; a guard beside it holds its result against the value, so that nothing is rounded or cut unseen. Where an engine
+cannot change a type in its place, or not with a guard, a new column takes it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError
-from schemactl.flows.migrate.dialects import abilities_of, render_for, stated
 from schemactl.flows.migrate.target import find_wanted, wanted
 from schemactl.flows.references import find_schemas
+from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.fit import fit
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import Place, make_plan
+from schemactl.migration.plan import Place, Render, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
-from schemactl.schema.ddl import check_dialect
+from schemactl.migration.statements import Engine, Retype, checked_type, render
+from schemactl.migration.steps import ChangeType, Step
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.ddl import Dialect, check_dialect
+from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hash import bump
-from schemactl.schema.structure import structure_of, with_descriptions
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, defined_type, type_in
+from schemactl.schema.structure import DATABASE_TYPE, structure_of, with_descriptions
+from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +44,6 @@ class ScriptRequest:
     Attributes:
         reference: a REF, or the schema itself that the engine shall have.
         start: a REF, or the schema itself that it has; None for no tables.
-        dialect: sqlglot's name for its SQL.
-        schemas: the folder of ``import/`` and ``export/``.
-        options: what the user decides.
     """
 
     reference: str | Schema
@@ -104,3 +118,205 @@ def _with_keys(catalogue: Schema, start: Schema, options: PlanOptions) -> Schema
         for name, table in catalogue.tables.items()
     }
     return replace(catalogue, tables=tables)
+
+
+_KEPT: Final = ("data_type", "precision", "scale", "timezone", DATABASE_TYPE)
+
+_TEXT: Final = Column("", {"data_type": "text"})
+_DECIMAL: Final = Column("", {"data_type": "decimal"})
+_WIDER: Final[Mapping[DataType, Column]] = {
+    DataType.BIGINT: _DECIMAL,
+    DataType.WEI: _DECIMAL,
+    DataType.DECIMAL: Column("", {"data_type": "double"}),
+    DataType.DATE: Column("", {"data_type": "timestamp", "timezone": False}),
+}
+"""Columns that take the texts of a type whole that a cast to it would round or cut."""
+_MOST_BITS: Final = 64
+_CONVERTS_WHERE_ASSIGNED: Final = frozenset(("mysql", "sqlite"))
+"""Who makes what a column is of a text that is assigned to it, and casts to other types than columns have.
+
+SQLite's cast makes numbers of dates and booleans: 2024 of ``2024-01-02``.
+"""
+_RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
+_CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
+"""Who takes an expression with a change of type (``USING``)."""
+_RENAMES_NO_COLUMN: Final = frozenset(("tsql", "hive", "athena"))
+_KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "redshift", "singlestore"))
+"""Who has no words by which nulls are allowed again."""
+_SETS_NOT_NULL: Final = frozenset(
+    ("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave", "mysql", "tsql", "fabric")
+)
+_HAS_NO_UNIQUE: Final = frozenset(("bigquery", "spark", "hive", "athena", "trino", "presto", "clickhouse"))
+_HAS_PRIMARY_KEY: Final = frozenset(
+    (
+        *("postgres", "duckdb", "mysql", "tsql", "oracle", "exasol", "teradata"),
+        *("bigquery", "databricks", "redshift", "snowflake"),  # these note it, and do not see to it
+    )
+)
+"""Who can give a table a primary key that was made without one."""
+_DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysql", "oracle", "snowflake"))
+"""Who can drop it without its constraint's name, which nobody can look up."""
+
+
+def stated(column: Column) -> Properties:
+    """Return what a schema says of a column's type and of nulls."""
+    kind = {name: column.properties[name] for name in _KEPT if name in column.properties}
+    return kind if column.nullable else {**kind, "nullable": False}
+
+
+def abilities_of(dialect: str) -> Abilities:
+    """Return what an engine can do, as far as that is known; the bookkeeping is left to dlt."""
+
+    def retype(before: Column, after: Column) -> Way:
+        is_guarded = dialect in _CONVERTS_IN_PLACE or fit(before, after).conversion is Conversion.WHOLE
+        return Way.REWRITE if dialect in _RETYPES_IN_PLACE and is_guarded else Way.NONE
+
+    sql = Dialect(dialect)
+    not_null = Way.SCAN if dialect in _SETS_NOT_NULL else Way.NONE
+    return Abilities(
+        transactional_ddl=False,
+        adds_not_null=not_null is Way.NONE,
+        rename_column=Way.NONE if dialect in _RENAMES_NO_COLUMN else Way.IN_PLACE,
+        retype=retype,
+        set_not_null=not_null,
+        drop_not_null=Way.NONE if dialect in _KEEPS_NOT_NULL else Way.IN_PLACE,
+        add_unique=Way.NONE if dialect in _HAS_NO_UNIQUE else Way.SCAN,
+        drop_unique=Way.NONE,  # nobody can look up the constraint's name
+        add_primary_key=Way.SCAN if dialect in _HAS_PRIMARY_KEY else Way.NONE,
+        drop_primary_key=Way.IN_PLACE if dialect in _DROPS_PRIMARY_KEY else Way.NONE,
+        describe_table=Way.IN_PLACE if sql.can_describe else Way.NONE,
+        kept_description=sql.kept_description,
+        keeps_dlt_tables=False,
+    )
+
+
+def render_for(dialect: str) -> Render:
+    """Return what writes a step's statements in a dialect."""
+    engine = Engine(
+        sql=Dialect(dialect, folds=dialect in UPPER_CASE),
+        type_of=partial(_type_of, dialect=dialect),
+        convert=partial(_Cast, dialect),
+        parts_of=lambda _: (),
+        cast_type=None if dialect in _CONVERTS_WHERE_ASSIGNED else lambda column: _kind(column, dialect).sql(dialect),
+        casts_nulls=True,
+        converts_in_place=dialect in _CONVERTS_IN_PLACE,
+    )
+
+    def write(step: Step, table: Table | None) -> tuple[str, ...]:
+        if isinstance(step, ChangeType) and step.after.data_type in (DataType.TIMESTAMP, DataType.TIME):
+            # Times would be rounded to a stated precision without a word.
+            step = replace(step, after=_without_size(step.after))
+        return render(step, table, engine)
+
+    return write
+
+
+def _type_of(column: Column, dialect: str) -> str:
+    """Return a column's type as dlt says it there, with its size.
+
+    Raises:
+        InputError: it has none, or one that dlt refuses there.
+    """
+    if column.data_type is None:
+        raise InputError(f"column `{column.name}` has no type that dlt knows")
+    return checked_type(column, lambda each: defined_type(each, dialect))
+
+
+def _without_size(column: Column) -> Column:
+    others = {name: value for name, value in column.properties.items() if name not in ("precision", "scale")}
+    return replace(column, properties=others)
+
+
+def _kind(column: Column, dialect: str) -> exp.DataType:
+    """Return the type that values are cast to, without a size to which a cast would cut or round them.
+
+    Raises:
+        InputError: it has none that the engine knows.
+    """
+    from sqlglot import exp
+
+    of_rows = Dialect(dialect).of_rows.name
+    _type_of(column, dialect)
+    is_sized = column.data_type is DataType.DECIMAL or (column.properties.get("precision") or 0) > _MOST_BITS
+    stated = column if is_sized else _without_size(column)
+    word = cast_in(stated, of_rows)
+    assert word is not None  # `_type_of` has refused it
+    if of_rows in DIALECTS or word != type_in(stated, of_rows):
+        # sqlglot would spell dlt's word as another one.
+        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=word)
+    return exp.DataType.build(word, dialect=of_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """A conversion by an engine's casts, guarded where its verdict asks for that; see ``statements.Conversion``."""
+
+    dialect: str
+    retype: Retype
+    source: str
+
+    @property
+    def fits(self) -> str:
+        """The condition that the value survives."""
+        guard = self._guard() if self.retype.is_strict else None
+        return "TRUE" if guard is None else self._written(guard)
+
+    @property
+    def value(self) -> str:
+        """The value in its new type; the statement fails where it does not survive, and its message shows the value."""
+        from sqlglot import exp
+
+        source, kind = self._source(), _kind(self.retype.after, self.dialect)
+        value: exp.Expression = exp.Cast(this=source, to=kind)
+        if self.retype.is_strict and (fits := self._guard()) is not None:
+            text = _kind(_TEXT, self.dialect)
+            described = exp.DPipe(this=exp.convert("does not survive: "), expression=exp.Cast(this=source, to=text))
+            is_kept = exp.Or(this=exp.Is(this=source, expression=exp.Null()), expression=fits)
+            value = exp.Case().when(is_kept, value).else_(exp.Cast(this=described, to=kind))
+        return self._written(value)
+
+    @property
+    def or_null(self) -> str:
+        """The value in its new type, null where it does not survive."""
+        from sqlglot import exp
+
+        value: exp.Expression = self._tried(self.retype.after)
+        fits = self._guard() if self.retype.is_strict else None
+        return self._written(value if fits is None else exp.Case().when(fits, value))
+
+    def _source(self) -> exp.Expression:
+        """Return the value with its type, which decides how a cast of it is written (Snowflake tries texts only)."""
+        from sqlglot import exp
+
+        source, before = exp.Var(this=self.source), self.retype.before
+        source.type = "TEXT" if before.data_type is DataType.TEXT else _kind(before, self.dialect)
+        return source
+
+    def _tried(self, column: Column) -> exp.Expression:
+        """Return the value cast to a column's type, null where that fails, rounded as the column rounds it."""
+        from sqlglot import exp
+
+        tried = exp.TryCast(this=self._source(), to=_kind(column, self.dialect))
+        if self.dialect in CASTS_WITHOUT_SIZES and column.data_type is DataType.DECIMAL:
+            return exp.Round(this=tried, decimals=exp.convert(decimal_sizes(column.properties)[1]))
+        return tried
+
+    def _guard(self) -> exp.Expression | None:
+        """Return whether a converted value is what it was; None where casts either take a value whole or fail.
+
+        Texts are held against the type that takes all of the digits, or of the time, which the new one may round off.
+        """
+        from sqlglot import exp
+
+        before, after, source = self.retype.before, self.retype.after, self._source()
+        converted = self._tried(after)
+        if before.data_type is not DataType.TEXT:
+            return exp.EQ(this=exp.Cast(this=converted, to=_kind(before, self.dialect)), expression=source)
+        wide = _WIDER.get(after.data_type) if after.data_type is not None else None
+        if wide is None:
+            return None
+        kind = _kind(wide, self.dialect)
+        return exp.EQ(this=exp.TryCast(this=source, to=kind), expression=exp.Cast(this=converted, to=kind))
+
+    def _written(self, made: exp.Expression) -> str:
+        return made.sql(Dialect(self.dialect).of_rows.name, identify=True)

@@ -166,28 +166,23 @@ def earlier_names(session: MigrationSession, found: Found) -> frozenset[tuple[st
     return frozenset(names)
 
 
-def _tables_in_question(catalogue: Schema, schema: Schema) -> list[str]:
-    """Return the tables of a catalog that may get a required column, for which it counts whether they have rows."""
-    stated = {name.casefold(): table for name, table in schema.tables.items()}
-    return [
-        name
-        for name, table in catalogue.tables.items()
-        if name.casefold() not in stated or _may_require_more(table, stated[name.casefold()])
-    ]
-
-
-def _may_require_more(there: Table, stated: Table) -> bool:
-    required = {
-        name.casefold() for name, column in stated.columns.items() if column.is_complete and not column.nullable
-    }
-    return not required <= {name.casefold() for name in there.columns}
-
-
 def propose(
     session: MigrationSession, module: Migrator, found: Found, schema: Schema, options: PlanOptions
 ) -> Proposal:
     """Return the steps from what was found to a schema."""
-    empty = session.empty_tables(_tables_in_question(found.catalogue.schema, schema))
+    required = {
+        name.casefold(): {
+            each.name.casefold() for each in table.columns.values() if each.is_complete and not each.nullable
+        }
+        for name, table in schema.tables.items()
+    }
+    # Whether there are rows is counted for tables that may get a required column, and for those that go.
+    in_question = [
+        name
+        for name, table in found.catalogue.schema.tables.items()
+        if name.casefold() not in required or required[name.casefold()] - {each.casefold() for each in table.columns}
+    ]
+    empty = session.empty_tables(in_question)
     return plan_steps(
         found.catalogue.schema,
         schema,
@@ -205,10 +200,6 @@ def decide_rewrites(
     return with_rewrites(plan, tables, module.ABILITIES, module.stored, session.render_rewrite, done)
 
 
-def rendering(session: MigrationSession, target: Target) -> Callable[[Step, Table | None], tuple[str, ...]]:
-    """Return what writes a step's statements for the session's dataset."""
-
-    def render(step: Step, table: Table | None) -> tuple[str, ...]:
-        return tuple(target.module.render(step, table, session.dataset))
-
-    return render
+def rendering(module: Migrator, dataset: str) -> Callable[[Step, Table | None], tuple[str, ...]]:
+    """Return what writes a step's statements for a dataset."""
+    return lambda step, table: tuple(module.render(step, table, dataset))

@@ -9,10 +9,10 @@ from itertools import groupby
 
 from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.check import check_left, tables_now
 from schemactl.flows.migrate.running import step_record
+from schemactl.flows.migrate.saved_plans import plan_of
+from schemactl.flows.migrate.tables import check_left, tables_now
 from schemactl.flows.migrate.target import Target, rendering
-from schemactl.flows.migrate.unfinished import plan_of
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import OwnSql, When
@@ -20,7 +20,7 @@ from schemactl.migration.plan import MigrationPlan, Render
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
-from schemactl.migration.steps import Step, column_of, table_of
+from schemactl.migration.steps import Step, name_of, table_of
 from schemactl.schema.types import Table
 
 Notify = Callable[[str, float | None], None]
@@ -35,7 +35,6 @@ class Part:
         broken_off: of steps that were begun, forth or back, and of which nothing is there.
         unsaid: of steps that are done, and of which a killed process could not say so.
         is_whole: whether none of its steps is left.
-        plan: of the run.
     """
 
     run: Run
@@ -54,6 +53,10 @@ class Part:
     def left(self) -> StepState:
         """Return the state that undone steps are left in: of a run that stands half done, `apply` takes them again."""
         return StepState.UNDONE if self.is_whole else StepState.PENDING
+
+    def records(self, numbers: Sequence[int], state: StepState) -> list[StepRecord]:
+        """Return the lines of the ledger for some of its steps."""
+        return [step_record(self.run, number, self.plan, state) for number in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +109,8 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
         DestinationError: there are such values.
     """
     if needs_count(step) and (unfit := session.unfit(step)).count:
-        name = ".".join(part for part in (table_of(step), column_of(step)) if part)
         values = "value" if unfit.count == 1 else "values"
-        message = f"{unfit.count:,} {values} of `{name}` would not survive the undo, and nothing was changed"
+        message = f"{unfit.count:,} {values} of `{name_of(step)}` would not survive the undo, and nothing was changed"
         raise DestinationError(message, hint="what undoes own SQL has left them: mend it, or them")
 
 
@@ -122,13 +124,6 @@ def with_rewrites_back(
     """Return steps that are to be undone, which say what of them one rewrite of their table undoes.
 
     The last of such steps has the statements of all.
-
-    Args:
-        session: where.
-        module: of the destination.
-        parts: the runs of the steps.
-        undone: each with its own statements.
-        tables: as they are before the first of them is undone.
 
     Raises:
         KeyError: a step does not fit the tables.
@@ -204,7 +199,7 @@ def undo_at_once(
         DestinationError: a step failed, or the tables are not as they should be; with the transaction all is as it was.
     """
     before = _tables(session, target, parts)
-    tables, render = dict(before), rendering(session, target)
+    tables, render = dict(before), rendering(target.module, session.dataset)
     numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
     steps = [step for _, step in numbered]
     own = own_undos(report.steps)
@@ -232,7 +227,7 @@ def undo_at_once(
     _check(session, target, before, report, "nothing was changed")
     for part in parts:
         _write_run(session, part)
-        session.write_steps([_record(part, number, part.left) for number in (*part.numbers, *part.broken_off)])
+        session.write_steps(part.records((*part.numbers, *part.broken_off), part.left))
         # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
         session.forget_version(part.run.to_hash)
     _write_base(session, parts[-1].run)
@@ -250,21 +245,21 @@ def undo_one_by_one(
         DestinationError: a step failed, or the tables are not as they should be; what was undone stays so.
     """
     before = _tables(session, target, parts)
-    tables, render = dict(before), rendering(session, target)
+    tables, render = dict(before), rendering(target.module, session.dataset)
     undone = {(each.run_id, each.number): each.planned.undo.steps for each in report.steps}
     count = 0
     for part in parts:
         session.write_run(replace(part.run, state=RunState.RUNNING, finished=None))
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
-        session.write_steps([_record(part, number, part.left) for number in part.broken_off])
+        session.write_steps(part.records(part.broken_off, part.left))
         # Steps that were done at once may be undone in other company: the tables would no longer show which.
-        session.write_steps([_record(part, number, StepState.DONE) for number in part.unsaid])
+        session.write_steps(part.records(part.unsaid, StepState.DONE))
         for numbers in _at_once(part, report.steps):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
                 notify(f"undoing {_listed(numbers)}", count / len(report.steps))
-                session.write_steps([_record(part, number, StepState.RUNNING) for number in numbers])
+                session.write_steps(part.records(numbers, StepState.RUNNING))
             table = tables.get(table_of(steps[0])) if steps else None
             try:
                 made = list(rendered(steps, tables, render))
@@ -276,7 +271,7 @@ def undo_one_by_one(
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
             # In one piece, as it was said before that they are begun: so the tables show all of them.
-            session.write_steps([_record(part, number, part.left) for number in numbers])
+            session.write_steps(part.records(numbers, part.left))
             count += len(numbers)
         _write_base(session, part.run)
         _write_run(session, part)
@@ -313,10 +308,6 @@ def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> Des
     message += f"{done} before {'it' if one else 'them'}: {error.message}"
     hint = "`schemactl migrate rollback` goes on from there, `apply` goes forward again"
     return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
-
-
-def _record(part: Part, number: int, state: StepState) -> StepRecord:
-    return step_record(part.run, number, part.plan, state)
 
 
 def _write_run(session: MigrationSession, part: Part) -> None:

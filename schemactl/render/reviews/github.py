@@ -47,14 +47,10 @@ def render(report: Report) -> str:
         # The last one is a notice as well.
         shown["notice"] = shown["notice"][: LIMIT - 1]
         left = {kind: len(some) - len(shown[kind]) for kind, some in findings.items()}
-        last = _summary(report, left)
+        more = ", ".join(counted(number, kind) for kind, number in left.items() if number)
+        message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `{report.command}` prints all"
+        last = f"::notice title={report.command}::{_escape_message(escape(message))}\n"
     return "".join(_command(finding) + "\n" for some in shown.values() for finding in some) + last
-
-
-def _summary(report: Report, left: Mapping[str, int]) -> str:
-    more = ", ".join(counted(number, kind) for kind, number in left.items() if number)
-    message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `{report.command}` prints all"
-    return f"::notice title={report.command}::{_escape_message(escape(message))}\n"
 
 
 def _command(finding: Finding) -> str:

@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from schemactl.render.harmless import escape
 from schemactl.render.places import nearest_place
 from schemactl.render.review_words import finding_facts, silence_text
-from schemactl.review.report import Finding, Report, Review
+from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 
 _SEVERITIES: Final[Mapping[Severity, str]] = {
@@ -30,27 +30,23 @@ def render(report: Report) -> str:
         for finding in review.findings:
             if finding.is_cosmetic or finding.severity not in _SEVERITIES:
                 continue
-            issues.append(_issue(finding, review, seen[finding.fingerprint]))
+            place = nearest_place(finding, review)
+            prefix = "contract violation: " if finding.is_violation else ""
+            reason = [silence_text(finding.silence)] if finding.silence else []
+            twins = seen[finding.fingerprint]
+            text = f"{finding.fingerprint}\x1f{twins}" if twins else finding.fingerprint
+            issues.append(
+                {
+                    "description": (prefix + "; ".join([*finding_facts(finding), *reason])),
+                    "check_name": finding.rule,
+                    "fingerprint": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+                    "severity": _severity(finding),
+                    # GitLab takes relative paths only, and demands a line.
+                    "location": {"path": escape(place.file.lstrip("/")), "lines": {"begin": place.line or 1}},
+                }
+            )
             seen[finding.fingerprint] += 1
     return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
-
-
-def _issue(finding: Finding, review: Review, twins: int) -> dict[str, Any]:
-    place = nearest_place(finding, review)
-    return {
-        "description": _description(finding),
-        "check_name": finding.rule,
-        "fingerprint": _fingerprint(finding, twins),
-        "severity": _severity(finding),
-        # GitLab takes relative paths only, and demands a line.
-        "location": {"path": escape(place.file.lstrip("/")), "lines": {"begin": place.line or 1}},
-    }
-
-
-def _description(finding: Finding) -> str:
-    prefix = "contract violation: " if finding.is_violation else ""
-    reason = [silence_text(finding.silence)] if finding.silence else []
-    return prefix + "; ".join([*finding_facts(finding), *reason])
 
 
 def _severity(finding: Finding) -> str:
@@ -58,9 +54,3 @@ def _severity(finding: Finding) -> str:
         return "info"
     is_blocker = finding.is_violation and finding.severity is Severity.ERROR
     return "blocker" if is_blocker else _SEVERITIES[finding.severity]
-
-
-def _fingerprint(finding: Finding, twins: int) -> str:
-    """GitLab drops all but one issue of the same fingerprint: twins are numbered."""
-    text = f"{finding.fingerprint}\x1f{twins}" if twins else finding.fingerprint
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

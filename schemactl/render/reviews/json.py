@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.render.changes import place
@@ -16,17 +16,48 @@ from schemactl.review.severity import Severity
 from schemactl.schema.changes import ABSENT, Change, TableAdded, TableRemoved
 from schemactl.schema.types import Column, Table
 
+_STATED: Final = (
+    *("rule", "title", "severity", "direction", "message", "why", "fix", "schema", "table", "column"),
+    *("before", "after", "is_violation", "is_cosmetic", "fingerprint", "against"),
+)
+"""What is printed of a finding as it stands."""
+
 
 def render(report: Report) -> str:
     """Return the document that ``schemactl diff --format json`` prints."""
+    findings = [finding for review in report.reviews for finding in review.findings]
+    severities = [finding.severity for finding in report.findings]
     return render_document(
         {
             "compatibility": report.compatibility.value,
             "confluent": explain(report.compatibility, report.is_transitive),
             "is_transitive": report.is_transitive,
             "data": list(report.data),
-            "counts": _counts(report),
-            "reviews": [_review(review) for review in report.reviews],
+            "counts": {
+                "error": severities.count(Severity.ERROR),
+                "warn": severities.count(Severity.WARN),
+                "info": severities.count(Severity.INFO),
+                "violations": sum(finding.is_violation for finding in report.findings),
+                "silenced": sum(finding.silence is not None for finding in findings),
+                "cosmetic": sum(finding.is_cosmetic for finding in findings),
+                "changes": sum(len(review.changes) for review in report.reviews),
+            },
+            "reviews": [
+                {
+                    "name": review.name,
+                    "base": _version(review.base),
+                    "head": _version(review.head),
+                    "is_cosmetic": review.is_cosmetic,
+                    "changes": [change_document(change) for change in review.changes],
+                    "findings": [_finding(finding) for finding in review.findings],
+                    "sources": [
+                        {"table": table, "column": column, "paths": list(paths)}
+                        for table, column in _places(review)
+                        if table is not None and (paths := review.sources.get((table, column)))
+                    ],
+                }
+                for review in report.reviews
+            ],
             "unmatched": [_silence(silence) for silence in report.unmatched],
         }
     )
@@ -59,36 +90,6 @@ def counted_document(counted: Counted | None) -> dict[str, Any] | None:
     }
 
 
-def _counts(report: Report) -> dict[str, int]:
-    findings = [finding for review in report.reviews for finding in review.findings]
-    severities = [finding.severity for finding in report.findings]
-    return {
-        "error": severities.count(Severity.ERROR),
-        "warn": severities.count(Severity.WARN),
-        "info": severities.count(Severity.INFO),
-        "violations": sum(finding.is_violation for finding in report.findings),
-        "silenced": sum(finding.silence is not None for finding in findings),
-        "cosmetic": sum(finding.is_cosmetic for finding in findings),
-        "changes": sum(len(review.changes) for review in report.reviews),
-    }
-
-
-def _review(review: Review) -> dict[str, Any]:
-    return {
-        "name": review.name,
-        "base": _version(review.base),
-        "head": _version(review.head),
-        "is_cosmetic": review.is_cosmetic,
-        "changes": [change_document(change) for change in review.changes],
-        "findings": [_finding(finding) for finding in review.findings],
-        "sources": [
-            {"table": table, "column": column, "paths": list(paths)}
-            for table, column in _places(review)
-            if table is not None and (paths := review.sources.get((table, column)))
-        ],
-    }
-
-
 def _places(review: Review) -> Iterable[tuple[str | None, str | None]]:
     """Return the tables and columns that the review is about, each once; with a table that is new its columns."""
     found: dict[tuple[str | None, str | None], None] = {}
@@ -112,41 +113,19 @@ def change_document(change: Change) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
-        "rule": finding.rule,
-        "title": finding.title,
-        "severity": finding.severity.value,
-        "direction": finding.direction.value,
+        **{name: to_plain(getattr(finding, name)) for name in _STATED},
         "impact": asdict(finding.impact),
-        "message": finding.message,
-        "why": finding.why,
-        "fix": finding.fix,
-        "schema": finding.schema,
-        "table": finding.table,
-        "column": finding.column,
-        "before": to_plain(finding.before),
-        "after": to_plain(finding.after),
-        "is_violation": finding.is_violation,
-        "is_cosmetic": finding.is_cosmetic,
         "location": location_document(finding.location),
         "base_location": location_document(finding.base_location),
-        "fingerprint": finding.fingerprint,
         "counted": counted_document(finding.counted),
         "silence": _silence(finding.silence) if finding.silence else None,
-        "against": finding.against,
         "advice": finding.advice or None,
     }
 
 
 def _silence(silence: Silence) -> dict[str, Any]:
-    return {
-        "rule": silence.rule,
-        "table": silence.table,
-        "column": silence.column,
-        "fingerprint": silence.fingerprint,
-        "reason": silence.reason,
-        "until": silence.until.isoformat() if silence.until else None,
-        "at": location_document(silence.at),
-    }
+    stated = {name: to_plain(getattr(silence, name)) for name in ("rule", "table", "column", "fingerprint", "reason")}
+    return {**stated, "until": to_plain(silence.until), "at": location_document(silence.at)}
 
 
 def location_document(at: Location | None) -> dict[str, Any] | None:

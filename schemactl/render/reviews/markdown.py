@@ -50,7 +50,8 @@ def render(report: Report) -> str:
     for review in report.reviews:
         if words.is_same(review):
             continue
-        opening = _opening(review)
+        headline = _plain(words.headline(review, is_whole=False))
+        opening = f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
         details = _fitting(list(_details(review)), _room(parts) - len(opening) - len(_CLOSE))
         left += details.left
         if details.texts:
@@ -133,11 +134,6 @@ def _notes(report: Report) -> Iterator[str]:
     for silence in report.unmatched:
         at = f"{code(str(silence.at))}: " if silence.at else ""
         yield f":warning: {at}{prose(words.unmatched(silence))}"
-
-
-def _opening(review: Review) -> str:
-    headline = _plain(words.headline(review, is_whole=False))
-    return f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
 
 
 def _details(review: Review) -> Iterator[Callable[[], str]]:

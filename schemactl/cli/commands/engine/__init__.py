@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemactl.cli.commands.engine._options import EngineOptions
+from schemactl.cli.options import CommonOptions, TextOrJson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(EngineOptions):
-    """The settings of ``schemactl engine`` in a file, for all of its commands."""
+class Options(CommonOptions):
+    """Options of ``schemactl engine``, in a file and of each of its commands."""
+
+    format: TextOrJson = "text"

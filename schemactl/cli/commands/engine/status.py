@@ -10,16 +10,9 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from schemactl.cli.commands.engine._options import EngineOptions
+from schemactl.cli.commands.engine import Options
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options(EngineOptions):
-    """Options of ``schemactl engine status``."""
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -28,5 +21,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.engine import drivers_document, print_status
 
     drivers = kept_drivers()
-    write_report(terminal, options, lambda: drivers_document(drivers), lambda look: print_status(drivers, look))
+    write_report(terminal, options, drivers, drivers_document, print_status)
     return ExitCode.DONE

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, StatedTable
-from schemactl.cli.time_limit import read_seconds
+from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, StatedTable, read_count, read_seconds
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
     from schemactl.destinations import Patience
     from schemactl.migration.options import PlanOptions
+
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from typing import TypeVar
+
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,9 +214,8 @@ class SigningOptions(MigrateOptions):
             return None
         found = os.environ.get(self.sign_key)
         if not found:
-            raise InputError(
-                f"the environment has no `{self.sign_key}`", hint="`--sign-key` names a variable, not a key"
-            )
+            hint = "`--sign-key` names a variable, not a key"
+            raise InputError(f"the environment has no `{self.sign_key}`", hint=hint)
         return found.encode()
 
 
@@ -232,15 +239,36 @@ def check_is_plain(name: str, instead: str) -> None:
         raise InputError(f"this result has no `{name}` (`--format`)", hint=f"known: `text`, `json`; {instead}")
 
 
-def read_count(text: str, option: str, least: int = 1) -> int:
-    """Return a number of things.
+O = TypeVar("O", bound=MigrateOptions)  # noqa: E741 - it stands for options
 
-    >>> read_count("3", "--steps")
-    3
 
-    Raises:
-        InputError: it is no such number.
-    """
-    if not (text.isascii() and text.isdigit() and int(text) >= least):
-        raise InputError(f"`{text}` is no number of {least} or more (`{option}`)")
-    return int(text)
+def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal], ExitCode]:
+    """Return a command that runs in a session of Spark where its destination needs one: with the user's settings."""
+
+    @wraps(run)
+    def opened(options: O, terminal: Terminal) -> ExitCode:
+        from schemactl.destinations import find_address
+
+        address = find_address(options.to or "")
+        if address is None or address[0] != "spark":
+            return run(options, terminal)
+        from schemactl.destinations.spark.address import read_address
+        from schemactl.engine.session import open_session
+        from schemactl.render.progress import show_progress
+
+        if options.to is not None:
+            read_address(options.to)  # a wrong one is reported before Spark starts
+        with ExitStack() as shown:
+
+            def notify(stage: str, fraction: float | None) -> None:
+                # Only with a stage to report: the command has a line of progress of its own, which counts its steps.
+                if not stage:
+                    return
+                report = shown.enter_context(show_progress(terminal.progress))
+                if report is not None:
+                    report(stage, fraction)
+
+            with open_session(options.spark(), notify):
+                return run(options, terminal)
+
+    return opened

@@ -19,6 +19,7 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,11 +30,10 @@ from schemactl.cli.commands.migrate._options import (
     PlanningOptions,
     SigningOptions,
     WritingOptions,
-    read_count,
+    with_spark,
 )
-from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import Ref, Setting, TextOrJson
+from schemactl.cli.options import Ref, Setting, TextOrJson, read_count
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -66,17 +66,18 @@ class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.asking import ask, confirm_loss
+    from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
-    from schemactl.render.migrate import print_applied, print_plan_report, question
-    from schemactl.render.migrate_json import apply_document
-    from schemactl.render.migrations import (
-        folder_apply_document,
+    from schemactl.render.migrate import (
         folder_question,
+        print_applied,
         print_folder_applied,
         print_pending,
+        print_plan_report,
+        question,
     )
+    from schemactl.render.migrate_json import apply_document, folder_apply_document
     from schemactl.render.progress import show_progress
 
     if (options.reference is None) == (options.dir is None):
@@ -106,14 +107,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     if options.dir is not None:
         done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
-        folder = options.dir
-        write_report(
-            terminal,
-            options,
-            lambda: folder_apply_document(folder, done),
-            lambda look: print_folder_applied(done, look),
-        )
+        write_report(terminal, options, done, partial(folder_apply_document, options.dir), print_folder_applied)
         return ExitCode.FINDINGS if done.is_refused else ExitCode.DONE
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, lambda: apply_document(report), lambda look: print_applied(report, look))
+    write_report(terminal, options, report, apply_document, print_applied)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

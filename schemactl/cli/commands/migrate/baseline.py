@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import WritingOptions
-from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import Ref, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
@@ -46,8 +45,8 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
-    from schemactl.cli.asking import ask
-    from schemactl.flows.migrate.baseline import BaselineRequest, record_baseline
+    from schemactl.cli.terminal import ask
+    from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
     from schemactl.render.migrate import print_baseline
     from schemactl.render.migrate_json import baseline_document
 
@@ -59,5 +58,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
 
     report = record_baseline(request, agree)
-    write_report(terminal, options, lambda: baseline_document(report), lambda look: print_baseline(report, look))
+    write_report(terminal, options, report, baseline_document, print_baseline)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, Ref, TextOrJson
+from schemactl.cli.options import CommonOptions, MigrationFolder, Ref, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,7 +29,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate check``."""
 
-    dir: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+    dir: MigrationFolder
     schema: Annotated[
         str | None,
         typer.Option(
@@ -48,7 +48,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import check_folder
 
     report = check_folder(Path(options.dir), options.schema, Path(options.schemas))
-    from schemactl.render.migrations import checked_document, print_checked
+    from schemactl.render.migrate import print_checked
+    from schemactl.render.migrate_json import checked_document
 
-    write_report(terminal, options, lambda: checked_document(report), lambda look: print_checked(report, look))
+    write_report(terminal, options, report, checked_document, print_checked)
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

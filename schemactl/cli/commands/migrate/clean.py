@@ -16,8 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemactl.cli.commands.migrate._options import WritingOptions
-from schemactl.cli.commands.migrate._spark import with_spark
+from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
 from schemactl.cli.options import TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
@@ -36,8 +35,8 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Drop what is kept, and print it."""
-    from schemactl.cli.asking import ask
-    from schemactl.flows.migrate.clean import CleanRequest, clean
+    from schemactl.cli.terminal import ask
+    from schemactl.flows.migrate.upkeep import CleanRequest, clean
     from schemactl.render.migrate import print_clean, print_kept
     from schemactl.render.migrate_json import clean_document
 
@@ -45,5 +44,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options)
 
     report = clean(CleanRequest(options.to, options.patience()), agree)
-    write_report(terminal, options, lambda: clean_document(report), lambda look: print_clean(report, look))
+    write_report(terminal, options, report, clean_document, print_clean)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

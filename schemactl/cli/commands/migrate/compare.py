@@ -35,10 +35,11 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Compare, and return 1 where they differ."""
-    from schemactl.flows.migrate.compare import compare_destinations
+    from schemactl.flows.migrate.inspection import compare_destinations
 
     report = compare_destinations(options.base, options.head)
-    from schemactl.render.migrations import compared_document, print_compared
+    from schemactl.render.migrate import print_compared
+    from schemactl.render.migrate_json import compared_document
 
-    write_report(terminal, options, lambda: compared_document(report), lambda look: print_compared(report, look))
+    write_report(terminal, options, report, compared_document, print_compared)
     return ExitCode.DONE if report.is_same else ExitCode.FINDINGS

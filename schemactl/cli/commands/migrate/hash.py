@@ -13,12 +13,10 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, MigrationFolder, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -27,7 +25,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate hash``."""
 
-    dir: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+    dir: MigrationFolder
     format: TextOrJson = "text"
 
 
@@ -36,12 +34,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import hash_folder
 
     report = hash_folder(Path(options.dir))
-    from schemactl.render.migrations import checked_document, print_checked
+    from schemactl.render.migrate import print_checked
+    from schemactl.render.migrate_json import checked_document
 
-    write_report(
-        terminal,
-        options,
-        lambda: checked_document(report),
-        lambda look: print_checked(report, look, "and their sums are written"),
-    )
+    shown = partial(print_checked, good="and their sums are written")
+    write_report(terminal, options, report, checked_document, shown)
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from schemactl.cli.options import CommonOptions, FindingsFormat, Group
+from schemactl.cli.options import CommonOptions, FindingsFormat, OutputFile
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -44,18 +44,14 @@ class Options(CommonOptions):
         typer.Option("--fail-on", help="How bad a finding has to be for exit code 1."),
     ] = "error"
     format: FindingsFormat = "text"
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
-        Group.OUTPUT,
-    ] = None
+    output: OutputFile = None
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Judge, print the findings, and return 1 where one is bad enough."""
     from schemactl.cli.commands.diff import exit_code_of
-    from schemactl.flows.migrate.judging import judge
-    from schemactl.render.migration_findings import lint_document, print_findings, render_findings
+    from schemactl.flows.migrate.lint import judge
+    from schemactl.render.findings import lint_document, print_findings, render_findings
 
     judged = judge(Path(options.target), options.since)
     match options.format:
@@ -67,10 +63,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             text = render_document(lint_document(judged.report, judged.plans))
         case _:
             text = render_findings(judged.report, judged.plans, options.format, "Migrations")
-    if options.output is None:
-        terminal.write(text)
-    else:
-        from schemactl.store.text import replace_file
-
-        replace_file(Path(options.output), text)
+    terminal.write(text, options.output)
     return exit_code_of(judged.report, options.fail_on)

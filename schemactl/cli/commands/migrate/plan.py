@@ -32,8 +32,8 @@ from schemactl.cli.commands.migrate._options import (
     PlanningOptions,
     SigningOptions,
     check_is_plain,
+    with_spark,
 )
-from schemactl.cli.commands.migrate._spark import with_spark
 from schemactl.cli.completing import complete_dialects, complete_references
 from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
 from schemactl.cli.terminal import Terminal, write_report
@@ -133,15 +133,16 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     with show_progress(terminal.progress) as progress:
         report = plan_migration(request, progress)
+    from schemactl.render.findings import render_findings, report_of_plan
     from schemactl.render.migrate import print_plan_report
     from schemactl.render.migrate_json import plan_report_document
-    from schemactl.render.migration_findings import render_findings, report_of_plan
 
     write_report(
         terminal,
         options,
-        lambda: plan_report_document(report),
-        lambda look: print_plan_report(report, look),
+        report,
+        plan_report_document,
+        print_plan_report,
         lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
     )
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
@@ -172,7 +173,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import plan_report_document
 
-    write_report(terminal, options, lambda: plan_report_document(report), lambda _: print_script(report, dialect))
+    write_report(terminal, options, report, plan_report_document, lambda script, _: print_script(script, dialect))
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
 
@@ -180,7 +181,8 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
 def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     from schemactl.flows.migrate.directory import NextRequest, next_migration
     from schemactl.flows.migrate.pending import plan_next_there
-    from schemactl.render.migrations import next_document, print_next
+    from schemactl.render.migrate import print_next
+    from schemactl.render.migrate_json import next_document
 
     check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
     if options.out is not None or options.sign_key is not None:
@@ -198,6 +200,6 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         start=options.start,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
-    write_report(terminal, options, lambda: next_document(report), lambda look: print_next(report, look))
+    write_report(terminal, options, report, next_document, print_next)
     is_pending = options.check and report.migration is not None
     return ExitCode.FINDINGS if report.blockers or is_pending else ExitCode.DONE

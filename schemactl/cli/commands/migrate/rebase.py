@@ -20,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, MigrationFolder, TextOrJson
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,7 +29,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate rebase``."""
 
-    dir: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
+    dir: MigrationFolder
     names: Annotated[
         list[str], typer.Argument(metavar="[MIGRATION...]", help="Those that move: `0007_add_amount`.")
     ] = field(default_factory=list)
@@ -41,7 +41,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.directory import rebase_folder
 
     report = rebase_folder(Path(options.dir), options.names)
-    from schemactl.render.migrations import print_rebased, rebased_document
+    from schemactl.render.migrate import print_rebased
+    from schemactl.render.migrate_json import rebased_document
 
-    write_report(terminal, options, lambda: rebased_document(report), lambda look: print_rebased(report, look))
+    write_report(terminal, options, report, rebased_document, print_rebased)
     return ExitCode.DONE

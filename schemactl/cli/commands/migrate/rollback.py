@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, WritingOptions, read_count
-from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.options import TextOrJson
+from schemactl.cli.commands.migrate._options import FolderOptions, WritingOptions, with_spark
+from schemactl.cli.options import TextOrJson, read_count
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -55,7 +54,7 @@ class Options(WritingOptions, FolderOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.asking import ask, confirm_loss
+    from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.migrate import print_rollback, print_rolled_back
     from schemactl.render.migrate_json import rollback_document
@@ -78,5 +77,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, lambda: rollback_document(report), lambda look: print_rolled_back(report, look))
+    write_report(terminal, options, report, rollback_document, print_rolled_back)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions
-from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import FindingsFormat, Ref
+from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, with_spark
+from schemactl.cli.options import FindingsFormat, OptionalRef
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -34,13 +33,7 @@ class Options(PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
     format: FindingsFormat = "text"
-    reference: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
-        ),
-        Ref(),
-    ] = None
+    reference: OptionalRef = None
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")
     ] = False
@@ -51,20 +44,21 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the state; return 1 under ``--check`` where it is not settled."""
     if options.dir is not None:
         return _print_standings(options, terminal, options.dir)
-    from schemactl.flows.migrate.status import StatusRequest, find_status
+    from schemactl.flows.migrate.inspection import StatusRequest, find_status
 
     request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
     report = find_status(request)
+    from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
     from schemactl.render.migrate_json import status_document
-    from schemactl.render.migration_findings import render_findings, report_of_status
 
     plans = (report.planned.plan,) if report.planned else ()
     write_report(
         terminal,
         options,
-        lambda: status_document(report),
-        lambda look: print_status(report, look),
+        report,
+        status_document,
+        print_status,
         lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
     )
     return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE
@@ -77,14 +71,16 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
         raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
     addresses = [options.to] if options.to is not None else _all_destinations()
     standings = [stand(Path(folder), each) for each in addresses]
-    from schemactl.render.migration_findings import render_findings, report_of_standings
-    from schemactl.render.migrations import print_standings, standings_document
+    from schemactl.render.findings import render_findings, report_of_standings
+    from schemactl.render.migrate import print_standings
+    from schemactl.render.migrate_json import standings_document
 
     write_report(
         terminal,
         options,
-        lambda: standings_document(folder, standings),
-        lambda look: print_standings(standings, look),
+        standings,
+        partial(standings_document, folder),
+        print_standings,
         lambda form: render_findings(report_of_standings(standings), (), form, "Migrations"),
     )
     is_settled = all(each.is_settled for each in standings)

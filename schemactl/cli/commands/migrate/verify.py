@@ -23,10 +23,8 @@ from typing import Annotated
 
 import typer
 
-from schemactl.cli.commands.migrate._options import KeyOptions
-from schemactl.cli.commands.migrate._spark import with_spark
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import FindingsFormat, Ref
+from schemactl.cli.commands.migrate._options import KeyOptions, with_spark
+from schemactl.cli.options import FindingsFormat, OptionalRef
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -36,13 +34,7 @@ class Options(KeyOptions):
     """Options of ``schemactl migrate verify``."""
 
     format: FindingsFormat = "text"
-    reference: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references
-        ),
-        Ref(),
-    ] = None
+    reference: OptionalRef = None
     skip_rows: Annotated[
         bool, typer.Option("--skip-rows", help="Look at tables and columns alone, not at the values of rows.")
     ] = False
@@ -54,7 +46,7 @@ class Options(KeyOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Verify, print what differs, and return 1 where something does."""
-    from schemactl.flows.migrate.verify import VerifyRequest, verify
+    from schemactl.flows.migrate.inspection import VerifyRequest, verify
     from schemactl.inference.sample import parse_sample
     from schemactl.render.progress import show_progress
 
@@ -72,15 +64,16 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     with show_progress(terminal.progress) as progress:
         report = verify(request, progress)
+    from schemactl.render.findings import render_findings, report_of_verification
     from schemactl.render.migrate import print_verified
     from schemactl.render.migrate_json import verify_document
-    from schemactl.render.migration_findings import render_findings, report_of_verification
 
     write_report(
         terminal,
         options,
-        lambda: verify_document(report),
-        lambda look: print_verified(report, look),
+        report,
+        verify_document,
+        print_verified,
         lambda form: render_findings(report_of_verification(report), (), form, "Verification"),
     )
     return ExitCode.DONE if report.is_clean else ExitCode.FINDINGS

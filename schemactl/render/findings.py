@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from schemactl.inference.report import InferenceReport
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
@@ -19,15 +21,14 @@ from schemactl.render.harmless import escape
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.json import location_document
 from schemactl.render.reviews.markdown import LIMIT, code, prose, word
-from schemactl.review.judgment import DRIFT, PENDING, REFUSED, UNFINISHED, VALUES, finding_of
+from schemactl.review.judgment import DRIFT, EVOLVES, PENDING, REFUSED, UNFINISHED, UNREAD, VALUES, VIOLATES, finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
-FORMATS: Final = ("text", "json", "markdown", "github", "gitlab", "sarif", "junit")
-"""Formats of results that have findings."""
-
+_STATED: Final = ("rule", "title", "message", "why", "fix", "table", "column", "fingerprint")
+"""What JSON says of a finding as it stands."""
 _TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
 _RESERVE: Final = 400
@@ -39,7 +40,7 @@ def marker(report: Report) -> str:
 
 
 def render_findings(report: Report, plans: Sequence[MigrationPlan], name: str, title: str) -> str:
-    """Return a report in one of ``FORMATS`` but text and JSON; in Markdown with the steps of the plans."""
+    """Return a report in a format of CI systems; in Markdown with the steps of the plans."""
     return render_markdown(report, plans, title) if name == "markdown" else OUTPUTS[name].render(report)
 
 
@@ -107,16 +108,9 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
         "findings": [
             {
                 "migration": finding.schema,
-                "rule": finding.rule,
-                "title": finding.title,
                 "severity": str(finding.severity),
-                "message": finding.message,
-                "why": finding.why,
-                "fix": finding.fix,
-                "table": finding.table,
-                "column": finding.column,
                 "location": location_document(finding.location),
-                "fingerprint": finding.fingerprint,
+                **{name: getattr(finding, name) for name in _STATED},
             }
             for finding in report.findings
         ],
@@ -193,3 +187,49 @@ def _shown(where: Place) -> str:
 def _report(command: str, where: Place, found: Sequence[Finding]) -> Report:
     review = Review(name=_shown(where), base=None, head=None, findings=tuple(found))
     return Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)
+
+
+def render_data_findings(report: InferenceReport | None, name: str, command: str) -> str:
+    """Return what was found in data in a format of CI systems."""
+    findings = tuple(_findings(report)) if report is not None else ()
+    review = Review(name=report.name if report is not None else command, base=None, head=None, findings=findings)
+    found = Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)
+    return render_findings(found, (), name, "Data and schema")
+
+
+def _findings(report: InferenceReport) -> Iterator[Finding]:
+    name = report.name
+    for violation in report.violations:
+        column = f".{violation.column}" if violation.column else ""
+        first = f", first at {violation.first}" if violation.first is not None else ""
+        message = (
+            f"`{violation.table}{column}`: {violation.found}, expected {violation.expected} "
+            f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
+        )
+        found = finding_of(VIOLATES, message, name, table=violation.table, column=violation.column)
+        # What a contract discards is left out as it was asked for.
+        yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
+    for table in report.tables:
+        if table.is_new:
+            message = f"new table `{table.name}` with {counted(len(table.columns), 'column')}"
+            yield finding_of(EVOLVES, message, name, table=table.name)
+            continue
+        for each in table.columns:
+            what = (
+                f"new column, {each.data_type}"
+                if each.is_new
+                else f"{each.before or 'no type yet'} -> {each.data_type}"
+            )
+            message = f"`{table.name}.{each.name}`: {what}"
+            yield finding_of(EVOLVES, message, name, table=table.name, column=each.name)
+    for null in report.nulls:
+        message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"
+        yield finding_of(UNREAD, message, name, table=null.table, column=null.column)
+    for file in report.files:
+        if file.bad:
+            message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read, the first in line {file.first_bad}"
+            yield finding_of(UNREAD, message, name)
+    for typing in report.typing:
+        message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
+        found = finding_of(UNREAD, message, name, column=typing.column)
+        yield replace(found, severity=Severity.ERROR) if typing.stops else found

@@ -1,4 +1,4 @@
-"""``schemactl migrate baseline``: a database that existed before is taken over; only the ledger is written."""
+"""``schemactl migrate baseline`` takes over a database that existed before; ``clean`` drops what plans have kept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession, Patience, Run, RunState
-from schemactl.flows.migrate.drift import complete_tables, find_drift
-from schemactl.flows.migrate.misplaced import misplaced_values
+from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
+from schemactl.flows.migrate.inspection import stated
 from schemactl.flows.migrate.running import who
-from schemactl.flows.migrate.status import stated
-from schemactl.flows.migrate.target import Target, find_target, find_wanted, read_state
-from schemactl.migration.reports import BaselineReport, BlockerKind, Outcome, PlanBlocker
+from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
 
@@ -27,10 +26,7 @@ class BaselineRequest:
 
     Attributes:
         reference: a REF: the schema that the database has.
-        to: the destination's address; None where none was named.
-        schemas: the folder of ``import/`` and ``export/``.
         is_forced: whether the schema is recorded although the tables are otherwise.
-        patience: how long to wait for others.
     """
 
     reference: str
@@ -99,3 +95,35 @@ def _write(session: MigrationSession, schema: Schema) -> None:
     with session.transaction():
         session.write_run(run)
         session.write_version(schema)
+
+
+AgreeToClean = Callable[[CleanReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRequest:
+    """A call of ``schemactl migrate clean``."""
+
+    to: str | None
+    patience: Patience = field(default_factory=Patience)
+
+
+def clean(request: CleanRequest, agree: AgreeToClean) -> CleanReport:
+    """Drop what is kept; nothing else is touched.
+
+    Raises:
+        InputError: the call is wrong, or there is nobody to ask.
+        DestinationError: the destination failed; what was kept still is, as far as it says.
+    """
+    target = find_target(request.to)
+    name = find_name(target)
+    with target.open_for_reading(name) as session:
+        report = CleanReport(target.place(session), session.kept(), Outcome.DONE)
+    if not report.kept:
+        return replace(report, outcome=Outcome.NOTHING)
+    if not agree(report):
+        return replace(report, outcome=Outcome.DECLINED)
+    with target.open_for_writing(name, request.patience) as session:
+        there = session.kept()
+        session.drop_kept([name for name in report.kept if name in there])
+    return report

@@ -1,4 +1,4 @@
-"""Checks plans that come from outside, from a file or a ledger: only what follows from their steps is believed.
+"""Plans of files and ledgers: only what follows from their steps is believed. How far the runs of a ledger have come.
 
 Whoever may write a file or a row of the ledger gives a plan steps, which are shown and allowed like any other. They do
 not give it statements, a risk, or an undo of their own, nor a schema that the steps do not lead to.
@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession, Migrator
+from schemactl.destinations import MigrationSession, Migrator, Run, StepRecord, StepState
 from schemactl.errors import InputError
-from schemactl.flows.migrate.check import tables_now
+from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
+from schemactl.migration.saved import read_plan
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
     CreateTable,
     DropColumn,
     DropTable,
+    Prepare,
     RenameColumn,
     RenameTable,
     Step,
@@ -50,20 +53,16 @@ def check_file(session: MigrationSession, target: Target, found: Found, plan: Mi
     proposal = propose(session, target.module, found, plan.target, PlanOptions())
     bare = tuple(replace(planned, statements=(), undo_statements=()) for planned in plan.steps)
     try:
-        again = make_plan(
-            replace(proposal, steps=bare),
-            found.catalogue.schema,
-            plan.target,
-            plan.place,
-            rendering(session, target),
-        )
+        render = rendering(target.module, session.dataset)
+        again = make_plan(replace(proposal, steps=bare), found.catalogue.schema, plan.target, plan.place, render)
         steps = [planned.step for planned in plan.steps]
         check_reached(dict(proposal.catalogue.tables), steps, plan.target, target.module)
     except KeyError as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
     if plan.has_groups:
         again = decide_rewrites(session, target.module, again, proposal.catalogue.tables)
-    if [_run_as(each) for each in again.steps] != [_run_as(each) for each in plan.steps]:
+    made, stated = ([(each.statements, each.done_with) for each in one.steps] for one in (again, plan))
+    if made != stated:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
 
 
@@ -74,12 +73,6 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
 
 def rest_of(session: MigrationSession, module: Migrator, plan: MigrationPlan, done: int) -> MigrationPlan:
     """Return a plan of the ledger whose steps that are left have the statements that will run.
-
-    Args:
-        session: where.
-        module: of the destination.
-        plan: as ``derived_plan`` gives it.
-        done: how many of its steps are done.
 
     Raises:
         InputError: its statements are not those of its steps, or its steps do not lead to its schema.
@@ -114,12 +107,6 @@ def _check_schema(plan: MigrationPlan) -> None:
 def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schema, module: Migrator) -> None:
     """Refuse steps after which the tables would still not be a schema's.
 
-    Args:
-        tables: as they are before the steps; changed.
-        steps: in their order.
-        schema: that they are to lead to.
-        module: of the destination.
-
     Raises:
         InputError: a step is missing, or one is too many.
         KeyError: the steps do not fit the tables.
@@ -127,14 +114,10 @@ def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schem
     run(tables, steps)
     catalogue = Schema(name=schema.name, tables=tables)
     left = plan_steps(catalogue, schema, schema, stored=module.stored, abilities=module.ABILITIES)
-    steps_left = [each.step for each in left.steps if isinstance(each.step, _Structural)]
-    missing = [step for step in steps_left if not is_bookkeeping(table_of(step))]
-    if missing:
-        step = missing[0]
-        message = (
-            f"the plan's steps do not lead to its schema: `{table_of(step)}` would still need {type(step).__name__}"
-        )
-        raise InputError(message, hint=_HINT)
+    for step in (each.step for each in left.steps):
+        if isinstance(step, _Structural) and not is_bookkeeping(table_of(step)):
+            need = f"`{table_of(step)}` would still need {type(step).__name__}"
+            raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
 
 def _derived(planned: PlannedStep) -> tuple[object, ...]:
@@ -142,5 +125,58 @@ def _derived(planned: PlannedStep) -> tuple[object, ...]:
     return planned.way, planned.risk, planned.lock, planned.undo.steps, planned.undo.is_possible
 
 
-def _run_as(planned: PlannedStep) -> tuple[tuple[str, ...], int | None]:
-    return planned.statements, planned.done_with
+def plan_of(run: Run) -> MigrationPlan:
+    """Return the plan of a run as the ledger keeps it.
+
+    Raises:
+        InputError: what is kept there is no plan that this version reads.
+    """
+    return read_plan(run.plan, f"the ledger, run {run.run_id}")
+
+
+def standing(session: MigrationSession, module: Migrator, run: Run) -> tuple[MigrationPlan, int]:
+    """Return the plan of a run that stands half done, and how many of its steps are done.
+
+    They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
+    counts. The others have the statements that will run: those of their steps, whatever the ledger says.
+
+    Raises:
+        InputError: the ledger's plan is not what its steps make it.
+    """
+    plan = derived_plan(plan_of(run), module.ABILITIES)
+    done = len(done_numbers(session, module, plan, session.steps(run.run_id)))
+    return rest_of(session, module, plan, done), done
+
+
+def done_numbers(
+    session: MigrationSession,
+    module: Migrator,
+    plan: MigrationPlan,
+    records: Sequence[StepRecord],
+    *,
+    is_undoing: bool = False,
+) -> tuple[int, ...]:
+    """Return the numbers of the steps of a run whose effect is there.
+
+    A step that was begun, forth or back, by a process that was killed counts by what the tables show.
+    """
+    done = [record.number for record in records if record.state is StepState.DONE]
+    begun = [record.number for record in records if record.state is StepState.RUNNING]
+    if begun:
+        tables = tables_now(session, module, plan.target)
+        for numbers in _runs(begun):
+            steps = [plan.steps[number - 1].step for number in numbers]
+            is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
+            done += numbers if is_left or are_done(steps, tables, module.stored) else []
+    return tuple(sorted(done))
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Return numbers next to each other together: such steps were begun at once."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found

@@ -6,12 +6,13 @@ The files of a pull request are a stranger's. Risks, locks and undos are those o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
+from schemactl.flows.migrate.saved_plans import derived_plan
 from schemactl.migration.abilities import Way
 from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.directory import (
@@ -24,11 +25,10 @@ from schemactl.migration.directory import (
     sql_text,
     stated_hashes,
 )
-from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan, Place, with_own
-from schemactl.migration.planner import PlannedStep, Risk, planned_as
+from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.planner import PlannedStep, Risk
 from schemactl.migration.saved import ENDING, read_plan
-from schemactl.migration.steps import column_of, table_of
+from schemactl.migration.steps import column_of, name_of, table_of
 from schemactl.review.judgment import (
     BLOCKS_READERS,
     BLOCKS_WRITERS,
@@ -79,7 +79,8 @@ def judge(target: Path, since: str | None = None) -> Judged:
         raise InputError("`--since` is for a folder of migrations", hint=f"`{target}` is none")
     if not target.name.endswith(ENDING):
         raise InputError(f"`{target}` is no folder of migrations and no plan", hint=f"a plan's name ends in `{ENDING}`")
-    plan = _derived(read_plan(read_text(target), str(target)))
+    plan = read_plan(read_text(target), str(target))
+    plan = derived_plan(plan, module_of(plan.place.kind).ABILITIES)
     review = _review(plan, target.name, None, str(target), {})
     return Judged((plan,), Report(compatibility=Compatibility.FULL, reviews=(review,), command=COMMAND))
 
@@ -114,7 +115,7 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
             place = Place(dialect, f"{each.name}, {dialect}", str(each.schema["name"]))
             bound = MigrationPlan(place, each.schema, (), "", plan.steps, plan.notes, each.mark, plan.own)
             try:
-                bound = _derived(bound)
+                bound = derived_plan(bound, module_of(dialect).ABILITIES)
             except InputError as error:
                 problems.append(finding_of(UNSOUND, error.message, str(folder.path), at=Location(str(folder.path))))
                 continue
@@ -137,11 +138,6 @@ def _known(folder: Folder, since: str) -> Mapping[str, str]:
     return {Path(str(each.path)).name: each.text for each in files_at(revision, paths)}
 
 
-def _derived(plan: MigrationPlan) -> MigrationPlan:
-    abilities = module_of(plan.place.kind).ABILITIES
-    return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
-
-
 def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
     """Return the lines at which the steps stand in the file of a migration's statements."""
     lines = sql_text(migration, dialect).splitlines()
@@ -159,9 +155,13 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
         for number, planned in enumerate(plan.steps, 1)
         for found in _judge_step(number, planned, name, file, lines)
     ]
-    findings += [
-        _judge_own(own, plan.steps[own.number - 1], name, Path(file).parent) for own in plan.own if not own.is_empty
-    ]
+    for own in plan.own:
+        step, count = plan.steps[own.number - 1].step, len(own.statements)
+        if not own.is_empty:
+            what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
+            message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{name_of(step)}`"
+            at = Location(str(Path(file).parent / own.file))
+            findings.append(finding_of(OWN, message, name, at=at, table=table_of(step)))
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
@@ -170,21 +170,11 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
     )
 
 
-def _judge_own(own: OwnSql, planned: PlannedStep, name: str, folder: Path) -> Finding:
-    step = planned.step
-    count = len(own.statements)
-    what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
-    thing = ".".join(part for part in (table_of(step), column_of(step)) if part)
-    message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{thing}`"
-    return finding_of(OWN, message, name, at=Location(str(folder / own.file)), table=table_of(step))
-
-
 def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: Mapping[int, int]) -> Iterator[Finding]:
     for rule, message in _rules_of(planned):
         table, column = table_of(planned.step), column_of(planned.step)
-        thing = ".".join(part for part in (table, column) if part)
         at = Location(file, lines.get(number))
-        sentence = f"step {number}, {type(planned.step).__name__} `{thing}`: {message}"
+        sentence = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`: {message}"
         yield finding_of(rule, sentence, name, at=at, table=table, column=column)
 
 

@@ -1,8 +1,8 @@
-"""Finds what a pipeline of dlt has taken out of a schema file: it keeps a schema of its own and writes over ours.
+"""Schemas of a destination's ledger: ``export`` takes them, and what schema files have lost comes back from them.
 
-A pipeline whose working folder stays never reads ``export/``. What schemactl added meanwhile is gone from the file once
-dlt writes it, while the destination's tables have it. The ledger (``_dlt_version``) says: a version that is no
-ancestor of the file's has a line of its own there.
+A pipeline of dlt whose working folder stays never reads ``export/``: it keeps a schema of its own and writes over ours.
+What schemactl added meanwhile is gone from the file then, while the destination's tables have it. The ledger
+(``_dlt_version``) says: a version that is no ancestor of the file's has a line of its own there.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MigrationSession, is_migrator
+from schemactl.errors import InputError
 from schemactl.flows.migrate.target import MOST_EARLIER, Target, find_target, find_wanted
+from schemactl.flows.references import Referred
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning
@@ -118,3 +120,40 @@ def _without(schema: Schema, known: Iterable[Schema]) -> Schema:
         if columns:
             tables[table.name] = replace(table, columns=columns)
     return replace(schema, tables=tables)
+
+
+def stored_schemas(reference: str, found: Referred, version_hash: str | None) -> tuple[Schema, ...]:
+    """Return schemas of a destination's ledger, by name; none where it has no ledger.
+
+    Args:
+        reference: the destination's address.
+        found: its catalog.
+        version_hash: the beginning of a hash; None for the last schema of each name.
+
+    Raises:
+        InputError: the ledger has no schema of this hash, or several.
+        DestinationError: the destination cannot be read.
+    """
+    if found.destination is None or not is_migrator(found.destination):
+        if version_hash is not None:
+            raise InputError(f"`{found.origin}` keeps no schemas that could be fetched")
+        return ()
+    with find_target(reference).open_for_reading(found.schema.name) as session:
+        last: dict[str, str] = {}
+        for version in session.versions():
+            last.setdefault(version.schema_name, version.version_hash)
+        hashes = tuple(last.values()) if version_hash is None else (_find(session, version_hash, found.origin),)
+        schemas = (session.schema_of(each) for each in hashes)
+        return tuple(sorted((schema for schema in schemas if schema), key=lambda schema: schema.name))
+
+
+def _find(session: MigrationSession, beginning: str, origin: str) -> str:
+    versions = session.versions()
+    hashes = list(dict.fromkeys(version.version_hash for version in versions))
+    found = [each for each in hashes if each.startswith(beginning)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{len(found)} hashes of `{origin}` begin with `{beginning}`", hint="write more of it")
+    hint = f"known: {', '.join(hashes)}" if hashes else None
+    raise InputError(f"the ledger of `{origin}` has no schema with the hash `{beginning}`", hint=hint)

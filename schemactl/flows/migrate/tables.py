@@ -53,13 +53,6 @@ def check_left(
 ) -> None:
     """Refuse tables that are not as some steps would have left them.
 
-    Args:
-        session: where.
-        module: of the destination.
-        before: the tables as they were before the steps.
-        steps: that were done, one way or another.
-        said: the beginning of the message.
-
     Raises:
         DestinationError: they are otherwise.
         KeyError: the steps do not fit the tables.
@@ -76,14 +69,7 @@ def differences(
     catalogue: Schema,
     module: Migrator,
 ) -> tuple[str, ...]:
-    """Return what is otherwise in a catalog than expected, in sentences.
-
-    Args:
-        expected: tables that should be there.
-        gone: names of tables that should not.
-        catalogue: what is there.
-        module: whose catalog it is.
-    """
+    """Return what is otherwise in a catalog than expected, in sentences."""
     names = module.NAMES
     found = {fold(name, names): table for name, table in catalogue.tables.items()}
     said = [f"table `{name}` is still there" for name in gone if fold(name, names) in found]

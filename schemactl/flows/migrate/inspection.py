@@ -1,0 +1,292 @@
+"""``schemactl migrate status``, ``verify`` and ``compare``: look at destinations; nothing is written.
+
+Which schema is there, what is pending and what was changed by hand; whether tables and values are as a schema says;
+how two destinations differ, staging and production for example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from schemactl.destinations import MigrationSession, Run, RunState, StepState
+from schemactl.errors import InputError
+from schemactl.flows.migrate.counting import example_texts
+from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
+from schemactl.flows.migrate.ledger import find_wanted_there
+from schemactl.flows.migrate.plan import check_plan, plan_for
+from schemactl.flows.migrate.saved_plans import standing
+from schemactl.flows.migrate.tables import fold, tables_now
+from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.pairs import comparable, reported
+from schemactl.flows.progress import Progress
+from schemactl.flows.references import Referred
+from schemactl.inference.sample import Sample
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.effects import stating
+from schemactl.migration.keys import stated_key
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanReport, SchemaThere, StatusReport
+from schemactl.migration.saved import mark_in
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
+from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
+from schemactl.schema.diff import diff
+from schemactl.schema.types import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """A call of ``schemactl migrate status``.
+
+    Attributes:
+        reference: a REF; None for the last schema of the ledger.
+        options: how to plan what is pending.
+    """
+
+    reference: str | None
+    to: str | None
+    schemas: Path
+    options: PlanOptions
+
+
+def find_status(request: StatusRequest) -> StatusReport:
+    """Return how a destination stands; nothing is written.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+        DestinationError: the destination cannot be reached or read.
+    """
+    target = find_target(request.to)
+    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    name = wanted.name if wanted else find_name(target)
+    with target.open_for_reading(name) as session:
+        found = read_state(session, name)
+        schema = wanted or found.known
+        planned: PlanReport | None = None
+        if schema is not None and found.unfinished is not None:
+            plan, done = standing(session, target.module, found.unfinished)
+            planned = check_plan(session, plan, found, False, done)
+        elif schema is not None:
+            plan = plan_for(session, target, found, schema, request.options, allows_destructive=False)
+            planned = check_plan(session, plan, found, False)
+        # Half-way through a run, what differs is the run's.
+        is_settled = found.known is not None and found.unfinished is None
+        drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
+        return StatusReport(
+            place=target.place(session),
+            there=there_now(found),
+            target=stated(schema) if schema else None,
+            planned=planned,
+            drift=drift.changes,
+            variants=drift.variants,
+            runs=tuple(past_run(session, run) for run in reversed(found.runs)),
+        )
+
+
+def stated(schema: Schema) -> SchemaThere:
+    """Return what a schema says of itself."""
+    return SchemaThere(schema.name, schema.version, schema.version_hash, None)
+
+
+def there_now(found: Found) -> SchemaThere | None:
+    """Return the schema that the ledger names last."""
+    last = found.versions[0] if found.versions else None
+    return SchemaThere(last.schema_name, last.version, last.version_hash, last.inserted_at) if last else None
+
+
+def past_run(session: MigrationSession, run: Run) -> PastRun:
+    """Return a run with how far it has come."""
+    records = session.steps(run.run_id)
+    return PastRun(
+        plan_hash=run.plan_hash,
+        schema=run.schema_name,
+        before=run.from_hash,
+        after=run.to_hash,
+        who=run.who,
+        started=run.started,
+        finished=run.finished,
+        state=str(run.state) if run.plan else "baseline",
+        done=sum(record.state is StepState.DONE for record in records),
+        steps=len(records),
+    )
+
+
+def compare_destinations(base: str, head: str) -> CompareReport:
+    """Return how the tables and the ledgers of two destinations differ; nothing is written.
+
+    Raises:
+        InputError: an address is none, or a ledger names several schemas.
+        DestinationError: one of them cannot be reached or read.
+    """
+    targets = find_target(base), find_target(head)
+    names = [find_name(target) for target in targets]
+    sides, referred = [], []
+    with ExitStack() as open_sessions:
+        for target, name in zip(targets, names, strict=True):
+            session = open_sessions.enter_context(target.open_for_reading(name))
+            found = read_state(session, name)
+            marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
+            last_migration = next((mark.name for mark in marks if mark is not None), None)
+            sides.append(Compared(target.place(session), there_now(found), last_migration))
+            catalogue = found.catalogue.schema
+            tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
+            own = replace(catalogue, name=name, tables=tables)
+            referred.append(Referred(own, found.catalogue.origin, destination=target.module))
+    changes = reported(diff(*comparable(*referred), guess_renames=False))
+    return CompareReport(sides[0], sides[1], changes)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRequest:
+    """A call of ``schemactl migrate verify``.
+
+    Attributes:
+        reference: a REF; None for the last schema of the ledger.
+        looks_at_rows: whether values are looked at, or tables and columns alone.
+        sample: how many of the rows are read.
+        unique: whether values are looked for that stand twice in a column which only the schema says is unique.
+        primary_keys: whether nulls and values that stand twice are looked for in primary keys of the schema alone.
+    """
+
+    reference: str | None
+    to: str | None
+    schemas: Path
+    looks_at_rows: bool = True
+    sample: Sample = field(default_factory=Sample)
+    unique: bool = False
+    primary_keys: bool = False
+
+    @property
+    def looks_for_twins(self) -> bool:
+        """Return whether all rows are read: two that are alike are rarely in one sample."""
+        return self.sample.is_full
+
+
+def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyReport:
+    """Hold tables and values against a schema; nothing is written.
+
+    Raises:
+        InputError: the call is wrong, or the schema cannot be read.
+        DestinationError: the destination cannot be reached or read.
+    """
+    notify = progress or (lambda *_: None)
+    target = find_target(request.to)
+    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    name = wanted.name if wanted else find_name(target)
+    with target.open_for_reading(name) as session:
+        notify("reading the catalog", None)
+        found = read_state(session, name)
+        schema = wanted or found.known
+        if schema is None:
+            raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
+        drift = find_drift(session, target, found, schema)
+        disagreements = []
+        asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
+        for table in found.catalogue.schema.tables:
+            # The files of a table may say different things, which their catalog does not show.
+            disagreement = session.disagreement(table) if fold(table, target.module.NAMES) in asked else None
+            if disagreement is not None:
+                disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
+        # Rows of files that disagree cannot be read as one table's.
+        unread = {each.table for each in disagreements}
+        checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
+        checks = [check for check in checks if check.table not in unread]
+        odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
+        return VerifyReport(
+            place=target.place(session),
+            schema=stated(schema),
+            drift=drift.changes,
+            variants=drift.variants,
+            odd=odd,
+            tables=len(complete_tables(schema)),
+            columns=len({(check.table, column) for check in checks for column in check.columns}),
+            rows=rows,
+            all_rows=all_rows,
+            disagreements=tuple(disagreements),
+            misplaced=misplaced_values(session, target.module, found),
+            unfinished=past_run(session, found.unfinished) if found.unfinished else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One query over a column."""
+
+    step: ChangeType | SetNotNull | AddUnique | AddPrimaryKey
+    message: str
+
+    @property
+    def table(self) -> str:
+        return self.step.table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        match self.step:
+            case SetNotNull():
+                return (self.step.column.name,)
+            case AddUnique():
+                return (self.step.column,)
+            case AddPrimaryKey():
+                return self.step.columns
+            case ChangeType():
+                return (self.step.after.name,)
+
+    @property
+    def column(self) -> str:
+        """The columns, for people."""
+        return ", ".join(self.columns)
+
+
+def _checks(session: MigrationSession, target: Target, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
+    """Yield what the engine does not see to by itself."""
+    names = target.module.NAMES
+    enforces = target.module.ABILITIES.enforces_types
+    tables = {fold(name, names): table for name, table in tables_now(session, target.module, schema).items()}
+    for table in complete_tables(schema):
+        there = tables.get(fold(table.name, names))
+        columns = {fold(name, names): column for name, column in there.columns.items()} if there else {}
+        for column in table.columns.values():
+            found = columns.get(fold(column.name, names))
+            if there is not None and found is not None and column.is_complete:
+                if not column.nullable and found.nullable:
+                    step = SetNotNull(there.name, stating(found, "nullable", None))
+                    yield _Check(step, "null, which the schema forbids")
+                if not enforces and column.data_type is not None:
+                    # A conversion from a type to itself takes the values that are of this type.
+                    kept = stating(column, "nullable", None)
+                    change = ChangeType(there.name, replace(kept, name=found.name), replace(kept, name=found.name))
+                    yield _Check(change, f"not of type {column.data_type}")
+                is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
+                if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
+                    yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
+        if there is not None and request.looks_for_twins and request.primary_keys:
+            parts = [columns.get(fold(name, names)) for name in stated_key(table)]
+            key = tuple(column.name for column in parts if column is not None)
+            if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
+                yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")
+
+
+def _look_at_rows(
+    session: MigrationSession,
+    schema: Schema,
+    checks: Sequence[_Check],
+    sample: Sample,
+    notify: Progress,
+) -> tuple[tuple[OddValues, ...], int, int]:
+    """Return what is odd, how many rows were read, and how many there are in their tables."""
+    # Counted before: a sample's share is the same for all columns of a table.
+    sampled = () if sample.is_full else {check.table: None for check in checks}
+    counts = {table: session.row_count(table) for table in sampled}
+    rows: dict[str, int] = {}
+    odd: list[OddValues] = []
+    for number, check in enumerate(checks):
+        notify(f"looking at {check.table}.{check.column}", number / len(checks))
+        share = sample.share_of(counts.get(check.table, 0))
+        unfit = session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
+        rows[check.table] = unfit.rows
+        if unfit.count:
+            examples = example_texts(unfit, schema, check.table, check.columns[0] if len(check.columns) == 1 else None)
+            odd.append(OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples))
+    return tuple(odd), sum(rows.values()), sum((counts or rows).values())
