@@ -56,12 +56,10 @@ def find_fault(text: str) -> Fault | None:
     if isinstance(found, Fault):
         return found
     rest = found + len(text[found:]) - len(text[found:].lstrip(BLANKS))
-    return Fault(rest, _after(text, rest)) if rest < len(text) else None
-
-
-def _after(text: str, at: int) -> str:
-    is_number = text[at].isdigit() and text[at - 1 : at] == "0"
-    return "a number begins with 0" if is_number else "something follows the document"
+    if rest == len(text):
+        return None
+    is_number = text[rest].isdigit() and text[rest - 1 : rest] == "0"
+    return Fault(rest, "a number begins with 0" if is_number else "something follows the document")
 
 
 def scan_value(text: str, start: int) -> int | Fault:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -359,7 +359,8 @@ def find_csv_faults(
         sound = CsvFaults(is_well_formed=look.is_well_formed, starts=look.starts)
         if not look.is_odd and not look.has_blanks:
             return {file.path: replace(sound, other_end=look.other_end)}
-        with open_bytes(file.path) as binary, _as_text(binary, file, line_end) as lines:
+        encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
+        with open_bytes(file.path) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as lines:
             found = _walk(lines, file.path, separator, skipped)
             return {file.path: found if look.is_odd else replace(sound, other_end=look.other_end, gaps=found.gaps)}
     except EOFError as error:
@@ -419,11 +420,6 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
             if not block:
                 look.is_odd = look.is_odd or look.quotes % 2 == 1
                 return look
-
-
-def _as_text(binary: IO[bytes], file: Input, line_end: str) -> IO[str]:
-    encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
-    return io.TextIOWrapper(binary, encoding=encoding, newline=line_end or None)
 
 
 def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFaults:

@@ -66,13 +66,10 @@ def shares_this_machine(spark: SparkSession) -> bool:
     """Return whether workers have this machine's files and packages."""
     from schemactl.engine.session.settings import local_cores
 
-    if _is_connected(spark) or local_cores(spark.conf.get("spark.master") or "") is None:
+    is_connected = type(spark).__module__.startswith("pyspark.sql.connect")
+    if is_connected or local_cores(spark.conf.get("spark.master") or "") is None:
         return False
     return spark.conf.get("spark.pyspark.python", sys.executable) == sys.executable
-
-
-def _is_connected(spark: SparkSession) -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @cache

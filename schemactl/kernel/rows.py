@@ -167,6 +167,44 @@ class _Nesting:
     indexes: np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True)
+class _Objects:
+    """The objects that stand at one place of the elements of a frame.
+
+    Attributes:
+        values: the objects.
+        rows: of each the element that it stands in; None where each element has one.
+        size: how many elements there are.
+    """
+
+    values: Sequence[Any]
+    rows: np.ndarray[Any, Any] | None
+    size: int
+
+    def spread(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return values of the objects as values of the elements, None where there is no object."""
+        if self.rows is None:
+            return values
+        found = [None] * self.size
+        for row, value in zip(self.rows.tolist(), values, strict=True):
+            found[row] = value
+        return found
+
+    def spread_kind(self, values: KindValues) -> KindValues:
+        """Return values of one kind of the objects as such values of the elements."""
+        if self.rows is None:
+            return values
+        if values.array is None:
+            return KindValues(values.kind, None, self.spread(values.listed))
+        return KindValues(values.kind, values.array.take(self._places))
+
+    @cached_property
+    def _places(self) -> pa.Array:
+        places = np.full(self.size, -1)
+        places[self.rows] = np.arange(len(self.values))
+        return pa.array(places, mask=places < 0)
+
+
 class _Frame:
     """The values that make the rows of one level.
 
@@ -192,7 +230,8 @@ class _Frame:
         self.above = nested.above if nested is not None else None
         self.refused = refused
         self.ordinals: np.ndarray[Any, Any] | None = None
-        self._values: dict[Path, Sequence[Any]] = {(): elements}
+        self._objects: dict[Path, _Objects] = {}
+        self._values: dict[Path, Sequence[Any]] = {}
 
     @property
     def size(self) -> int:
@@ -213,16 +252,31 @@ class _Frame:
 
     def values(self, path: Path) -> Sequence[Any]:
         """Return what stands under some keys of each element, None where nothing does."""
+        return self.objects(path[:-1]).spread(self.values_below(path)) if path else self.elements
+
+    def objects(self, path: Path) -> _Objects:
+        """Return the objects that stand under some keys of the elements."""
+        found = self._objects.get(path)
+        if found is None:
+            values, rows = (self.values_below(path), self.objects(path[:-1]).rows) if path else (self.elements, None)
+            if any(kind is not dict for kind in set(map(type, values))):
+                at = [place for place, value in enumerate(values) if type(value) is dict]
+                values, rows = [values[place] for place in at], np.array(at, np.int64) if rows is None else rows[at]
+            found = self._objects[path] = _Objects(values, rows, self.size)
+        return found
+
+    def values_below(self, path: Path) -> Sequence[Any]:
+        """Return what stands under the last of some keys of each object that stands under those before."""
         found = self._values.get(path)
         if found is None:
-            inner, key = self.values(path[:-1]), path[-1]
+            objects, key = self.objects(path[:-1]).values, path[-1]
             if path not in self.level.optional:
                 try:
-                    found = list(map(itemgetter(key), inner))
-                except (KeyError, TypeError):
+                    found = list(map(itemgetter(key), objects))
+                except KeyError:
                     self.level.optional.add(path)
             if found is None:
-                found = [each.get(key) if type(each) is dict else None for each in inner]
+                found = [each.get(key) for each in objects]
             self._values[path] = found
         return found
 
@@ -625,17 +679,23 @@ class _Level:
         return frame if is_any.all() else frame.filtered(is_any)
 
     def _by_kind(self, frame: _Frame, maker: _CellMaker) -> Iterator[KindValues]:
-        found = frame.column(maker.up, maker.path)
-        if isinstance(found, pa.Array):
-            values = array_values(found)
-            if values is not None and values.kind in maker.kinds and values.count:
-                yield values
+        up, path = maker.up, maker.path
+        if not up and path and (frame.above is not None or path[0] not in frame.chunk.columns):
+            # Many columns have values in few rows.
+            objects = frame.objects(path[:-1])
+            yield from map(objects.spread_kind, self._split(frame, maker, frame.values_below(path)))
             return
-        if maker.cell.path in frame.chunk.whole:
-            if DataType.JSON in maker.kinds:
-                yield KindValues(DataType.JSON, None, found)
-            return
-        yield from split_by_kind(found, maker.kinds, are_rows=maker.is_row)
+        found = frame.column(up, path)
+        if not isinstance(found, pa.Array):
+            yield from self._split(frame, maker, found)
+        elif (values := array_values(found)) is not None and values.kind in maker.kinds and values.count:
+            yield values
+
+    def _split(self, frame: _Frame, maker: _CellMaker, values: Sequence[Any]) -> Iterator[KindValues]:
+        if maker.cell.path not in frame.chunk.whole:
+            yield from split_by_kind(values, maker.kinds, are_rows=maker.is_row)
+        elif DataType.JSON in maker.kinds:
+            yield KindValues(DataType.JSON, None, values)
 
     def _take_cells(self, frame: _Frame) -> _Found:
         found = _Found()
@@ -820,13 +880,13 @@ class _Level:
     def _run_below(self, frame: _Frame, refused: Mask, made: MadeRows) -> None:
         for level in self.below:
             path = level.rows.path[len(self.rows.path) : -1]
-            values = frame.values(path)
+            values, rows = (frame.values_below(path), frame.objects(path[:-1]).rows) if path else (frame.elements, None)
             lists = [value if type(value) is list else () for value in values]
             elements = list(chain.from_iterable(lists))
             if not elements:
                 continue
             sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-            parents = np.repeat(np.arange(len(lists)), sizes)
+            parents = np.repeat(np.arange(len(lists)) if rows is None else rows, sizes)
             starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
             indexes = np.arange(len(elements)) - starts
             below = refused[parents] if refused is not None else None

@@ -42,14 +42,10 @@ def _record_tag(file: Input) -> str:
     text = read_head(file)
     try:
         # Without its declaration, which may name another encoding than that of our text.
-        parser.Parse(_DECLARATION.sub(_blanks, text), False)
+        parser.Parse(_DECLARATION.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text), False)
     except ExpatError as error:
         at = Location(file.path, error.lineno, error.offset + 1)
         raise InputError(f"this is no XML: {ErrorString(error.code)}", at=at) from error
     if len(started) < 2:
         raise InputError("there is no element below the root", at=Location(file.path))
     return started[1]
-
-
-def _blanks(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
