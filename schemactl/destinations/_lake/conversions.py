@@ -14,7 +14,7 @@ from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
-from schemactl.migration.statements import assignment_of, convert_nulls_too, new_column
+from schemactl.migration.statements import new_column, values_after
 from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -57,19 +57,19 @@ def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignmen
     """
     from schemactl.destinations.duckdb.migration import ENGINE
 
-    if isinstance(step, ChangeType):
-        name = ENGINE.name(step.before.name)
-        value = convert_nulls_too(step, name, ENGINE)
-        return Assignment(step.before.name, {step.before.name: duckdb_type(step.before)}, value)
-    found = assignment_of(step, ENGINE, Table(table, {name: Column(name) for name in columns}))
-    value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
-    if isinstance(step, FillColumn):
-        return Assignment(step.column.name, {step.column.name: None}, value)
-    needed = {step.target.name: None, step.source.name: duckdb_type(step.source)}
-    if step.taken is Taken.UNFIT:
-        # Of the values that went into the new column, nulls alone count.
-        needed = {new_column(step, columns): None, **needed}
-    return Assignment(step.target.name, needed, value)
+    needed: dict[str, str | None]
+    match step:
+        case ChangeType():
+            column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}
+        case FillColumn():
+            column, needed = step.column.name, {step.column.name: None}
+        case Backfill():
+            column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
+            if step.taken is Taken.UNFIT:
+                # Of the values that went into the new column, nulls alone count.
+                needed.setdefault(new_column(step, columns))
+    values = values_after((step,), Table(table, {name: Column(name) for name in columns}), ENGINE)
+    return Assignment(column, needed, values[column])
 
 
 def duckdb_type(column: Column) -> str | None:

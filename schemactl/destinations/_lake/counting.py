@@ -25,7 +25,8 @@ _KEY: Final = "row_key"
 def count_nulls(store: LakeStore, table: str, column: str, share: float = 1.0) -> Unfit:
     """Return how many rows have null in a column; ``share`` of the rows are read."""
     keys = _keys(store, table)
-    return added_up(_nulls(batch, column, keys) for batch in _batches(store, table, (column, *keys), share))
+    given = (_given(batch, column, keys) for batch in _batches(store, table, (column, *keys), share))
+    return added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in given)
 
 
 def count_values(store: LakeStore, table: str, column: str, step: ChangeType | Backfill, share: float = 1.0) -> Unfit:
@@ -110,11 +111,6 @@ def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyar
 
     names = [column, *keys]
     return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
-
-
-def _nulls(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> Unfit:
-    given = _given(batch, column, keys)
-    return _chosen(given, given.column(_VALUE).is_null())
 
 
 def _parts_of_microseconds(given: pyarrow.Table) -> Unfit:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._catalogue import choose_dataset
 from schemactl.destinations.parquet.address import Address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
-from schemactl.destinations.parquet.journal import list_files
+from schemactl.destinations.parquet.journal import entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import LOADS_TABLE
 
@@ -43,9 +42,9 @@ def dataset_to_load(address: Address, schema_name: str) -> Path:
         return folder / address.dataset
     if folder.exists() and not folder.is_dir():
         raise DestinationError(f"`{folder}` is a file, not a folder")
-    if folder.is_dir() and tables_in(folder):
+    if tables_in(folder):
         return folder
-    ours = [each for each in _folders(folder) if _is_loaded_with(each, schema_name)] if folder.is_dir() else []
+    ours = [each for each in _folders(folder) if (each / LOADS_TABLE).is_dir() and _knows(each, schema_name)]
     return ours[0] if len(ours) == 1 else folder / schema_name
 
 
@@ -74,10 +73,6 @@ def dataset_to_migrate(address: Address, schema_name: str) -> Path:
     return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
 
 
-def _is_loaded_with(dataset: Path, schema_name: str) -> bool:
-    return (dataset / LOADS_TABLE).is_dir() and _knows(dataset, schema_name)
-
-
 def _knows(dataset: Path, schema_name: str) -> bool:
     return schema_name in {each.name for each in stored_versions(list_files(dataset))}
 
@@ -87,8 +82,5 @@ def tables_in(dataset: Path) -> dict[str, Path]:
     return {each.name: each for each in _folders(dataset) if (each / LOG).is_dir()}
 
 
-def _folders(folder: Path) -> Iterator[Path]:
-    try:
-        yield from sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
-    except OSError as error:
-        raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+def _folders(folder: Path) -> list[Path]:
+    return [each for each in entries(folder) if each.is_dir()]

@@ -6,15 +6,15 @@ are overwritten, or the new one takes the old one's name. ``staging`` makes the 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from schemactl.destinations._journal import Pending, Step, read_journal
 from schemactl.destinations.spark.address import Namespace
 from schemactl.destinations.spark.lease import Lease
 from schemactl.destinations.spark.tables import HeldTable, Tables, held_tables, select, take_place
@@ -23,39 +23,6 @@ from schemactl.errors import DestinationError
 
 PENDING: Final = "_schemactl_pending_"
 NEW: Final = "_schemactl_new_"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is done to one table.
-
-    Attributes:
-        source: the table that holds the rows; None to empty the table.
-        overwrites: the rows are all that the table holds afterwards.
-        key: the column by which rows are not appended twice; all columns where it is None.
-        takes_place: the table that holds the rows takes the other one's place, and its name.
-    """
-
-    table: str
-    source: str | None
-    overwrites: bool = False
-    key: str | None = None
-    takes_place: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A load that is certain.
-
-    Attributes:
-        steps: in their order, the tables in which loads are kept last.
-        table: in which this is kept.
-    """
-
-    load_id: str
-    schema_name: str
-    steps: tuple[Step, ...]
-    table: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +51,7 @@ def read_pending(target: Target) -> Pending | None:
         # One without a row was killed as it was made.
         rows = select(target.spark, f"SELECT load FROM {target.namespace.table(name)}") if _is(name, PENDING) else []
         for row in rows:
-            load = json.loads(row["load"])
-            steps = tuple(Step(**step) for step in load["steps"])
-            return Pending(load["load_id"], load["schema_name"], steps, name)
+            return replace(read_journal(Pending, row["load"], target.namespace.table(name)), table=name)
     return None
 
 
@@ -114,7 +79,7 @@ def refreshed(target: Target) -> Target:
 
 def commit(target: Target, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame([(json.dumps(asdict(pending)),)], "load string")
+    frame = target.spark.createDataFrame([(pending.to_text(),)], "load string")
     target.check()
     create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending)
@@ -198,22 +163,13 @@ def create_table(target: Target, name: str, frame: DataFrame) -> str:
     if not target.namespace.has_files:
         frame.write.mode("errorifexists").saveAsTable(target.namespace.table(name))
         return name
-    made = next(each for each in _numbered(name) if _create_empty(target, each, frame))
+    for number in count(1):
+        made = name if number == 1 else f"{name}_{number}"
+        try:
+            target.spark.catalog.createTable(target.namespace.table(made), source="parquet", schema=frame.schema)
+            break
+        except PySparkException as error:
+            if error.getCondition() != "LOCATION_ALREADY_EXISTS":
+                raise
     frame.write.insertInto(target.namespace.table(made))
     return made
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}_{number}" for number in count(2))
-
-
-def _create_empty(target: Target, name: str, frame: DataFrame) -> bool:
-    """Make a table without rows; return whether there was room for its files."""
-    try:
-        target.spark.catalog.createTable(target.namespace.table(name), source="parquet", schema=frame.schema)
-    except PySparkException as error:
-        if error.getCondition() != "LOCATION_ALREADY_EXISTS":
-            raise
-        return False
-    return True

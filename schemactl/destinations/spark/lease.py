@@ -70,10 +70,9 @@ class Lease:
             waited = time.monotonic() - began
             # Whether a holder on another machine is at work shows with its next beat.
             if waited >= self._patience and (since > began or _is_near(seen[1])):
-                raise DestinationError(
-                    f"`{self._namespace}` is in use by {_described(seen[1])}",
-                    hint="run the command again when that one has ended",
-                )
+                holder = f"process {seen[1]['pid']} of `{seen[1]['user']}` on `{seen[1]['host']}`"
+                hint = "run the command again when that one has ended"
+                raise DestinationError(f"`{self._namespace}` is in use by {holder}", hint=hint)
             time.sleep(_LOOK_SECONDS)
             found = self._last()
             if found != seen:
@@ -200,7 +199,3 @@ def _is_near(holder: Mapping[str, Any]) -> bool:
 
 def _is_over(holder: Mapping[str, Any]) -> bool:
     return not holder or (_is_near(holder) and _process(holder["pid"]).get("began") != holder["began"])
-
-
-def _described(holder: Mapping[str, Any]) -> str:
-    return f"process {holder['pid']} of `{holder['user']}` on `{holder['host']}`"

@@ -17,6 +17,7 @@ from typing import Any, Final
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, is_loaded, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._chains import Chain
+from schemactl.destinations._journal import Pending, Step
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Load, carry_out, chains_to_check
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
@@ -24,8 +25,6 @@ from schemactl.destinations._structure import Clash, cut, first_difference, gain
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
-    Pending,
-    Step,
     Target,
     commit,
     forget,
@@ -47,17 +46,6 @@ from schemactl.schema.types import Column, Schema, Table
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalog takes as a table's name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Growing:
-    """A column gets a new field inside.
-
-    Attributes:
-        field: its path below the column; the first one, where there are several.
-    """
-
-    field: str
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -171,27 +159,26 @@ def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwr
 
 
 def _structures(table: Table, target: Target) -> Structures:
-    held = target.held.get(table.name)
-    return structures_after(table, held.columns) if held is not None else {}
+    """Return what columns keep their objects and lists in after a load, those alone that are there."""
+    there = target.held[table.name].columns if table.name in target.held else {}
+    found = {each.name: _after(each, there[each.name]) for each in complete(table) if each.name in there}
+    return {name: of for name, of in found.items() if of is not None}
 
 
 def _check_chains(chains: Sequence[Chain], target: Target | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
-        _check_chain(chain, namespace)
+        for table in chain.tables:
+            name = table.name
+            if name.startswith(OURS):
+                hint = "rename the table"
+                raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint=hint)
+            if namespace.has_files and not _SESSION_NAME.fullmatch(name):
+                hint = "the naming convention `sql_cs_v1` makes names that it takes"
+                raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
         for table in chain.tables:
             if target is not None and table.name in target.held:
                 _check_table(table, target, is_replaced=chain.is_replaced)
-
-
-def _check_chain(chain: Chain, namespace: Namespace) -> None:
-    for table in chain.tables:
-        name = table.name
-        if name.startswith(OURS):
-            raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint="rename the table")
-        if namespace.has_files and not _SESSION_NAME.fullmatch(name):
-            hint = "the naming convention `sql_cs_v1` makes names that it takes"
-            raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
 
 
 def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
@@ -201,23 +188,21 @@ def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
         why = "is a view" if held.is_view else f"was not made by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
     for column in complete(table):
-        there = held.columns.get(column.name)
-        match outgrown(column, there) if there else None:
-            case str(misfit):
-                hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-                raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
-            case Growing(field):
-                _check_growth(table.name, f"{column.name}.{field}", target)
-
-
-def _check_growth(table: str, field: str, target: Target) -> None:
-    """Refuse a new field inside a column of a table whose place no copy can take."""
-    if not target.namespace.has_files:
-        return
-    blocker = copy_blocker(Tables(target.spark, target.namespace), table)
-    if blocker is not None:
-        hint = "load into another schema, or drop the table first"
-        raise DestinationError(f"`{table}.{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
+        there, wanted = held.columns.get(column.name), column_type(column)
+        if there is None or there == wanted:
+            continue
+        after = _after(column, there)
+        if after is None:
+            misfit = _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
+            hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
+            raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
+        # Spark's own catalog gives a struct another field by a copy alone.
+        fields = gained(read_type(there), after) if target.namespace.has_files else ()
+        blocker = copy_blocker(Tables(target.spark, target.namespace), table.name) if fields else None
+        if fields and blocker is not None:
+            field = f"{table.name}.{column.name}.{fields[0]}"
+            hint = "load into another schema, or drop the table first"
+            raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
 
 
 def _check_spelling(names: Iterator[str]) -> None:
@@ -226,35 +211,6 @@ def _check_spelling(names: Iterator[str]) -> None:
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise DestinationError(f"`{other}` and `{name}` are one table to a catalog", hint="rename one of them")
-
-
-def outgrown(column: Column, there: str) -> Growing | str | None:
-    """Return what keeps a column from taking a load's values as it is: a new field, or in words why it cannot at all.
-
-    Args:
-        column: of the load.
-        there: its type in the catalog, as Spark writes it.
-    """
-    wanted = column_type(column)
-    if there == wanted:
-        return None
-    after = _after(column, there)
-    if after is None:
-        return _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
-    fields = gained(read_type(there), after)
-    return Growing(fields[0]) if fields else None
-
-
-def structures_after(table: Table, held: Mapping[str, str]) -> Mapping[str, NestedType]:
-    """Return what columns keep their objects and lists in after a load, those alone that are there.
-
-    Args:
-        table: of the load.
-        held: the types of the columns that are there, as Spark writes them.
-    """
-    columns = (column for column in table.columns.values() if column.is_complete and column.name in held)
-    found = {column.name: _after(column, held[column.name]) for column in columns}
-    return {name: of for name, of in found.items() if of is not None}
 
 
 def _after(column: Column, there: str) -> NestedType | None:

@@ -21,9 +21,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.destinations.spark.commit import NEW, Step, Target, create_table, refreshed
+from schemactl.destinations._journal import Step
+from schemactl.destinations.spark.commit import NEW, Target, create_table, refreshed
 from schemactl.destinations.spark.merge import merge_tables, rows_of
-from schemactl.destinations.spark.tables import HeldTable, Tables, fill_copy
+from schemactl.destinations.spark.tables import Tables, fill_copy
 from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
 from schemactl.engine.input import Input
 from schemactl.engine.sql import quoted
@@ -47,14 +48,13 @@ def grows(held: Mapping[str, str], structures: Structures) -> bool:
 
 def as_grown(frame: DataFrame, structures: Structures) -> DataFrame:
     """Return rows with the types that ``structures`` has: fields that a value lacks are null in it."""
-    return frame.select(*(_grown(field, structures.get(field.name)) for field in frame.schema.fields))
-
-
-def _grown(field: T.StructField, of: NestedType | None) -> Column:
-    value = F.col(quoted(field.name))
-    if of is None or sql_type(field.dataType) == ddl_of(of):
-        return value
-    return _as(field.dataType, structure_type(of), value).alias(field.name)
+    values = []
+    for held in frame.schema.fields:
+        value, of = F.col(quoted(held.name)), structures.get(held.name)
+        if of is not None and sql_type(held.dataType) != ddl_of(of):
+            value = _as(held.dataType, structure_type(of), value).alias(held.name)
+        values.append(value)
+    return frame.select(*values)
 
 
 def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
@@ -76,20 +76,6 @@ def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
             return F.transform_values(value, lambda _, each: _as(source.valueType, wanted.valueType, each))
         case _:
             return value.cast(wanted)
-
-
-def grown_schema(schema: T.StructType, structures: Structures) -> T.StructType:
-    """Return a table's columns with the types that ``structures`` has, all else as it is."""
-    fields = [
-        T.StructField(
-            field.name,
-            structure_type(structures[field.name]) if field.name in structures else field.dataType,
-            field.nullable,
-            field.metadata,
-        )
-        for field in schema.fields
-    ]
-    return T.StructType(fields)
 
 
 def added_fields(column: str, there: NestedType, of: NestedType) -> Iterator[str]:
@@ -165,19 +151,12 @@ def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, St
             target.spark.sql(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
             continue
         if not target.namespace.has_files:
-            listed += _new_fields(held, structures.get(table.name, {}))
+            for column, of in structures.get(table.name, {}).items():
+                if column in held.columns:
+                    listed += added_fields(column, read_type(held.columns[column]), of)
         if listed:
             target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
     return refreshed(target)
-
-
-def _new_fields(held: HeldTable, structures: Structures) -> list[str]:
-    return [
-        each
-        for name, of in structures.items()
-        if name in held.columns
-        for each in added_fields(name, read_type(held.columns[name]), of)
-    ]
 
 
 def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
@@ -220,16 +199,16 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
 
 def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
     """Make a table like the one that is there, of rows with more fields inside its columns; return its name."""
-    name = each.table.name
-    there = target.spark.table(target.namespace.table(name)).schema
-    kinds = grown_schema(there, each.structures)
-    values = [
-        F.col(quoted(field.name)) if field.name in frame.columns else F.lit(None).cast(field.dataType)
-        for field in kinds.fields
-    ]
-    named = [value.alias(field.name) for value, field in zip(values, kinds.fields, strict=True)]
-    fill_copy(Tables(target.spark, target.namespace), name, target.beside(NEW, name), kinds, frame.select(*named))
-    return target.beside(NEW, name)
+    name, fields, values = each.table.name, [], []
+    for held in target.spark.table(target.namespace.table(name)).schema.fields:
+        of = each.structures.get(held.name)
+        kind = held.dataType if of is None else structure_type(of)
+        value = F.col(quoted(held.name)) if held.name in frame.columns else F.lit(None).cast(kind)
+        fields.append(T.StructField(held.name, kind, held.nullable, held.metadata))
+        values.append(value.alias(held.name))
+    copy = target.beside(NEW, name)
+    fill_copy(Tables(target.spark, target.namespace), name, copy, T.StructType(fields), frame.select(*values))
+    return copy
 
 
 def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:

@@ -47,21 +47,19 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldT
     shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
     # A lease comes and goes beside those who only read.
     names = sorted(row.tableName for row in shown if not row.isTemporary and not row.tableName.startswith(LEASE))
-    views = _views(spark, namespace)
-    return {name: _held(spark, namespace, name, is_view=name in views) for name in names}
-
-
-def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
-    if not namespace.has_files:
-        return frozenset()  # other catalogs list views elsewhere, if they have any
-    shown = spark.sql(f"SHOW VIEWS IN {namespace}").collect()
-    return frozenset(row.viewName for row in shown if not row.isTemporary)
-
-
-def _held(spark: SparkSession, namespace: Namespace, name: str, *, is_view: bool) -> HeldTable:
-    fields = spark.table(namespace.table(name)).schema.fields
-    columns = {each.name: sql_type(each.dataType) for each in fields}
-    return HeldTable(name, columns, is_view, {each.name: each.metadata.get("comment", "") for each in fields})
+    # Other catalogs list views elsewhere, if they have any.
+    listed = spark.sql(f"SHOW VIEWS IN {namespace}").collect() if namespace.has_files else []
+    views = {row.viewName for row in listed if not row.isTemporary}
+    fields = {name: spark.table(namespace.table(name)).schema.fields for name in names}
+    return {
+        name: HeldTable(
+            name,
+            {each.name: sql_type(each.dataType) for each in held},
+            name in views,
+            {each.name: each.metadata.get("comment", "") for each in held},
+        )
+        for name, held in fields.items()
+    }
 
 
 def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:
@@ -188,18 +186,13 @@ def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
     # Values that are looked at twice get a projection of their own: they may have cost a call of Python.
     known = {f"{_VALUE}{at}": each.value for at, each in enumerate(columns) if each.needs is not None}
     made = old.select("*", *(value.alias(name) for name, value in known.items()))
-    values = [
-        _refusing(each, F.col(quoted(f"{_VALUE}{at}"))) if each.needs is not None else each.value
-        for at, each in enumerate(columns)
-    ]
+    values = [each.value for each in columns]
+    for at, each in enumerate(columns):
+        if each.needs is not None:
+            value = F.col(quoted(f"{_VALUE}{at}"))
+            refused = F.raise_error(F.lit(each.refusal)).cast(each.field.dataType)
+            values[at] = F.when(value.isNull() & each.needs.isNotNull(), refused).otherwise(value)
     return made.select(*(value.alias(each.field.name) for value, each in zip(values, columns, strict=True)))
-
-
-def _refusing(column: Filled, value: Column) -> Column:
-    if column.needs is None:
-        return value
-    refused = F.raise_error(F.lit(column.refusal)).cast(column.field.dataType)
-    return F.when(value.isNull() & column.needs.isNotNull(), refused).otherwise(value)
 
 
 def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
@@ -223,11 +216,15 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
         DestinationError: the table is one of those that ``copy_blocker`` names.
     """
     spark, made = tables.spark, tables.namespace.table(copy)
-    layout = _layout(tables, name)
+    described = _describe(tables, name)
+    if (flaw := _flaw(described)) is not None:
+        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
+    shown = spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
+    properties = ", ".join(f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES)
     spark.sql(f"DROP TABLE IF EXISTS {made}")  # of a step that failed
-    spark.catalog.createTable(made, source=layout.provider, schema=kinds, description=layout.comment)
-    if layout.properties:
-        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({layout.properties})")
+    spark.catalog.createTable(made, source=described.provider, schema=kinds, description=described.said.get("Comment"))
+    if properties:
+        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({properties})")
     try:
         rows.write.insertInto(made)
     except Exception:
@@ -242,24 +239,6 @@ def take_place(tables: Tables, name: str, copy: str) -> None:
     if tables.has(name):
         tables.spark.sql(f"DROP TABLE {tables.full(name)}")
     tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {tables.namespace.new_name(name)}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """What a copy takes over beside the columns; ``properties`` as SQL."""
-
-    provider: str
-    comment: str | None
-    properties: str
-
-
-def _layout(tables: Tables, name: str) -> _Layout:
-    description = _describe(tables, name)
-    if (flaw := _flaw(description)) is not None:
-        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
-    shown = tables.spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
-    properties = [f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
-    return _Layout(description.provider, description.said.get("Comment"), ", ".join(properties))
 
 
 def copy_blocker(tables: Tables, name: str) -> str | None:
