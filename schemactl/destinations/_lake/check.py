@@ -82,13 +82,7 @@ def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
 
 
 def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field | Clash | None:
-    """Return what a column of a table has to become to take a load's structs or lists; None where it does so as it is.
-
-    Args:
-        lake: the dataset.
-        column: of the load, which keeps structure.
-        there: the table, which has it.
-    """
+    """Return what a column there has to become to take a load's structs or lists; None where it does so as it is."""
     import pyarrow
 
     held = there.fields.field(column.name)

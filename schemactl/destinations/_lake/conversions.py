@@ -45,12 +45,7 @@ class Assignment:
 
 
 def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignment:
-    """Return what a step writes.
-
-    Args:
-        step: what is done.
-        table: the name of its table.
-        columns: names of the table's columns, in their order.
+    """Return what a step writes into a table with these columns.
 
     Raises:
         InputError: a name, a type or a value cannot be written.
@@ -102,13 +97,7 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
 def assigned(
     connection: DuckDBPyConnection, rows: pyarrow.Table, wanted: Assignment, field: pyarrow.Field
 ) -> pyarrow.Array:
-    """Return the values of a column after a step, as the new field has them.
-
-    Args:
-        connection: of ``duckdb_session``.
-        rows: a few, with all columns that are needed.
-        wanted: what is written.
-        field: the column afterwards.
+    """Return the values of a column of some rows after a step, as the new field has them.
 
     Raises:
         DestinationError: a value does not survive.

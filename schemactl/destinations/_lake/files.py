@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from schemactl.destinations._lake.sampling import with_mask
 from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._package import StagedTable, rows_in
 from schemactl.errors import DestinationError
@@ -65,16 +66,6 @@ def add_staged(
         if masks is not None:
             batches = (batch.filter(mask) for batch, mask in with_mask(batches, masks[number]))
         yield from write_rows(table, path, map(alter, batches) if alter else batches)
-
-
-def with_mask(
-    batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray
-) -> Iterator[tuple[pyarrow.RecordBatch, pyarrow.BooleanArray]]:
-    """Yield batches, each with its part of a mask over the rows of all."""
-    start = 0
-    for batch in batches:
-        yield batch, mask.slice(start, batch.num_rows)
-        start += batch.num_rows
 
 
 def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> list[str]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._chains import Chain
-from schemactl.destinations._lake.files import add_staged, read_staged, with_mask, write_rows
+from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
+from schemactl.destinations._lake.sampling import with_mask
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._package import StagedTable
@@ -49,12 +50,6 @@ def merge_chain(
     chain: Chain, inserted_at: datetime, tables: Mapping[str, FilesTable], prefix: str
 ) -> Iterator[tuple[str, list[str], list[DataFile]]]:
     """Write what becomes of the tables of a chain that is merged; yield each with its new files, and those that go.
-
-    Args:
-        chain: with rows for its root.
-        inserted_at: when the load was made.
-        tables: those that are there, with all columns of this load.
-        prefix: of the names of new files.
 
     Raises:
         DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
@@ -111,12 +106,7 @@ def _write_merged(
 ) -> tuple[list[str], list[DataFile]]:
     """Write what becomes of one table; return its new files, and those that they stand for.
 
-    Args:
-        table: as it is.
-        staged: rows of the load.
-        merged: what becomes of both.
-        prefix: of the names of new files.
-        history: for slowly changing dimensions, whose rows end and do not go.
+    In a ``history`` (slowly changing dimensions) rows end and do not go.
     """
     import pyarrow.compute as pc
 

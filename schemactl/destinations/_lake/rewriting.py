@@ -73,11 +73,7 @@ class Rewriting:
 
 
 def rewritings(store: LakeStore, steps: Sequence[Rewritten]) -> tuple[Rewriting, ...]:
-    """Return what each step makes of what those before it have made of their table.
-
-    Args:
-        store: the dataset.
-        steps: about one table, in their order.
+    """Return what each step about one table makes of what those before it have made.
 
     Raises:
         DestinationError: the table has not the columns that a step speaks of.

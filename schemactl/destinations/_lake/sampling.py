@@ -46,7 +46,7 @@ def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBat
         chosen = _choose(file.groups, wanted, seen_groups)
         held = sum(file.groups[place] for place in chosen)
         if held and (mask := _mask(seen_rows, held, wanted / held)).true_count:
-            yield from _taken(file.read(chosen), mask)
+            yield from (batch.filter(part) for batch, part in with_mask(file.read(chosen), mask))
         seen_groups, seen_rows = seen_groups + len(file.groups), seen_rows + held
 
 
@@ -75,8 +75,11 @@ def _mask(start: int, count: int, share: float) -> pyarrow.BooleanArray:
     return pyarrow.array(numbers * numpy.uint64(_GOLDEN) < numpy.uint64(int(share * _WHOLE)))
 
 
-def _taken(batches: Iterator[pyarrow.RecordBatch], mask: pyarrow.BooleanArray) -> Iterator[pyarrow.RecordBatch]:
+def with_mask(
+    batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray
+) -> Iterator[tuple[pyarrow.RecordBatch, pyarrow.BooleanArray]]:
+    """Yield batches, each with its part of a mask over the rows of all."""
     start = 0
     for batch in batches:
-        yield batch.filter(mask.slice(start, batch.num_rows))
+        yield batch, mask.slice(start, batch.num_rows)
         start += batch.num_rows

@@ -77,13 +77,7 @@ class LakeStore(ABC):
         return opened.batches(columns)
 
     def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        """Return about a share of the rows, as ``batches`` does: the same ones each time, some of every file.
-
-        Args:
-            table: its name.
-            columns: their names.
-            share: of the rows, between 0 and 1.
-        """
+        """Return about a share (0 to 1) of the rows as ``batches`` does: the same each time, some of every file."""
         return self.table(table).sample(columns, share)
 
     def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
@@ -125,10 +119,4 @@ class LakeStore(ABC):
 
     @abstractmethod
     def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
-
-        Args:
-            table: its name; it is there.
-            fields: the columns afterwards.
-            batches: the rows afterwards, in those columns.
-        """
+        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit."""

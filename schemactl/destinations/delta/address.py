@@ -31,28 +31,12 @@ def dataset_to_read(address: Address) -> Path:
     return found[choose_dataset(found, address.dataset, f"delta:{folder}")]
 
 
-def dataset_to_load(address: Address, schema_name: str) -> Path:
-    """Return the folder of the dataset that a load of this schema goes to, which may not be there yet.
+def dataset_to_write(address: Address, schema_name: str, *, is_migrated: bool = False) -> Path:
+    """Return the folder of the dataset that a load or a migration of this schema goes to; it may not be there yet.
 
     The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
-    schema, else one named as the schema.
-    """
-    folder = address.folder
-    if address.dataset is not None:
-        return folder / address.dataset
-    if folder.exists() and not folder.is_dir():
-        raise DestinationError(f"`{folder}` is a file, not a folder")
-    if tables_in(folder):
-        return folder
-    ours = [each for each in _folders(folder) if (each / LOADS_TABLE).is_dir() and _knows(each, schema_name)]
-    return ours[0] if len(ours) == 1 else folder / schema_name
-
-
-def dataset_to_migrate(address: Address, schema_name: str) -> Path:
-    """Return the folder of the dataset that a migration to this schema goes to, which may not be there yet.
-
-    The one asked for, else the folder itself where it holds tables, else the only one in it whose ledger names this
-    schema, else the only one in it that holds tables, else one named as the schema.
+    schema, else one named as the schema. A migration also goes to one whose ledger alone names the schema, and else to
+    the only one that holds tables.
 
     Raises:
         InputError: it may be one of several.
@@ -66,10 +50,11 @@ def dataset_to_migrate(address: Address, schema_name: str) -> Path:
     if tables_in(folder):
         return folder
     inside = {each.name: each for each in _folders(folder)}
-    ours = [each for each in inside.values() if _knows(each, schema_name)]
+    loaded = [each for each in inside.values() if is_migrated or (each / LOADS_TABLE).is_dir()]
+    ours = [each for each in loaded if _knows(each, schema_name)]
     if len(ours) == 1:
         return ours[0]
-    held = [name for name, each in inside.items() if tables_in(each)]
+    held = [name for name, each in inside.items() if tables_in(each)] if is_migrated else []
     return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
 
 

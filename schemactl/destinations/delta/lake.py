@@ -45,6 +45,7 @@ WORKSHOP: Final = ".schemactl-workshop"
 _WRITER_FEATURES: Final = frozenset(
     ("appendOnly", "invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata")
 )
+_READER_FEATURES: Final = frozenset(("timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"))
 _PLAIN_WRITER: Final = 2
 _NAMED_FEATURES: Final = 7
 
@@ -105,8 +106,13 @@ class DeltaLakeTable(LakeTable):
 
         held = pyarrow.table(self.table.get_add_actions())
         held = held.select([name for name in ("path", "size_bytes", "partition") if name in held.column_names])
-        with wrap_errors(f"cannot read `{self.folder}`"):
-            self.table.to_pyarrow_dataset()  # refuses tables whose files are not all that their rows are
+        # Some features mean that the rows of a table are not those of its files (deletion vectors, for one).
+        features = set(self.table.protocol().reader_features or ()) - _READER_FEATURES
+        if features:
+            message = (
+                f"`{self.folder}` asks of those who read it what schemactl cannot do: {', '.join(sorted(features))}"
+            )
+            raise DestinationError(message)
         # The log escapes what an address cannot hold.
         return [
             DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])

@@ -23,7 +23,7 @@ from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
+from schemactl.destinations.delta.address import dataset_to_write, tables_in
 from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
 from schemactl.destinations.delta.lake import (
     WORKSHOP,
@@ -329,7 +329,7 @@ def connect(
     if is_read_only and not may_be_new and not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
     require_driver()
-    folder = dataset_to_migrate(address, schema_name)
+    folder = dataset_to_write(address, schema_name, is_migrated=True)
     with ExitStack() as held:
         if not is_read_only:
             check_writable(folder)

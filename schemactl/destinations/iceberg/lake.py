@@ -15,16 +15,18 @@ from schemactl.destinations._bookkeeping import (
     find_columns,
     find_names,
     is_loaded,
+    knows_schema,
     rows_of,
     rows_of_load,
 )
+from schemactl.destinations._catalogue import choose_dataset
 from schemactl.destinations._journal import Versions, read_journal
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.schema.types import Column, Properties, Table
 
@@ -180,6 +182,26 @@ class IcebergLake(Lake):
             columns = find_columns(table, [each.name for each in held.schema().fields], self.origin)
             if columns is not None:
                 yield held, columns
+
+
+def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_migrated: bool = False) -> IcebergLake:
+    """Return the dataset that a load or a migration of this schema goes to; it may not be there yet.
+
+    The one asked for, else the only one that was loaded with this schema, else one named as the schema. A migration
+    goes before that to the only one with tables.
+
+    Raises:
+        InputError: it may be one of several.
+    """
+    if address.dataset is not None:
+        return IcebergLake(address, catalog, address.dataset)
+    known = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
+    lakes = [IcebergLake(address, catalog, name) for name in known]
+    ours = [lake for lake in lakes if knows_schema(lake.read_rows, schema_name)]
+    if len(ours) == 1:
+        return ours[0]
+    name = choose_dataset(known, None, str(address)) if known and is_migrated else schema_name
+    return IcebergLake(address, catalog, name)
 
 
 def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._bookkeeping import knows_schema
-from schemactl.destinations._catalogue import Catalogue, choose_dataset
+from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
@@ -26,12 +25,10 @@ from schemactl.destinations.iceberg.catalogue import (
     COMMENT,
     NAMES,
     check_place,
-    datasets_in,
     new_kind,
     read_dataset,
-    tables_in,
 )
-from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake
+from schemactl.destinations.iceberg.lake import WIDENS, lake_to_write
 from schemactl.destinations.iceberg.ledger import AGAIN, IcebergLedger
 from schemactl.destinations.iceberg.nested import iceberg_type
 from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
@@ -267,7 +264,7 @@ def connect(
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         held.enter_context(closing(catalog))
         with wrap_errors(f"cannot read `{address}`"):
-            lake = IcebergLake(address, catalog, _choose(address, schema_name, catalog))
+            lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
             settle(lake)
             end_rewriting(lake)
@@ -283,18 +280,3 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
-
-
-def _choose(address: Address, schema_name: str, catalog: Catalog) -> str:
-    """Return the dataset that is meant: the one asked for, that of the schema, the only one with tables, a new one.
-
-    Raises:
-        InputError: it may be one of several.
-    """
-    if address.dataset is not None:
-        return address.dataset
-    known = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
-    loaded = [name for name in known if knows_schema(IcebergLake(address, catalog, name).read_rows, schema_name)]
-    if len(loaded) == 1:
-        return loaded[0]
-    return choose_dataset(known, None, str(address)) if known else schema_name

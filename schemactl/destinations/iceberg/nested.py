@@ -53,11 +53,7 @@ def iceberg_type(of: pyarrow.DataType) -> IcebergType:
 
 
 def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
-    """Refuse new fields inside columns under names that files without ids have for former ones.
-
-    Args:
-        table: that gets them.
-        fields: the columns as they are to be.
+    """Refuse new fields inside columns of a table under names that files without ids have for former ones.
 
     Raises:
         DestinationError: values of a former field would turn up in a new one.
@@ -86,13 +82,9 @@ def _check_new(table: Table, field: pyarrow.Field, place: str, known: Sequence[M
 
 
 def names_in(held: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
-    """Return what a file calls columns, by Iceberg's ids or by the names that they have had; None where it lacks one.
+    """Return what the file at ``path``, with the columns ``held``, calls columns of a table; None where it lacks one.
 
-    Args:
-        held: the file's columns.
-        table: whose file it is.
-        columns: names.
-        path: of the file, for messages.
+    It goes by Iceberg's ids, or by the names that columns have had.
 
     Raises:
         DestinationError: fields were renamed or dropped inside a column: their values would be lost.

@@ -35,13 +35,8 @@ def rewrite_table(
 ) -> None:
     """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
 
-    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own.
-
-    Args:
-        lake: that has the table.
-        table: as of the commit that the rows were read of; where there is a later one, it fails.
-        fields: the columns afterwards.
-        batches: the rows afterwards.
+    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own. Where there is a later
+    commit than that which the rows were read of, it fails.
 
     Raises:
         DestinationError: it failed, and the table is as it was.

@@ -42,9 +42,6 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
     A column is as the last file with it has it; it may be null where a file lacks it, or says that it may. What
     stands in names of folders only is text.
 
-    Args:
-        files: by name.
-
     Raises:
         DestinationError: a file cannot be read, or two have columns of one name and different types.
     """
@@ -121,9 +118,7 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     """Return which columns have different types in files of a table, and in which files; None where none has.
 
     Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields.
-
-    Args:
-        files: by name; the last one says what the table is.
+    The last file by name says what the table is.
 
     Raises:
         DestinationError: a file cannot be read.

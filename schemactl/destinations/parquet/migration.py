@@ -253,15 +253,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         fields: pyarrow.Schema,
         numbered: Iterator[tuple[int, pyarrow.RecordBatch]],
     ) -> None:
-        """Put files in the place of others, in one journal.
-
-        Args:
-            table: whose files they are.
-            gone: names of files that go.
-            names: of files that come.
-            fields: their columns.
-            numbered: their rows, each with the place of its file in ``names``.
-        """
+        """Put files in the place of others, in one journal; rows come with the place of their file in ``names``."""
         check_device(self.folder / table, self.folder)
         (self.folder / _NEW / table).mkdir(parents=True, exist_ok=True)
         write_files([self.folder / _NEW / table / name for name in names], fields, numbered)

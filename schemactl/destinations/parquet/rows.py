@@ -1,4 +1,4 @@
-"""Rows of Parquet files, batch by batch: all or a sample of them, under wanted columns; written to several files."""
+"""Rows of a table in a folder of Parquet: read as those of any table on files, and written to several files."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def cut(batches: Iterator[pyarrow.RecordBatch], sizes: Sequence[int]) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
-    """Yield rows with the place of the file that each part belongs to.
-
-    Args:
-        batches: all rows, in the order of the files.
-        sizes: how many rows each file holds; none is empty.
+    """Yield rows in the order of files, with the place of the file that each part belongs to; no file is empty.
 
     Raises:
         DestinationError: there are more rows than that, or fewer.
@@ -51,12 +47,7 @@ def cut(batches: Iterator[pyarrow.RecordBatch], sizes: Sequence[int]) -> Iterato
 def write_files(
     files: Sequence[Path], fields: pyarrow.Schema, numbered: Iterator[tuple[int, pyarrow.RecordBatch]]
 ) -> None:
-    """Write files one after the other; one that gets no rows is written without any.
-
-    Args:
-        files: where.
-        fields: the columns of all of them.
-        numbered: rows, with the place of their file, ascending.
+    """Write files one after the other; rows come with the place of their file, ascending, and some files get none.
 
     Raises:
         DestinationError: the columns cannot be written as Parquet.
