@@ -43,13 +43,7 @@ class Lease:
     """The right to write to a schema; ``hold`` takes it, ``release`` gives it back. An object serves once."""
 
     def __init__(self, spark: SparkSession, namespace: Namespace, patience: float) -> None:
-        """Keep what is needed to take it.
-
-        Args:
-            spark: the session.
-            namespace: the schema.
-            patience: seconds to wait for a holder that is at work.
-        """
+        """Keep what is needed to take it; a holder that is at work is waited for ``patience`` seconds."""
         self.number = 0  # while it is not held
         self._spark, self._namespace, self._patience = spark, namespace, patience
         self._holder = {**_process(os.getpid()), "user": getpass.getuser(), "token": secrets.token_hex(8)}

@@ -25,18 +25,16 @@ from schemactl.destinations._structure import Clash, cut, first_difference, gain
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
-    Target,
     commit,
     forget,
     read_pending,
     recover,
-    refreshed,
 )
 from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.destinations.spark.ledger import kept_rows
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
-from schemactl.destinations.spark.tables import Tables, copy_blocker, held_tables, mend_tables
+from schemactl.destinations.spark.tables import Tables, copy_blocker, mend_tables, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.running import active_session, running_session
 from schemactl.errors import DestinationError
@@ -52,14 +50,13 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts."""
     namespace = read_address(url)
     with running_session() as spark:
-        target = Target(spark, namespace, held_tables(spark, namespace))
+        target = refreshed(Tables(spark, namespace))
         pending = read_pending(target)
         coming = {step.table: step.source for step in pending.steps if step.source in target.held} if pending else {}
 
         def read(table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-            tables = Tables(spark, namespace)
             staged = [replace(table, name=str(coming[name])) for name in find_names(coming, table.name)]
-            return [row for each in (table, *staged) for row in kept_rows(tables, each, **equal)]
+            return [row for each in (table, *staged) for row in kept_rows(target, each, **equal)]
 
         return past_loads(read, schema_name)
 
@@ -77,14 +74,14 @@ def check_tables(url: str, schema: Schema) -> None:
         _check_chains(chains, None, namespace)
         return
     with running_session() as spark:
-        _check_chains(chains, Target(spark, namespace, held_tables(spark, namespace)), namespace)
+        _check_chains(chains, refreshed(Tables(spark, namespace)), namespace)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Bring the rows of a load into a schema of a catalog; see the module for what is not atomic."""
     namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
-        carry_out(SparkLoad(package, progress, Target(spark, namespace, lease=lease), lease))
+        carry_out(SparkLoad(package, progress, Tables(spark, namespace, lease=lease), lease))
 
 
 @dataclass(slots=True)
@@ -95,7 +92,7 @@ class SparkLoad(Load[Step]):
         is_certain: whether the steps may be written: then the next load finds out.
     """
 
-    target: Target
+    target: Tables
     lease: Lease
     is_certain: bool = False
 
@@ -110,14 +107,13 @@ class SparkLoad(Load[Step]):
         yield
 
     def recover(self) -> None:
-        mend_tables(self.target.spark, self.target.namespace, self.lease)
-        self.target = recover(refreshed(self.target))
+        self.target = recover(refreshed(mend_tables(self.target.spark, self.target.namespace, self.lease)))
 
     def is_loaded(self) -> bool:
         return is_loaded(self._read, self.package.schema.name, self.package.load_id)
 
     def _read(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-        return kept_rows(Tables(self.target.spark, self.target.namespace), table, **equal)
+        return kept_rows(self.target, table, **equal)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_chains(chains, self.target, self.target.namespace)
@@ -153,19 +149,19 @@ class SparkLoad(Load[Step]):
             forget(refreshed(self.target))
 
 
-def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
+def _brought(target: Tables, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
     files, superseded = (each.files if each else () for each in (staged, staged.superseded if staged else None))
     return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target), superseded)
 
 
-def _structures(table: Table, target: Target) -> Structures:
+def _structures(table: Table, target: Tables) -> Structures:
     """Return what columns keep their objects and lists in after a load, those alone that are there."""
     there = target.held[table.name].columns if table.name in target.held else {}
     found = {each.name: _after(each, there[each.name]) for each in complete(table) if each.name in there}
     return {name: of for name, of in found.items() if of is not None}
 
 
-def _check_chains(chains: Sequence[Chain], target: Target | None, namespace: Namespace) -> None:
+def _check_chains(chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
         for table in chain.tables:
@@ -181,7 +177,7 @@ def _check_chains(chains: Sequence[Chain], target: Target | None, namespace: Nam
                 _check_table(table, target, is_replaced=chain.is_replaced)
 
 
-def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
+def _check_table(table: Table, target: Tables, *, is_replaced: bool) -> None:
     held = target.held[table.name]
     key = first(table, "row_key")
     if held.is_view or (key and key not in held.columns):
@@ -198,7 +194,7 @@ def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
             raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
         # Spark's own catalog gives a struct another field by a copy alone.
         fields = gained(read_type(there), after) if target.namespace.has_files else ()
-        blocker = copy_blocker(Tables(target.spark, target.namespace), table.name) if fields else None
+        blocker = copy_blocker(target, table.name) if fields else None
         if fields and blocker is not None:
             field = f"{table.name}.{column.name}.{fields[0]}"
             hint = "load into another schema, or drop the table first"

@@ -22,9 +22,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.destinations._journal import Step
-from schemactl.destinations.spark.commit import NEW, Target, create_table, refreshed
+from schemactl.destinations.spark.commit import NEW, create_table
 from schemactl.destinations.spark.merge import merge_tables, rows_of
-from schemactl.destinations.spark.tables import Tables, fill_copy
+from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
 from schemactl.engine.input import Input
 from schemactl.engine.sql import quoted
@@ -37,12 +37,7 @@ Structures = Mapping[str, NestedType]
 
 
 def grows(held: Mapping[str, str], structures: Structures) -> bool:
-    """Return whether a table has a column of another type than it is to have.
-
-    Args:
-        held: the types of the table's columns, as Spark writes them.
-        structures: as they are to be.
-    """
+    """Return whether a table, with types as Spark writes them, has a column of another type than it is to have."""
     return any(name in held and held[name] != ddl_of(of) for name, of in structures.items())
 
 
@@ -79,12 +74,7 @@ def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
 
 
 def added_fields(column: str, there: NestedType, of: NestedType) -> Iterator[str]:
-    """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that a type has and another lacks.
-
-    Args:
-        column: its name.
-        there: the type that lacks fields.
-        of: the type that has them.
+    """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that ``of`` has and ``there`` lacks.
 
     >>> from schemactl.schema.nested_types import read_type
     >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
@@ -130,7 +120,7 @@ class Brought:
     superseded: tuple[Path, ...] = ()
 
 
-def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Target:
+def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Tables:
     """Make the schema, the tables, the columns and, where a statement can, the fields that are missing.
 
     Args:
@@ -159,7 +149,7 @@ def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, St
     return refreshed(target)
 
 
-def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
+def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
     new = {each.table.name: _rows_in(target, each, each.files) for each in brought}
     if merge is not None:
@@ -181,7 +171,7 @@ def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tu
     )
 
 
-def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> Step:
+def _staged(target: Tables, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> Step:
     name = each.table.name
     if frame is None:
         return Step(name, None, overwrites=True)
@@ -197,7 +187,7 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
     return Step(name, source, overwrites, each.key, takes_place)
 
 
-def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
+def _create_grown(target: Tables, each: Brought, frame: DataFrame) -> str:
     """Make a table like the one that is there, of rows with more fields inside its columns; return its name."""
     name, fields, values = each.table.name, [], []
     for held in target.spark.table(target.namespace.table(name)).schema.fields:
@@ -207,7 +197,7 @@ def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
         fields.append(T.StructField(held.name, kind, held.nullable, held.metadata))
         values.append(value.alias(held.name))
     copy = target.beside(NEW, name)
-    fill_copy(Tables(target.spark, target.namespace), name, copy, T.StructType(fields), frame.select(*values))
+    fill_copy(target, name, copy, T.StructType(fields), frame.select(*values))
     return copy
 
 
@@ -217,7 +207,7 @@ def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
     return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
 
 
-def stage_rows(target: Target, table: Table, rows: Sequence[tuple[Any, ...]]) -> Step:
+def stage_rows(target: Tables, table: Table, rows: Sequence[tuple[Any, ...]]) -> Step:
     """Put rows of ours, in the order of its columns, beside one of the tables in which loads are kept."""
     columns = complete(table)
     kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
@@ -225,13 +215,13 @@ def stage_rows(target: Target, table: Table, rows: Sequence[tuple[Any, ...]]) ->
     return Step(table.name, create_table(target, target.beside(NEW, table.name), frame))
 
 
-def _old_rows(target: Target, each: Brought) -> DataFrame | None:
+def _old_rows(target: Tables, each: Brought) -> DataFrame | None:
     if each.table.name not in target.held:
         return None
     return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
 
-def _rows_in(target: Target, each: Brought, files: Sequence[Path]) -> DataFrame | None:
+def _rows_in(target: Tables, each: Brought, files: Sequence[Path]) -> DataFrame | None:
     if not files:
         return None
     addresses = (Input(str(file), "parquet").address for file in files)

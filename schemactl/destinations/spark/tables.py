@@ -8,7 +8,7 @@ may be half done, and is dropped by the next migration or load; one whose table 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -79,6 +79,7 @@ class Tables:
         stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
         lines: the last line of each table that counts its lines, as far as it is known.
         lease: under which they are written; None where they are only read.
+        held: what a load has found there, see ``refreshed``.
     """
 
     spark: SparkSession
@@ -86,6 +87,17 @@ class Tables:
     stranded: Mapping[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     lease: Lease | None = None
+    held: Mapping[str, HeldTable] = field(default_factory=dict)
+
+    def beside(self, head: str, name: str = "") -> str:
+        """Return the name of a table of a load's own: ``PENDING``, or ``NEW`` and the table whose rows it holds."""
+        number = self.lease.number if self.lease else 0
+        return f"{head}{number}_{name}" if name else f"{head}{number}"
+
+    def check(self) -> None:
+        """Find out whether the tables may still be written."""
+        if self.lease is not None:
+            self.lease.check()
 
     def full(self, name: str) -> str:
         """Return the full name of a table as it is there, in SQL."""
@@ -108,6 +120,11 @@ def stranded(names: Collection[str]) -> Mapping[str, str]:
     """Return the copies among names of tables that a killed migration had yet to rename, by their tables' names."""
     copies = [name for name in names if name.startswith(COPY)]
     return {name.removeprefix(COPY): name for name in copies if name.removeprefix(COPY) not in names}
+
+
+def refreshed(tables: Tables) -> Tables:
+    """Return the tables of a schema with what is there now."""
+    return replace(tables, held=held_tables(tables.spark, tables.namespace))
 
 
 def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
@@ -163,12 +180,7 @@ Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
 
 
 def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
-    """Give a table other columns, with the rows that it has, by one copy.
-
-    Args:
-        tables: of the schema.
-        name: the table's.
-        changes: each of what those before it have made.
+    """Give a table other columns, with its rows, by one copy; each change is of what those before it have made.
 
     Raises:
         DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
@@ -203,14 +215,9 @@ def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame)
 
 
 def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: DataFrame) -> None:
-    """Make a table with rows beside another one, with all that is said of that one but its columns.
+    """Make a table ``copy`` with rows beside another one, with all that is said of that one but its columns.
 
-    Args:
-        tables: of the schema.
-        name: the table that is there.
-        copy: the new one's name; what is there under it goes.
-        kinds: its columns.
-        rows: with these columns, in their order.
+    What is there under the copy's name goes.
 
     Raises:
         DestinationError: the table is one of those that ``copy_blocker`` names.
@@ -234,8 +241,7 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
 
 def take_place(tables: Tables, name: str, copy: str) -> None:
     """Drop a table, if it is there, and give its name to another one."""
-    if tables.lease is not None:
-        tables.lease.check()
+    tables.check()
     if tables.has(name):
         tables.spark.sql(f"DROP TABLE {tables.full(name)}")
     tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {tables.namespace.new_name(name)}")
@@ -290,14 +296,7 @@ _MOST_BRANCHES: Final = 200
 
 
 def append_rows(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Append rows to a table: all of them, or none.
-
-    Args:
-        tables: of the schema.
-        name: the table's.
-        columns: names; other columns of the table are null.
-        rows: their values.
-    """
+    """Append rows to a table, all of them or none; columns that are not named are null."""
     listed = ", ".join(quoted(column) for column in columns)
     marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in rows)
     # One task writes one file, which is there or not.
