@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from schemactl.destinations._journal import Moves
 from schemactl.destinations.parquet import journal
 from schemactl.flows import references
 from schemactl.flows.migrate.running import who
@@ -28,7 +29,7 @@ def test_folders_are_not_opened_to_flush_a_load(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(journal, "os", SimpleNamespace(**{**vars(os), "open": open_as_windows}))
     monkeypatch.setattr(journal, "replace_file", lambda path, text: path.write_text(text))
-    journal.commit(tmp_path, journal.Journal(moves=((f"{journal.FOLDER}/1.parquet", "orders/1.parquet"),)))
+    journal.commit(tmp_path, Moves(moves=((f"{journal.FOLDER}/1.parquet", "orders/1.parquet"),)))
 
     assert (tmp_path / "orders" / "1.parquet").read_bytes() == b"rows"
     assert not (tmp_path / journal.FOLDER).exists()

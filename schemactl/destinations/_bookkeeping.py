@@ -147,12 +147,7 @@ def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:
 
 
 def version_rows(read: ReadRows, version_hash: str | None = None) -> list[Mapping[str, Any]]:
-    """Return the schemas that dlt keeps, the last one first: schema_name, version, version_hash, inserted_at.
-
-    Args:
-        read: reads the dataset.
-        version_hash: of the rows to return, which then have ``schema`` as well; None for all.
-    """
+    """Return the schemas that dlt keeps, the last one first; of one hash with ``schema``, of all without."""
     columns = ("schema_name", "version", "version_hash", "inserted_at")
     if version_hash is None:
         rows = read(_with_columns(version_table(), *columns))

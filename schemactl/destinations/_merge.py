@@ -99,13 +99,7 @@ class MergePlan:
 
 
 def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> MergePlan:
-    """Return what becomes of the tables of a chain that are there.
-
-    Args:
-        chain: the tables.
-        merge: how they are merged.
-        at: where their rows are.
-        prefix: starts the names of relations of keys.
+    """Return what becomes of the tables of a chain that are there; ``prefix`` starts the names of relations of keys.
 
     Raises:
         DestinationError: nothing in a nested table leads to its root.

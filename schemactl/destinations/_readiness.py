@@ -137,12 +137,6 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
     """Give columns of structs or lists the fields that the load has more; return the new types, by folded names.
 
-    Args:
-        session: the transaction.
-        name: of the table, quoted.
-        table: of the load.
-        types: of the columns that are there, by folded names.
-
     Raises:
         DestinationError: a field is of another type there.
     """

@@ -23,8 +23,8 @@ from lake_samples import table as loaded_table
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
 
 from schemactl.destinations import delta as destination
+from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.lock import holding
-from schemactl.destinations._lake.table import Journal
 from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
 from schemactl.destinations.delta.migration import MARK, DeltaMigration
 from schemactl.errors import DestinationError, InputError
@@ -361,7 +361,7 @@ def test_what_no_column_can_be_is_refused(shop: Path) -> None:
     with pytest.raises(DestinationError, match="cannot be a folder"):
         store.create(Table("../orders", {"id": KEY}, {}))
     with pytest.raises(InputError, match="only reads writes nothing"):
-        DeltaMigration(shop, is_read_only=True).create(Table("orders", {"id": KEY}, {}))
+        DeltaMigration(shop, is_read_only=True).run(CreateTable(Table("orders", {"id": KEY}, {})), ())
     assert not shop.exists()
 
 
@@ -568,7 +568,7 @@ def test_a_load_that_was_killed_is_undone_first(orders: Path, shop: Path) -> Non
     version = DeltaTable(str(orders)).version()
     lake = DeltaLake(shop)
     with holding(shop):
-        lake.write_journal(Journal("9", "shop", "a" * 32, {"orders": version}))
+        lake.write_journal(Versions("9", "shop", "a" * 32, {"orders": version}))
         table = lake.open("orders")
         assert table is not None
         table.commit((), table.files(), "9")

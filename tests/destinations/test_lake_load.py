@@ -26,8 +26,8 @@ from lake_samples import AT, LoadedInput, Rows, nested, package, schema_of, sile
 from pyiceberg.catalog.sql import SqlCatalog
 
 from schemactl.destinations import DESTINATIONS
+from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake import lock
-from schemactl.destinations._lake.table import Journal
 from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable
 from schemactl.destinations.iceberg.address import open_catalog, read_address
 from schemactl.destinations.iceberg.lake import IcebergLake, IcebergLakeTable
@@ -500,7 +500,7 @@ def test_who_else_wrote_after_a_broken_load_is_not_overwritten(place: Place, tmp
     lake = lake_of(place)
     version = lake.open("orders").version
     place.load(tmp_path, "2", {"orders": [{"id": 2}]}, [ORDERS])
-    lake.write_journal(Journal("killed", "shop", "0" * 32, {"orders": version}))
+    lake.write_journal(Versions("killed", "shop", "0" * 32, {"orders": version}))
     with pytest.raises(DestinationError, match=r"`killed` .* broke off, and others have written to `orders` since"):
         place.load(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS])
     assert place.rows("orders", "id") == [1, 2]

@@ -31,6 +31,7 @@ from schemactl.migration.abilities import Way
 from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
+from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -298,7 +299,7 @@ def test_values_of_all_types_are_converted_as_dlt_does_or_not_at_all(spark: Any)
             [(at, *row) for at, row in enumerate(zip(*given, strict=True))], ", ".join(["i INT", *kinds])
         )
         made = [
-            survivor(F.col(f"v{at}"), before, after).alias(f"v{at}")
+            survivor(F.col(f"v{at}"), Retype(before, after)).alias(f"v{at}")
             for at, (before, after, *_) in enumerate(CONVERSIONS)
         ]
         # Python would have a TIMESTAMP in the machine's own time zone.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -21,10 +22,11 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.destinations.spark.coercion import coerced
-from schemactl.destinations.spark.python_coercion import arrow_udf, outcome
+from schemactl.destinations._migration import conversion
+from schemactl.destinations.spark.conversion import by_python, survivor
 from schemactl.destinations.spark.types import stored_type
 from schemactl.engine.reading.typed import allow_all_types
+from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType
 
@@ -33,6 +35,8 @@ pytestmark = pytest.mark.spark
 MADE_UP = 2000
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
+INFINITE = float("inf")
+BELOW_MICROSECONDS = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 
 TARGETS = [
     *(Column(str(data_type), {"data_type": str(data_type)}) for data_type in DataType),
@@ -48,7 +52,12 @@ TARGETS = [
 ]
 
 
-# --- what is expected: coerce, and then whether the stored type has room ---
+# --- what is expected: what the coercion gives, and then whether the stored type has room ---
+
+
+def retype(kind: DataType, to: Column, *, naive: bool = False) -> Retype:
+    properties = {"data_type": str(kind), **({"timezone": False} if naive else {})}
+    return Retype(Column("v", properties), to, counts_seconds=True)
 
 
 def expected(value: Any, kind: DataType, to: Column) -> Any:
@@ -56,11 +65,16 @@ def expected(value: Any, kind: DataType, to: Column) -> Any:
     if value is None:
         return None
     try:
-        result = coerce(value, kind, to.data_type)
+        own = conversion.plain_number(value) if isinstance(value, Decimal) else value
+        result = conversion.coerced(own, retype(kind, to))
         if DataType.JSON is to.data_type:
             return coerce(result, DataType.JSON, DataType.TEXT)
+        is_beyond = to.data_type is DataType.DOUBLE and kind is DataType.TEXT and result in (INFINITE, -INFINITE)
+        is_finer = to.data_type in (DataType.TIMESTAMP, DataType.TIME) and kind is DataType.TEXT
+        if (is_beyond and any(map(str.isdecimal, value))) or (is_finer and BELOW_MICROSECONDS.search(value)):
+            return None
         return stored(result, to)
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         return None
 
 
@@ -71,7 +85,7 @@ def stored(value: Any, to: Column) -> Any:
             return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
         case DataType.DECIMAL | DataType.WEI:
             default = (38, 9) if to.data_type is DataType.DECIMAL else (38, 0)
-            return rounded(value, to.properties.get("precision", default[0]), to.properties.get("scale", default[1]))
+            return held(value, to.properties.get("precision", default[0]), to.properties.get("scale", default[1]))
         case DataType.TIMESTAMP:
             return micros(value)
         case DataType.DATE:
@@ -84,14 +98,15 @@ def stored(value: Any, to: Column) -> Any:
             return value
 
 
-def rounded(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    if not value.is_finite() or (value and value.adjusted() > 100):
-        return None
-    if not value or value.adjusted() < -100:
+def held(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """Return a number that no digit is lost of."""
+    if not value:
         return Decimal(0)
+    if not value.is_finite() or abs(value.adjusted()) > 100:
+        return None
     context = Context(prec=20_000, Emax=999999, Emin=-999999)
     result = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, context)
-    return result if result.copy_abs() < Decimal(10) ** (precision - scale) else None
+    return result if result == value and result.copy_abs() < Decimal(10) ** (precision - scale) else None
 
 
 def micros(moment: datetime) -> int:
@@ -271,7 +286,7 @@ def frame_of(spark, values: list[Any], arrow_type: pa.DataType):
 def stored_columns(frame, kind: DataType, *, naive: bool = False) -> dict[str, list[Any]]:
     """Coerce the column ``value`` to all targets, in one job."""
     value = F.col("value")
-    done = frame.select(*(coerced(value, kind, to, naive=naive).alias(to.name) for to in TARGETS))
+    done = frame.select(*(survivor(value, retype(kind, to, naive=naive)).alias(to.name) for to in TARGETS))
     assert [field.dataType for field in done.schema] == [stored_type(to) for to in TARGETS]
     return {name: comparable(column) for name, column in zip(done.columns, done.toArrow().columns, strict=True)}
 
@@ -383,7 +398,9 @@ def test_a_text_that_is_no_unicode_is_no_value_of_another_type(session):
     frame = frame_of(session, [b"1\xff", b"\xff", b"2024-01-02\xff", b'{"a":"\xff"}'], pa.binary())
     frame = frame.select(F.col("value").cast("string").alias("value"))
     others = [to for to in TARGETS if to.data_type is not DataType.TEXT]
-    done = frame.select(*(coerced(F.col("value"), DataType.TEXT, to).alias(to.name) for to in others)).toArrow()
+    done = frame.select(
+        *(survivor(F.col("value"), retype(DataType.TEXT, to)).alias(to.name) for to in others)
+    ).toArrow()
     assert [set(column.to_pylist()) for column in done.columns] == [{None}] * len(others)
 
 
@@ -398,10 +415,13 @@ import sys
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from schemactl.destinations.spark.coercion import coerced
+from schemactl.destinations.spark.conversion import survivor
 from schemactl.engine.session import SparkOptions, open_session
 from schemactl.engine.reading.typed import allow_all_types
+from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column, DataType
+
+text = Column("", {"data_type": "text"})
 
 with open_session(SparkOptions(remote=sys.argv[1])) as spark:
     allow_all_types(spark)
@@ -410,7 +430,7 @@ with open_session(SparkOptions(remote=sys.argv[1])) as spark:
     columns = [Column(str(each), {"data_type": str(each)}) for each in DataType]
     columns.append(Column("naive", {"data_type": "timestamp", "timezone": False}))
     done = frame.select(
-        *(coerced(F.col("value"), DataType.TEXT, to).cast("string").alias(to.name) for to in columns),
+        *(survivor(F.col("value"), Retype(text, to)).cast("string").alias(to.name) for to in columns),
     )
     for row in done.toArrow().to_pylist():
         print({name: value for name, value in row.items() if value is not None})
@@ -423,11 +443,11 @@ def test_coercion_is_the_same_through_spark_connect(tmp_path: Path, connect_url:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stderr) == (0, "")
     one, hexadecimal, moment, week, clock, word = map(eval, done.stdout.splitlines())
-    epoch = {"timestamp": "1970-01-01 00:00:01", "naive": "1970-01-01 00:00:01", "date": "1970-01-01"}
+    epoch = {"timestamp": "1970-01-01 00:00:01", "naive": "1970-01-01 00:00:01"}  # no date: it has a time of day
     number = {"bigint": "1", "double": "1.0", "decimal": "1.000000000", "wei": "1"}
     assert one == {"text": "1", "bool": "true", "json": "1", **epoch, **number}
     assert hexadecimal["bigint"] == "31"
-    instant = {"timestamp": "2024-01-02 01:04:05.5", "naive": "2024-01-02 01:04:05.5", "date": "2024-01-02"}
+    instant = {"timestamp": "2024-01-02 01:04:05.5", "naive": "2024-01-02 01:04:05.5"}
     assert moment == {"text": "2024-01-02T03:04:05.5+02:00", **instant}
     assert (week["timestamp"], week["date"]) == ("2024-01-29 00:00:00", "2024-01-29")
     assert clock == {"text": "3:04", "time": "03:04:00"}
@@ -435,11 +455,11 @@ def test_coercion_is_the_same_through_spark_connect(tmp_path: Path, connect_url:
 
 
 def test_what_workers_are_sent_needs_no_schemactl(spark, tmp_path: Path):
-    udf: Any = arrow_udf(lambda text: outcome(text, DataType.TEXT, DataType.TIMESTAMP), "bigint")
+    udf: Any = by_python(retype(DataType.TEXT, Column("v", {"data_type": "timestamp"})))
     (tmp_path / "sent").write_bytes(cloudpickle.dumps(udf.func))
     script = (
         "import pickle, sys; sys.modules['schemactl'] = None; import pyarrow as pa;"
         "print(pickle.load(open('sent', 'rb'))(pa.array(['2024-W05', 'x'])).to_pylist())"
     )
     done = subprocess.run([sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("[1706486400000000, None]\n", "")
+    assert (done.stdout, done.stderr) == ("['2024-01-29T00:00:00Z', None]\n", "")

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from schemactl.destinations.spark.conversion import survivor
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.types import stored_type
+from schemactl.migration.statements import Retype
 from schemactl.schema.conversions import CONVERSIONS, Conversion
 from schemactl.schema.types import Column, DataType
 
@@ -40,7 +41,9 @@ def test_a_stored_value_is_converted_as_dlt_does_or_not_at_all(
     with configured(spark):
         frame = spark.createDataFrame(rows, kinds)
         made = [
-            survivor(F.col(f"v{at}"), source, Column("v", {"data_type": str(to)}), counts_seconds=True).alias(f"v{at}")
+            survivor(F.col(f"v{at}"), Retype(source, Column("v", {"data_type": str(to)}), counts_seconds=True)).alias(
+                f"v{at}"
+            )
             for at, to in enumerate(targets)
         ]
         texts = [as_text(F.col(f"v{at}"), to) for at, to in enumerate(targets)]

@@ -36,7 +36,11 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     Raises:
         DestinationError: what is there is not ours, or has columns of other types; names that are one there.
     """
-    _check_names(lake, table)
+    seen: dict[str, str] = {}
+    for name in () if lake.is_case_sensitive else table.columns:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise DestinationError(f"columns `{other}` and `{name}` of `{table.name}` are one in `{lake.origin}`")
     if there is None:
         for name in partitions_of(table):
             kind = lake.kind_of(table.columns[name])
@@ -78,13 +82,7 @@ def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
 
 
 def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field | Clash | None:
-    """Return what a column of a table has to become to take a load's structs or lists; None where it does so as it is.
-
-    Args:
-        lake: the dataset.
-        column: of the load, which keeps structure.
-        there: the table, which has it.
-    """
+    """Return what a column there has to become to take a load's structs or lists; None where it does so as it is."""
     import pyarrow
 
     held = there.fields.field(column.name)
@@ -95,16 +93,6 @@ def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field |
     if isinstance(new, Clash):
         return new
     return None if new == old else pyarrow.field(column.name, to_arrow(new), held.nullable)
-
-
-def _check_names(lake: Lake, table: Table) -> None:
-    if lake.is_case_sensitive:
-        return
-    seen: dict[str, str] = {}
-    for name in table.columns:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise DestinationError(f"columns `{other}` and `{name}` of `{table.name}` are one in `{lake.origin}`")
 
 
 def _said(kind: object) -> str:

@@ -14,7 +14,7 @@ from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
-from schemactl.migration.statements import assignment_of, convert_nulls_too, new_column
+from schemactl.migration.statements import new_column, values_after
 from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -45,31 +45,26 @@ class Assignment:
 
 
 def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignment:
-    """Return what a step writes.
-
-    Args:
-        step: what is done.
-        table: the name of its table.
-        columns: names of the table's columns, in their order.
+    """Return what a step writes into a table with these columns.
 
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
     from schemactl.destinations.duckdb.migration import ENGINE
 
-    if isinstance(step, ChangeType):
-        name = ENGINE.name(step.before.name)
-        value = convert_nulls_too(step, name, ENGINE)
-        return Assignment(step.before.name, {step.before.name: duckdb_type(step.before)}, value)
-    found = assignment_of(step, ENGINE, Table(table, {name: Column(name) for name in columns}))
-    value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
-    if isinstance(step, FillColumn):
-        return Assignment(step.column.name, {step.column.name: None}, value)
-    needed = {step.target.name: None, step.source.name: duckdb_type(step.source)}
-    if step.taken is Taken.UNFIT:
-        # Of the values that went into the new column, nulls alone count.
-        needed = {new_column(step, columns): None, **needed}
-    return Assignment(step.target.name, needed, value)
+    needed: dict[str, str | None]
+    match step:
+        case ChangeType():
+            column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}
+        case FillColumn():
+            column, needed = step.column.name, {step.column.name: None}
+        case Backfill():
+            column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
+            if step.taken is Taken.UNFIT:
+                # Of the values that went into the new column, nulls alone count.
+                needed.setdefault(new_column(step, columns))
+    values = values_after((step,), Table(table, {name: Column(name) for name in columns}), ENGINE)
+    return Assignment(column, needed, values[column])
 
 
 def duckdb_type(column: Column) -> str | None:
@@ -102,13 +97,7 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
 def assigned(
     connection: DuckDBPyConnection, rows: pyarrow.Table, wanted: Assignment, field: pyarrow.Field
 ) -> pyarrow.Array:
-    """Return the values of a column after a step, as the new field has them.
-
-    Args:
-        connection: of ``duckdb_session``.
-        rows: a few, with all columns that are needed.
-        wanted: what is written.
-        field: the column afterwards.
+    """Return the values of a column of some rows after a step, as the new field has them.
 
     Raises:
         DestinationError: a value does not survive.

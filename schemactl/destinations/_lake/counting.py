@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.conversions import ask, coarse, duckdb_session, duckdb_type
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
-from schemactl.migration.statements import Engine
 from schemactl.migration.steps import Backfill, ChangeType
-from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,8 +22,9 @@ _KEY: Final = "row_key"
 
 def count_nulls(store: LakeStore, table: str, column: str, share: float = 1.0) -> Unfit:
     """Return how many rows have null in a column; ``share`` of the rows are read."""
-    keys = _keys(store, table)
-    return added_up(_nulls(batch, column, keys) for batch in _batches(store, table, (column, *keys), share))
+    keys, batches = _read(store, table, column, share)
+    given = (_given(batch, column, keys) for batch in batches)
+    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in given)
 
 
 def count_values(store: LakeStore, table: str, column: str, step: ChangeType | Backfill, share: float = 1.0) -> Unfit:
@@ -34,11 +33,7 @@ def count_values(store: LakeStore, table: str, column: str, step: ChangeType | B
     Raises:
         DestinationError: DuckDB is not installed, or the rows cannot be read.
     """
-    source = step.before if isinstance(step, ChangeType) else step.source
-    keys = _keys(store, table)
-    query = count_query(step, _VALUE, _rows_of(source, keys), [_KEY for _ in keys], _engine())
-    batches = _batches(store, table, (column, *keys), share)
-    return added_up(_ask_each(batches, query, unfit_of, column, keys))
+    return _added_up(_ask_each(store, table, column, step, share))
 
 
 def count_not_undone(store: LakeStore, table: str, column: str, step: ChangeType) -> Unfit:
@@ -47,32 +42,39 @@ def count_not_undone(store: LakeStore, table: str, column: str, step: ChangeType
     Raises:
         DestinationError: as ``count_values``.
     """
-    keys = _keys(store, table)
-    query = undo_query(step, _VALUE, _rows_of(step.before, keys), [_KEY for _ in keys], _engine())
-    batches = _batches(store, table, (column, *keys), 1.0)
-    return added_up(_ask_each(batches, query, undone_of, column, keys))
+    return _added_up(_ask_each(store, table, column, step, is_undone=True))
 
 
-def _engine() -> Engine:
-    from schemactl.destinations.duckdb.migration import ENGINE
-
-    return ENGINE
-
-
-def _rows_of(source: Column, keys: Sequence[str]) -> str:
-    kind = duckdb_type(source)
-    given = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
-    return f"(SELECT {', '.join([given, *(_KEY for _ in keys)])} FROM given_rows)"
+def _read(
+    store: LakeStore, table: str, column: str, share: float
+) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
+    """Return the columns that distinguish rows, and rows with these and another one."""
+    keys = (ROW_KEY,) if ROW_KEY in store.fields(table).names else ()
+    unique = list(dict.fromkeys((column, *keys)))
+    return keys, store.batches(table, unique) if share >= 1.0 else store.sample(table, unique, share)
 
 
 def _ask_each(
-    batches: Iterator[pyarrow.RecordBatch],
-    query: str | None,
-    read: Callable[[Sequence[tuple[Any, ...]], Sequence[str]], Unfit],
+    store: LakeStore,
+    table: str,
     column: str,
-    keys: Sequence[str],
+    step: ChangeType | Backfill,
+    share: float = 1.0,
+    *,
+    is_undone: bool = False,
 ) -> Iterator[Unfit]:
-    """Yield what a query says of each batch of a column; nothing where there is no query."""
+    """Yield what of each batch of a column does not survive a step, or its undo; nothing where all values do."""
+    from schemactl.destinations.duckdb.migration import ENGINE
+
+    keys, batches = _read(store, table, column, share)
+    kind = duckdb_type(step.before if isinstance(step, ChangeType) else step.source)
+    value = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
+    named = [_KEY for _ in keys]
+    rows = f"(SELECT {', '.join([value, *named])} FROM given_rows)"
+    if is_undone and isinstance(step, ChangeType):
+        query, read = undo_query(step, _VALUE, rows, named, ENGINE), undone_of
+    else:
+        query, read = count_query(step, _VALUE, rows, named, ENGINE), unfit_of
     if query is None:
         return
     with duckdb_session() as connection:
@@ -86,7 +88,7 @@ def _ask_each(
             yield read([tuple(row.values()) for row in found.to_pylist()], keys)
 
 
-def added_up(parts: Iterator[Unfit]) -> Unfit:
+def _added_up(parts: Iterator[Unfit]) -> Unfit:
     """Return what was counted in parts of a table as that of the whole."""
     total = Unfit()
     for part in parts:
@@ -95,26 +97,12 @@ def added_up(parts: Iterator[Unfit]) -> Unfit:
     return total
 
 
-def _keys(store: LakeStore, table: str) -> tuple[str, ...]:
-    return (ROW_KEY,) if ROW_KEY in store.fields(table).names else ()
-
-
-def _batches(store: LakeStore, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-    unique = list(dict.fromkeys(columns))
-    return store.batches(table, unique) if share >= 1.0 else store.sample(table, unique, share)
-
-
 def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:
     """Return the value and the key under names that hold whatever the columns are called."""
     import pyarrow
 
     names = [column, *keys]
     return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
-
-
-def _nulls(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> Unfit:
-    given = _given(batch, column, keys)
-    return _chosen(given, given.column(_VALUE).is_null())
 
 
 def _parts_of_microseconds(given: pyarrow.Table) -> Unfit:

@@ -7,7 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.table import DataFile, FilesTable
+from schemactl.destinations._lake.sampling import with_mask
+from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._package import StagedTable, rows_in
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
@@ -63,23 +64,8 @@ def add_staged(
             continue
         batches: Iterable[pyarrow.RecordBatch] = read_staged(file)
         if masks is not None:
-            batches = filtered(batches, masks[number])
+            batches = (batch.filter(mask) for batch, mask in with_mask(batches, masks[number]))
         yield from write_rows(table, path, map(alter, batches) if alter else batches)
-
-
-def rewrite(table: FilesTable, file: DataFile, name: str, going: pyarrow.BooleanArray) -> list[str]:
-    """Return new files with the rows of another one but for some; none where no row stays."""
-    import pyarrow.compute as pc
-
-    return write_rows(table, table.new_file(name), filtered(table.read(file, table.fields.names), pc.invert(going)))
-
-
-def filtered(batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows that a mask over all of them has."""
-    start = 0
-    for batch in batches:
-        yield batch.filter(mask.slice(start, batch.num_rows))
-        start += batch.num_rows
 
 
 def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> list[str]:

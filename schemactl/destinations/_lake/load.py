@@ -18,10 +18,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._chains import Chain
+from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
-from schemactl.destinations._lake.table import DataFile, Journal, Lake, LakeTable
+from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._load import Load
 from schemactl.destinations._structure import Clash
@@ -52,7 +53,7 @@ class LakeLoad(Load[_Commit]):
 
     lake: Lake
     there: Mapping[str, LakeTable | None] = field(init=False)
-    journal: Journal = field(init=False)
+    journal: Versions = field(init=False)
 
     @property
     def origin(self) -> str:
@@ -75,7 +76,7 @@ class LakeLoad(Load[_Commit]):
 
     def prepare(self, chains: Sequence[Chain]) -> None:  # noqa: ARG002 - `check` has seen them
         own = {name: self.lake.open(name) for name in self.lake.own_tables(self.package)}
-        self.journal = Journal(
+        self.journal = Versions(
             self.package.load_id,
             self.package.schema.name,
             uuid.uuid4().hex,
@@ -125,7 +126,7 @@ def settle(lake: Lake) -> None:
     lake.write_journal(None)
 
 
-def _undo(lake: Lake, name: str, version: int | None, journal: Journal) -> None:
+def _undo(lake: Lake, name: str, version: int | None, journal: Versions) -> None:
     table = lake.open(name)
     if table is not None and table.version != version:
         if table.is_touched_by_others(version, journal.load_id):
@@ -137,10 +138,11 @@ def _undo(lake: Lake, name: str, version: int | None, journal: Journal) -> None:
             lake.drop(name)
         else:
             table.restore(version, journal.load_id)
-    lake.discard_files(name, journal)
+    if table is not None:
+        table.discard_files(journal.attempt)
 
 
-def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: datetime) -> Iterator[_Commit]:
+def _write_chain(lake: Lake, chain: Chain, journal: Versions, inserted_at: datetime) -> Iterator[_Commit]:
     """Write the new files of the tables of a chain, and yield what is to be committed of them, the root's first."""
     tables = {table.name: made for table in chain.tables if (made := _ready(lake, table, chain, journal)) is not None}
     if not chain.is_merged:
@@ -156,7 +158,7 @@ def _write_chain(lake: Lake, chain: Chain, journal: Journal, inserted_at: dateti
             yield _Commit(tables[name], added, removed)
 
 
-def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTable | None:
+def _ready(lake: Lake, table: Table, chain: Chain, journal: Versions) -> LakeTable | None:
     """Return the table with all columns of the load; None where it is not there and no rows come."""
     there = lake.open(table.name)
     if table.name not in chain.staged:
@@ -172,17 +174,15 @@ def _ready(lake: Lake, table: Table, chain: Chain, journal: Journal) -> LakeTabl
     missing = [column for column in columns if column.name not in there.fields.names]
     fields = [_field(lake, column, is_nullable=True) for column in missing]
     known = [each for each in columns if each.name in there.fields.names and structure_of(each) is not None]
-    wider = [each for each in (grown_field(lake, column, there) for column in known) if each is not None]
-    grown = there.grow_columns([_certain(each) for each in wider], journal.load_id) if wider else there
+    wider = []
+    for column in known:
+        found = grown_field(lake, column, there)
+        if isinstance(found, Clash):  # as `check` has seen, unless the table was changed since
+            message = f"another program has changed the table: {found.describe('a column')}"
+            raise DestinationError(message, hint="load again")
+        wider += [found] if found is not None else []
+    grown = there.grow_columns(wider, journal.load_id) if wider else there
     return grown.add_columns(fields, journal.load_id) if fields else grown
-
-
-def _certain(field: pyarrow.Field | Clash) -> pyarrow.Field:
-    if isinstance(field, Clash):  # as `check` has seen, unless the table was changed since
-        raise DestinationError(
-            f"another program has changed the table: {field.describe('a column')}", hint="load again"
-        )
-    return field
 
 
 def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:

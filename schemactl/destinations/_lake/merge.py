@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._chains import Chain
-from schemactl.destinations._lake.files import Alter, add_staged, read_staged, rewrite, write_rows
+from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
+from schemactl.destinations._lake.sampling import with_mask
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._package import StagedTable
@@ -49,12 +51,6 @@ def merge_chain(
 ) -> Iterator[tuple[str, list[str], list[DataFile]]]:
     """Write what becomes of the tables of a chain that is merged; yield each with its new files, and those that go.
 
-    Args:
-        chain: with rows for its root.
-        inserted_at: when the load was made.
-        tables: those that are there, with all columns of this load.
-        prefix: of the names of new files.
-
     Raises:
         DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
     """
@@ -87,7 +83,9 @@ def _merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) -
             new = staged.files if staged else ()
             coming = _add(engine, f"new_{number}", table, lake, map(read_staged, new))
             # Without rows that go above there is nothing to look for.
-            is_read = effect.goes is None or number == 0 or _holds_any(engine, plan.keys, number)
+            above = [name for name in plan.keys if "_gone_" in name and int(name.rpartition("_")[2]) < number]
+            is_read = effect.goes is None or number == 0
+            is_read |= any(engine.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall() for name in above)
             files = lake.files() if is_read else []
             columns = [name for name in _columns(table) if name in lake.fields.names]
             there = _add(engine, f"old_{number}", table, lake, (lake.read(file, columns) for file in files))
@@ -108,53 +106,33 @@ def _write_merged(
 ) -> tuple[list[str], list[DataFile]]:
     """Write what becomes of one table; return its new files, and those that they stand for.
 
-    Args:
-        table: as it is.
-        staged: rows of the load.
-        merged: what becomes of both.
-        prefix: of the names of new files.
-        history: for slowly changing dimensions, whose rows end and do not go.
+    In a ``history`` (slowly changing dimensions) rows end and do not go.
     """
+    import pyarrow.compute as pc
+
     removed = [file for file in table.files() if file.path in merged.going]
     added: list[str] = []
     for number, file in enumerate(removed):
-        path, going = f"{prefix}-kept-{number:05}.parquet", merged.going[file.path]
+        path, going = table.new_file(f"{prefix}-kept-{number:05}.parquet"), merged.going[file.path]
+        rows = with_mask(table.read(file, table.fields.names), going)
         if history is None:
-            added += rewrite(table, file, path, going)
+            kept = (batch.filter(pc.invert(mask)) for batch, mask in rows)
         else:
-            added += _ended(table, file, path, going, {str(history.valid_to): history.boundary})
+            end = {str(history.valid_to): history.boundary}
+            kept = (_with_values(batch, end, mask) for batch, mask in rows)
+        added += write_rows(table, path, kept)
     if staged:
         is_whole = all(mask.false_count == 0 for mask in merged.coming)
         alter = None
         if history is not None:
-            alter = _stamped({str(history.valid_from): history.boundary, str(history.valid_to): history.active})
+            stamp = {str(history.valid_from): history.boundary, str(history.valid_to): history.active}
+            alter = partial(_with_values, values=stamp)
         added += add_staged(table, staged, prefix, None if is_whole else merged.coming, alter)
     return added, removed
 
 
-def _ended(
-    table: FilesTable, file: DataFile, name: str, ending: pyarrow.BooleanArray, stamp: Mapping[str, datetime]
-) -> list[str]:
-    """Return new files with the rows of another one, of which some have come to their end."""
-
-    def batches() -> Iterator[pyarrow.RecordBatch]:
-        start = 0
-        for batch in table.read(file, table.fields.names):
-            yield _with_values(batch, stamp, ending.slice(start, batch.num_rows))
-            start += batch.num_rows
-
-    return write_rows(table, table.new_file(name), batches())
-
-
-def _stamped(values: Mapping[str, datetime | None]) -> Alter:
-    def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        return _with_values(batch, values, None)
-
-    return alter
-
-
 def _with_values(
-    batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None
+    batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None = None
 ) -> pyarrow.RecordBatch:
     """Return rows with constants in some columns: in all rows, or in those of a mask."""
     import pyarrow
@@ -232,12 +210,6 @@ def _columns(table: Table) -> tuple[str, ...]:
     hints = ("primary_key", "merge_key", "row_key", "unique", "root_key", "parent_key")
     marks = ("hard_delete", "dedup_sort", "x-row-version", "x-valid-to")
     return tuple(dict.fromkeys(name for hint in (*hints, *marks) for name in named(table, hint)))
-
-
-def _holds_any(engine: duckdb.DuckDBPyConnection, keys: Mapping[str, str], before: int) -> bool:
-    """Return whether rows go in any of the tables before one."""
-    gone = [name for name in keys if "_gone_" in name and int(name.rpartition("_")[2]) < before]
-    return any(engine.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall() for name in gone)
 
 
 def _masks(engine: duckdb.DuckDBPyConnection, query: str | None, counts: Sequence[int]) -> list[pyarrow.BooleanArray]:

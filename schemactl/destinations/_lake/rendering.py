@@ -51,7 +51,9 @@ def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> t
     run(after, steps)
     columns = after[table.name].columns
     values = statements.values_after(steps, table, engine)
-    listed = ", ".join(engine.sql.definition(columns[name], _kept_type(columns[name])) for name in values)
+    # A type that only a database knows is called as the database calls it.
+    kinds = {name: columns[name].properties.get(DATABASE_TYPE) or type_words(columns[name]) for name in values}
+    listed = ", ".join(engine.sql.definition(columns[name], str(kind)) for name, kind in kinds.items())
     place = engine.name(table.name)
     rows = f"SELECT {', '.join(values.values())} FROM {place}"
     return (f"CREATE OR REPLACE TABLE {place} ({listed}) AS {rows} {REWRITES}",)
@@ -67,11 +69,6 @@ def _engine(names: NameLimits) -> Engine:
         cast_type=type_words,
         casts_nulls=True,
     )
-
-
-def _kept_type(column: Column) -> str:
-    """Return a column's type; one that only a database knows as the database calls it."""
-    return str(column.properties[DATABASE_TYPE]) if DATABASE_TYPE in column.properties else type_words(column)
 
 
 def type_words(column: Column) -> str:

@@ -40,7 +40,7 @@ class Rewriting:
 
     Attributes:
         fields: the columns afterwards.
-        origins: the name that each of them has before; None for one that is new.
+        origins: the name that each of them has before, in their order; None for one that is new.
         written: what is written into one of them, by its name before; None where values stay as they are.
     """
 
@@ -58,70 +58,43 @@ class Rewriting:
 
         with duckdb_session() if self.written else nullcontext() as connection:
             for batch in batches:
-                made = None
+                arrays = [
+                    pyarrow.nulls(batch.num_rows, field.type) if origin is None else batch.column(origin)
+                    for field, origin in zip(self.fields, self.origins.values(), strict=True)
+                ]
                 if self.written and connection is not None:
-                    field = self.fields.field(self._place())
-                    made = assigned(connection, pyarrow.Table.from_batches([batch]), self.written, field)
-                yield self._batch(batch, made)
-
-    def _place(self) -> int:
-        assert self.written is not None
-        return list(self.origins.values()).index(self.written.column)
-
-    def _batch(self, batch: pyarrow.RecordBatch, made: pyarrow.Array | None) -> pyarrow.RecordBatch:
-        import pyarrow
-
-        arrays = [self._column(batch, field, made) for field in self.fields]
-        for field, array in zip(self.fields, arrays, strict=True):
-            if not field.nullable and array.null_count:
-                raise DestinationError(f"column `{field.name}` holds nulls, and may hold none afterwards")
-        return pyarrow.RecordBatch.from_arrays(arrays, schema=self.fields)
-
-    def _column(self, batch: pyarrow.RecordBatch, field: pyarrow.Field, made: pyarrow.Array | None) -> pyarrow.Array:
-        import pyarrow
-
-        origin = self.origins[field.name]
-        if origin is None:
-            return pyarrow.nulls(batch.num_rows, field.type)
-        if made is not None and self.written is not None and origin == self.written.column:
-            return made
-        return batch.column(origin)
+                    place = [*self.origins.values()].index(self.written.column)
+                    rows = pyarrow.Table.from_batches([batch])
+                    arrays[place] = assigned(connection, rows, self.written, self.fields.field(place))
+                for field, array in zip(self.fields, arrays, strict=True):
+                    if not field.nullable and array.null_count:
+                        raise DestinationError(f"column `{field.name}` holds nulls, and may hold none afterwards")
+                yield pyarrow.RecordBatch.from_arrays(arrays, schema=self.fields)
 
 
 def rewritings(store: LakeStore, steps: Sequence[Rewritten]) -> tuple[Rewriting, ...]:
-    """Return what each step makes of what those before it have made of their table.
-
-    Args:
-        store: the dataset.
-        steps: about one table, in their order.
+    """Return what each step about one table makes of what those before it have made.
 
     Raises:
         DestinationError: the table has not the columns that a step speaks of.
         InputError: a value of a step is none of its column's type.
     """
-    made: list[Rewriting] = []
-    for step in steps:
-        made.append(_rewriting(store, step, made[-1].fields if made else store.fields(step.table)))
-    return tuple(made)
-
-
-def _rewriting(store: LakeStore, step: Rewritten, before: pyarrow.Schema) -> Rewriting:
     import pyarrow
 
-    fields = {field.name: field for field in before}
-    _check(step, fields)
-    after, origins = _fields(store, step, fields)
-    written = assignment(step, step.table, tuple(fields)) if isinstance(step, Written) else None
-    return Rewriting(pyarrow.schema(list(after.values()), metadata=before.metadata), origins, written)
-
-
-def _check(step: Rewritten, fields: Mapping[str, pyarrow.Field]) -> None:
-    needed, new = _names(step)
-    missing = [name for name in needed if name not in fields]
-    if missing:
-        raise DestinationError(f"there is no column `{missing[0]}` in `{step.table}`")
-    if new in fields:
-        raise DestinationError(f"there is a column `{new}` in `{step.table}` already")
+    made: list[Rewriting] = []
+    before = store.fields(steps[0].table)
+    for step in steps:
+        fields = {field.name: field for field in before}
+        needed, new = _names(step)
+        if missing := next((name for name in needed if name not in fields), None):
+            raise DestinationError(f"there is no column `{missing}` in `{step.table}`")
+        if new in fields:
+            raise DestinationError(f"there is a column `{new}` in `{step.table}` already")
+        after, origins = _fields(store, step, fields)
+        written = assignment(step, step.table, tuple(fields)) if isinstance(step, Written) else None
+        before = pyarrow.schema(list(after.values()), metadata=before.metadata)
+        made.append(Rewriting(before, origins, written))
+    return tuple(made)
 
 
 def _names(step: Rewritten) -> tuple[tuple[str, ...], str | None]:

@@ -7,21 +7,17 @@ of the data (Weyl's equidistribution), and are as many as asked for, to a few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-from schemactl.schema.arrow_types import plain_type
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow
-    import pyarrow.parquet
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 """The fraction of the golden ratio, in parts of 2**64."""
 
 _WHOLE: Final = 2**64
-_BATCH_ROWS: Final = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBat
         chosen = _choose(file.groups, wanted, seen_groups)
         held = sum(file.groups[place] for place in chosen)
         if held and (mask := _mask(seen_rows, held, wanted / held)).true_count:
-            yield from _taken(file.read(chosen), mask)
+            yield from (batch.filter(part) for batch, part in with_mask(file.read(chosen), mask))
         seen_groups, seen_rows = seen_groups + len(file.groups), seen_rows + held
 
 
@@ -79,46 +75,11 @@ def _mask(start: int, count: int, share: float) -> pyarrow.BooleanArray:
     return pyarrow.array(numbers * numpy.uint64(_GOLDEN) < numpy.uint64(int(share * _WHOLE)))
 
 
-def _taken(batches: Iterator[pyarrow.RecordBatch], mask: pyarrow.BooleanArray) -> Iterator[pyarrow.RecordBatch]:
+def with_mask(
+    batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray
+) -> Iterator[tuple[pyarrow.RecordBatch, pyarrow.BooleanArray]]:
+    """Yield batches, each with its part of a mask over the rows of all."""
     start = 0
     for batch in batches:
-        yield batch.filter(mask.slice(start, batch.num_rows))
+        yield batch, mask.slice(start, batch.num_rows)
         start += batch.num_rows
-
-
-def group_sizes(footer: pyarrow.parquet.FileMetaData) -> tuple[int, ...]:
-    """Return how many rows each group of a file of Parquet has."""
-    return tuple(footer.row_group(place).num_rows for place in range(footer.num_row_groups))
-
-
-def has_plainly(held: pyarrow.Schema, names: Mapping[str, str | None], wanted: pyarrow.Schema) -> bool:
-    """Return whether a file has all wanted columns in the wanted types, so that its groups can be read as they are.
-
-    Args:
-        held: the file's columns.
-        names: what the file calls each wanted column; None where it lacks it.
-        wanted: the columns.
-    """
-    found = [(names[each.name], each.type) for each in wanted]
-    return all(name in held.names and plain_type(held.field(name).type) == kind for name, kind in found)
-
-
-def read_groups(
-    source: Any, groups: Sequence[int], names: Mapping[str, str | None], wanted: pyarrow.Schema
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of groups of a file of Parquet of which ``has_plainly`` is true.
-
-    Args:
-        source: the path of the file, or the file, open.
-        groups: their numbers, ascending.
-        names: what the file calls each wanted column.
-        wanted: the columns.
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(source) as opened:
-        columns = [names[each.name] for each in wanted]
-        for batch in opened.iter_batches(_BATCH_ROWS, row_groups=list(groups), columns=columns):
-            arrays = [batch.column(name).cast(each.type) for name, each in zip(columns, wanted, strict=True)]
-            yield pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)

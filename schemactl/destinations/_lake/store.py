@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.records import Blocker
 from schemactl.migration.abilities import Way
-from schemactl.migration.steps import DescribeTable, Step
+from schemactl.migration.steps import CreateTable, DescribeTable, DropTable, RenameTable, Step, table_of
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -20,9 +21,16 @@ if TYPE_CHECKING:
 
 
 class LakeStore(ABC):
-    """A dataset. All methods raise ``DestinationError`` where they fail, and then nothing has changed."""
+    """A dataset. All methods raise ``DestinationError`` where they fail, and then nothing has changed.
+
+    Attributes:
+        read: each table as of the commit that its rows were last read of. A rewrite replaces this one and no other:
+            where another program has committed since, it fails, and rows of that program stay.
+    """
 
     __slots__ = ()
+
+    read: dict[str, Any]
 
     @property
     @abstractmethod
@@ -39,8 +47,16 @@ class LakeStore(ABC):
         """Return the tables as they are now, ours (``_schemactl_…``) among them; none where nothing is there."""
 
     @abstractmethod
+    def table(self, name: str) -> FilesTable:
+        """Return a table that is there, as it is now.
+
+        Raises:
+            InputError: a folder has no such table; catalogs and logs raise ``DestinationError``.
+        """
+
     def fields(self, table: str) -> pyarrow.Schema:
         """Return a table's columns as new files are to hold them, with what the format keeps beside them."""
+        return self.table(table).fields
 
     @abstractmethod
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
@@ -51,25 +67,19 @@ class LakeStore(ABC):
             before: the column whose place it takes: what people have said of that one stays. None for a new one.
         """
 
-    @abstractmethod
     def row_count(self, table: str) -> int:
         """Return how many rows a table holds, by what its files say of themselves."""
+        return self.table(table).row_count()
 
-    @abstractmethod
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        """Yield all rows of a table in the types of ``fields``; columns that a file lacks are null."""
+        """Return all rows of a table in the types of ``fields``; columns that a file lacks are null."""
+        opened = self.read[table] = self.table(table)
+        return opened.batches(columns)
 
-    @abstractmethod
     def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        """Yield about a share of the rows, as ``batches`` does: the same ones each time, some of every file.
+        """Return about a share (0 to 1) of the rows as ``batches`` does: the same each time, some of every file."""
+        return self.table(table).sample(columns, share)
 
-        Args:
-            table: its name.
-            columns: their names.
-            share: of the rows, between 0 and 1.
-        """
-
-    @abstractmethod
     def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
         """Return why a table does not take a step; the step's column may not be there yet.
 
@@ -79,6 +89,13 @@ class LakeStore(ABC):
             step: what is to be done to a table that is there, or to be made.
             way: how the format does it.
         """
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        return self.find_table_blocker(table_of(step), step, way)
+
+    @abstractmethod
+    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
+        """Return why a table does not take a step about its columns, by the way that the format does it."""
 
     @abstractmethod
     def create(self, table: Table) -> None:
@@ -102,10 +119,4 @@ class LakeStore(ABC):
 
     @abstractmethod
     def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
-
-        Args:
-            table: its name; it is there.
-            fields: the columns afterwards.
-            batches: the rows afterwards, in those columns.
-        """
+        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit."""

@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import os
+import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
+from schemactl.destinations._journal import Versions
+from schemactl.destinations._lake.sampling import Sampled, sample
 from schemactl.destinations._package import LoadPackage
-from schemactl.errors import DestinationError
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
     import pyarrow
-
-
-@dataclass(frozen=True, slots=True)
-class Journal:
-    """A load under way.
-
-    Attributes:
-        load_id: its id.
-        schema_name: whose load it is.
-        attempt: what the names of its new files start with.
-        tables: the version of each table before it, None for tables that it makes.
-        files: what it makes beside tables.
-    """
-
-    load_id: str
-    schema_name: str
-    attempt: str
-    tables: Mapping[str, int | None]
-    files: tuple[str, ...] = ()
-
-    def to_text(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-
-def journal_from_text(text: str, origin: str) -> Journal:
-    """Return a journal of its text.
-
-    Raises:
-        DestinationError: it is no journal.
-    """
-    try:
-        stated = json.loads(text)
-        return Journal(**{**stated, "files": tuple(stated["files"])})
-    except (ValueError, TypeError, KeyError) as error:
-        raise DestinationError(f"the journal of `{origin}` cannot be read: {error}") from error
+    import pyarrow.parquet
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,120 +30,192 @@ class DataFile:
     handle: Any
 
 
-class FilesTable(Protocol):
+class FilesTable(ABC):
     """A table of which files can be read, and new ones made."""
 
-    @property
-    def name(self) -> str: ...
+    __slots__ = ()
 
     @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its name in the dataset."""
+
+    @property
+    @abstractmethod
     def fields(self) -> pyarrow.Schema:
         """The columns as new files are to hold them: types, nulls, and what the format keeps beside them."""
-        ...
 
     @property
     def partitions(self) -> Sequence[str]:
         """The columns of which all rows of a file have the same values."""
-        ...
+        return ()
 
+    @abstractmethod
     def files(self) -> Sequence[DataFile]:
         """Return the files that hold its rows now."""
-        ...
 
-    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of one file, always in the same order; columns that it lacks are null."""
-        ...
+    @abstractmethod
+    def read(
+        self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of one file, always in the same order and in the types of ``fields``.
+
+        Args:
+            file: the file.
+            columns: names; what the file lacks of them is null.
+            groups: the numbers of the groups of rows that are read, ascending; None for all.
+        """
+
+    @abstractmethod
+    def group_sizes(self, file: DataFile) -> tuple[int, ...]:
+        """Return how many rows each group of a file has that can be read without the others."""
+
+    @abstractmethod
+    def row_count(self) -> int:
+        """Return how many rows it holds, by what its files say of themselves."""
+
+    @property
+    @abstractmethod
+    def place(self) -> Path | None:
+        """Where new files are put; None where that is no folder of this machine."""
 
     def new_file(self, name: str) -> str:
         """Return where a new file of this name belongs."""
-        ...
+        return str(self.place / name) if self.place else name
 
     def write(self, path: str) -> IO[bytes]:
         """Open a new file for writing."""
-        ...
+        return Path(path).open("xb")
 
     def adopt(self, source: Path, path: str) -> None:
         """Make a new file of a finished one; that one stays."""
-        ...
+        link_or_copy(source, Path(path))
+
+    def chosen(self, columns: Sequence[str]) -> pyarrow.Schema:
+        """Return some of the columns."""
+        import pyarrow
+
+        fields = self.fields
+        return pyarrow.schema([fields.field(name) for name in columns])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        """Return all rows, in the types of ``fields``."""
+        files = self.files()
+        return (batch for file in files for batch in self.read(file, columns))
+
+    def sample(self, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
+        """Yield about a share of the rows, as ``batches`` does: the same ones each time, some of every file."""
+        return sample(
+            (Sampled(self.group_sizes(file), partial(self.read, file, columns)) for file in self.files()), share
+        )
+
+    def discard_files(self, attempt: str) -> None:
+        """Remove the files that a load or a rewrite has made and not committed, where they can be found."""
+        for file in self.place.glob(f"{attempt}-*") if self.place else ():
+            file.unlink(missing_ok=True)
 
 
-class LakeTable(FilesTable, Protocol):
+def group_sizes(footer: pyarrow.parquet.FileMetaData) -> tuple[int, ...]:
+    """Return how many rows each group of a file of Parquet has."""
+    return tuple(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
+
+
+def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.RecordBatch:
+    """Return rows with just these columns, in their types."""
+    import pyarrow
+
+    values = [batch.column(each.name).cast(each.type) for each in fields]
+    return pyarrow.RecordBatch.from_arrays(values, schema=fields)
+
+
+def link_or_copy(source: Path, path: Path) -> None:
+    """Give a file a second name; copy it where that cannot be: on another file system, for one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, path)
+    except OSError:
+        shutil.copyfile(source, path)
+
+
+class LakeTable(FilesTable):
     """One table, as of its last commit."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def kinds(self) -> Mapping[str, Properties]:
         """The columns in dlt's types."""
-        ...
 
     @property
+    @abstractmethod
     def version(self) -> int:
         """What ``restore`` goes back to."""
-        ...
 
     @property
+    @abstractmethod
     def blocker(self) -> str | None:
         """Why rows cannot be loaded into it, None where they can."""
-        ...
 
-    def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str, /) -> LakeTable:
+    @abstractmethod
+    def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         """Return the table with columns added at the end."""
-        ...
 
-    def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str, /) -> LakeTable:
+    def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         """Return the table with columns of structs or lists that have more fields, or wider ones."""
-        ...
+        # Formats take a column that is there for what is to be added to its structs.
+        return self.add_columns(fields, load_id)
 
+    @abstractmethod
     def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:
         """Add and remove files in one step, marked with the load.
 
         Raises:
             DestinationError: someone else has changed the table meanwhile.
         """
-        ...
 
+    @abstractmethod
     def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
         """Return whether another than this load has committed after a version; None: since it was made."""
-        ...
 
+    @abstractmethod
     def restore(self, version: int, load_id: str) -> None:
         """Make the rows those of an earlier version again, in a new commit where the format needs one."""
-        ...
 
 
-class Lake(Protocol):
+class Lake(ABC):
     """A dataset."""
 
+    __slots__ = ()
+
+    is_case_sensitive: ClassVar[bool] = True
+    """Whether names of columns that differ in case alone are different."""
+
+    widens: ClassVar[Collection[tuple[str, str]]] = ()
+    """Fields in structs that are made wider without other files: pairs of types, as DDL calls them."""
+
     @property
+    @abstractmethod
     def origin(self) -> str:
         """Its address, for messages."""
-        ...
 
-    @property
-    def is_case_sensitive(self) -> bool:
-        """Whether names of columns that differ in case alone are different."""
-        ...
-
-    @property
-    def widens(self) -> Collection[tuple[str, str]]:
-        """Fields in structs that are made wider without other files: pairs of types, as DDL calls them."""
-        ...
-
+    @abstractmethod
     def kind_of(self, column: Column) -> Properties:
         """Return the type that a new column gets, in dlt's types."""
-        ...
 
+    @abstractmethod
     def locked(self) -> AbstractContextManager[None]:
         """Keep other loads out.
 
         Raises:
             DestinationError: another load is under way, or nothing may be written there.
         """
-        ...
 
+    @abstractmethod
     def open(self, name: str) -> LakeTable | None:
         """Return a table, None where there is none."""
-        ...
 
+    @abstractmethod
     def create(
         self,
         name: str,
@@ -183,38 +224,36 @@ class Lake(Protocol):
         *,
         partitions: Sequence[str],
         description: str | None,
-    ) -> LakeTable: ...
+    ) -> LakeTable:
+        """Make a table without rows."""
 
+    @abstractmethod
     def drop(self, name: str) -> None:
         """Remove a table with its files."""
-        ...
 
-    def read_journal(self) -> Journal | None: ...
+    @abstractmethod
+    def read_journal(self) -> Versions | None:
+        """Return the journal of the load under way."""
 
-    def write_journal(self, journal: Journal | None) -> None:
+    @abstractmethod
+    def write_journal(self, journal: Versions | None) -> None:
         """Keep the journal of the load under way, or none, in one step."""
-        ...
 
-    def own_tables(self, package: LoadPackage, /) -> Sequence[str]:
-        """Return the tables that ``finish`` adds to."""
-        ...
-
-    def own_files(self, package: LoadPackage, /) -> Sequence[str]:
-        """Return the files that ``finish`` makes, save the one that completes the load."""
-        ...
-
+    @abstractmethod
     def is_complete(self, schema_name: str, load_id: str) -> bool:
         """Return whether a load is there."""
-        ...
 
+    @abstractmethod
     def finish(self, package: LoadPackage) -> None:
         """Remember schema, inputs, and last, in one step, that the load is complete."""
-        ...
 
-    def discard_files(self, table: str, journal: Journal) -> None:
-        """Remove what a load that was undone has written for a table, where the format can find it."""
-        ...
+    def own_tables(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for those that keep tables
+        """Return the tables that ``finish`` adds to."""
+        return ()
 
-    def discard_own(self, journal: Journal, /) -> None:
+    def own_files(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for those that keep files
+        """Return the files that ``finish`` makes, save the one that completes the load."""
+        return ()
+
+    def discard_own(self, journal: Versions) -> None:  # noqa: B027 - for those that keep files
         """Remove the files of ``own_files`` of a load that was undone."""
-        ...

@@ -11,7 +11,15 @@ from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import decimal, integer
 from schemactl.errors import DestinationError
-from schemactl.schema.arrow_types import arrow_type_of, from_arrow, from_exact_arrow, is_nested, scalar_type, to_arrow
+from schemactl.schema.arrow_types import (
+    arrow_type_of,
+    from_arrow,
+    from_exact_arrow,
+    is_nested,
+    scalar_properties,
+    scalar_type,
+    to_arrow,
+)
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import (
     STRING,
@@ -79,10 +87,23 @@ def _dlt_structure(column: Column) -> NestedType | None:
     return None if isinstance(found, Json) else found
 
 
-def kind_of_nested(of: pyarrow.DataType) -> Properties | None:
-    """Return what a catalog says of a column of structs, lists or maps; None of other ones, and unknown ones."""
-    found = from_exact_arrow(of) if is_nested(of) else None
-    return None if found is None else unknown(write_type(found))
+def kind_there(of: pyarrow.DataType, written: str) -> Properties:
+    """Return what a catalog says of a column.
+
+    Args:
+        of: its type.
+        written: the same in the catalog's words, for types that dlt does not have.
+    """
+    import pyarrow
+    import pyarrow.types as is_a
+
+    if is_nested(of):
+        found = from_exact_arrow(of)
+        return unknown(written if found is None else write_type(found))
+    if is_a.is_fixed_size_binary(of):
+        return {"data_type": "binary"}
+    is_foreign = isinstance(of, pyarrow.BaseExtensionType) or (is_a.is_timestamp(of) and of.unit == "ns")
+    return (None if is_foreign else scalar_properties(of)) or unknown(written)
 
 
 def _decimal(properties: Properties) -> Properties:

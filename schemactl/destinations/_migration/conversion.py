@@ -26,6 +26,7 @@ _DECIMALS: Final = frozenset((DataType.DECIMAL, DataType.WEI))
 _MIDNIGHT: Final = time()
 _KEPT: Final = ("data_type", "timezone", "precision", "scale")
 _MICROSECONDS: Final = 6
+_MOST_DIGITS: Final = 200_000
 
 L = TypeVar("L", str, bytes)
 M = TypeVar("M", datetime, time)
@@ -173,9 +174,9 @@ def plain_number(number: Decimal) -> Decimal:
     """Return a number without zeros at its end, and without an exponent.
 
     Raises:
-        ValueError: it is not finite.
+        ValueError: it is not finite, or has more digits than any database takes.
     """
-    if not number.is_finite():
+    if not number.is_finite() or (number and abs(number.adjusted()) > _MOST_DIGITS):
         raise ValueError(number)
     # The usual context would round to 28 digits.
     exact = Context(prec=len(number.as_tuple().digits))
@@ -221,7 +222,11 @@ def coerce_text(text: str, written: str) -> str | None:
         The text that a database casts to the new type; digits of base 16 for bytes. None where the coercion refuses
         the value, or the new column does not hold it.
     """
-    retype = read_retype(written)
+    return convert_text(text, read_retype(written))
+
+
+def convert_text(text: str, retype: Retype) -> str | None:
+    """Return the same of a retype, without remembering it."""
     before, after = retype.before.data_type, retype.after.data_type
     if after is None or (before is DataType.TEXT and not can_coerce(text, before, after)):
         return None
@@ -308,7 +313,7 @@ def _in_sizes(number: Decimal, column: Column) -> Decimal:
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)  # others are of NaN and infinities
     precision, scale = int(column.properties.get("precision") or 38), int(column.properties.get("scale") or 0)
-    if -exponent > scale or len(digits) + exponent > precision - scale:
+    if number and (-exponent > scale or len(digits) + exponent > precision - scale):
         raise ValueError(f"more than {precision} digits, {scale} of them behind the point")
     return number
 

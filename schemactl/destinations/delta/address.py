@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._catalogue import choose_dataset
 from schemactl.destinations.parquet.address import Address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
-from schemactl.destinations.parquet.journal import list_files
+from schemactl.destinations.parquet.journal import entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.templates import LOADS_TABLE
 
@@ -32,28 +31,12 @@ def dataset_to_read(address: Address) -> Path:
     return found[choose_dataset(found, address.dataset, f"delta:{folder}")]
 
 
-def dataset_to_load(address: Address, schema_name: str) -> Path:
-    """Return the folder of the dataset that a load of this schema goes to, which may not be there yet.
+def dataset_to_write(address: Address, schema_name: str, *, is_migrated: bool = False) -> Path:
+    """Return the folder of the dataset that a load or a migration of this schema goes to; it may not be there yet.
 
     The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
-    schema, else one named as the schema.
-    """
-    folder = address.folder
-    if address.dataset is not None:
-        return folder / address.dataset
-    if folder.exists() and not folder.is_dir():
-        raise DestinationError(f"`{folder}` is a file, not a folder")
-    if folder.is_dir() and tables_in(folder):
-        return folder
-    ours = [each for each in _folders(folder) if _is_loaded_with(each, schema_name)] if folder.is_dir() else []
-    return ours[0] if len(ours) == 1 else folder / schema_name
-
-
-def dataset_to_migrate(address: Address, schema_name: str) -> Path:
-    """Return the folder of the dataset that a migration to this schema goes to, which may not be there yet.
-
-    The one asked for, else the folder itself where it holds tables, else the only one in it whose ledger names this
-    schema, else the only one in it that holds tables, else one named as the schema.
+    schema, else one named as the schema. A migration also goes to one whose ledger alone names the schema, and else to
+    the only one that holds tables.
 
     Raises:
         InputError: it may be one of several.
@@ -67,15 +50,12 @@ def dataset_to_migrate(address: Address, schema_name: str) -> Path:
     if tables_in(folder):
         return folder
     inside = {each.name: each for each in _folders(folder)}
-    ours = [each for each in inside.values() if _knows(each, schema_name)]
+    loaded = [each for each in inside.values() if is_migrated or (each / LOADS_TABLE).is_dir()]
+    ours = [each for each in loaded if _knows(each, schema_name)]
     if len(ours) == 1:
         return ours[0]
-    held = [name for name, each in inside.items() if tables_in(each)]
+    held = [name for name, each in inside.items() if tables_in(each)] if is_migrated else []
     return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
-
-
-def _is_loaded_with(dataset: Path, schema_name: str) -> bool:
-    return (dataset / LOADS_TABLE).is_dir() and _knows(dataset, schema_name)
 
 
 def _knows(dataset: Path, schema_name: str) -> bool:
@@ -87,8 +67,5 @@ def tables_in(dataset: Path) -> dict[str, Path]:
     return {each.name: each for each in _folders(dataset) if (each / LOG).is_dir()}
 
 
-def _folders(folder: Path) -> Iterator[Path]:
-    try:
-        yield from sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
-    except OSError as error:
-        raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+def _folders(folder: Path) -> list[Path]:
+    return [each for each in entries(folder) if each.is_dir()]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import (
     Catalogue,
@@ -15,11 +15,9 @@ from schemactl.destinations._catalogue import (
     missing_driver,
     schema_name,
     schema_of,
-    unknown,
     with_nullable,
 )
-from schemactl.destinations._lake.types import kind_of, kind_of_nested
-from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.delta.address import dataset_to_read, tables_in
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
@@ -29,7 +27,7 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable, Field
+    from deltalake import DeltaTable
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
@@ -40,21 +38,6 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 """What makes the text of Delta's errors colored, on a terminal or not."""
 _STACK: Final = re.compile(r"\d+: \S+$|at \S+:\d+(:\d+)?$")
 """A line of the stack that some of them end with."""
-
-_KINDS: Final[dict[str, Properties]] = {
-    "string": {"data_type": "text"},
-    "double": {"data_type": "double"},
-    "float": {"data_type": "double"},
-    "boolean": {"data_type": "bool"},
-    "byte": integer(8),
-    "short": integer(16),
-    "integer": integer(32),
-    "long": integer(64),
-    "binary": {"data_type": "binary"},
-    "date": {"data_type": "date"},
-    "timestamp": {"data_type": "timestamp"},
-    "timestamp_ntz": {"data_type": "timestamp", "timezone": False},
-}
 
 
 def read_catalogue(url: str) -> Catalogue:
@@ -123,23 +106,12 @@ def open_table(folder: Path) -> DeltaTable:
 
 def columns_of(table: DeltaTable) -> Iterator[tuple[str, Properties, bool]]:
     """Yield name, type and whether it may be null of all columns."""
-    for field in table.schema().fields:
-        written: Any = getattr(field.type, "type", None)
-        is_plain = isinstance(written, str) and written not in ("struct", "array", "map")
-        yield field.name, _kind(written) if is_plain else _nested_kind(field), field.nullable
-
-
-def _nested_kind(field: Field) -> Properties:
     import pyarrow
+    from deltalake.schema import PrimitiveType
 
-    return kind_of_nested(pyarrow.field(field.to_arrow()).type) or unknown(str(field.type))
-
-
-def _kind(written: str) -> Properties:
-    parsed = parse_type(written)
-    if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
-        return decimal(*parsed.sizes)
-    return _KINDS.get(written) or unknown(written)
+    for field in table.schema().fields:
+        written = field.type.type if isinstance(field.type, PrimitiveType) else str(field.type)
+        yield field.name, kind_there(pyarrow.field(field.to_arrow()).type, written), field.nullable
 
 
 def stored(column: Column) -> Properties:

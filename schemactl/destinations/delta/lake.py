@@ -6,18 +6,20 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import unquote
 
 from schemactl.destinations._bookkeeping import is_loaded
+from schemactl.destinations._journal import Versions, read_journal
 from schemactl.destinations._lake.lock import loading
-from schemactl.destinations._lake.table import DataFile, Journal, LakeTable, journal_from_text
+from schemactl.destinations._lake.reading import read_parquet
+from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
@@ -43,12 +45,13 @@ WORKSHOP: Final = ".schemactl-workshop"
 _WRITER_FEATURES: Final = frozenset(
     ("appendOnly", "invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata")
 )
+_READER_FEATURES: Final = frozenset(("timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"))
 _PLAIN_WRITER: Final = 2
 _NAMED_FEATURES: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaLakeTable:
+class DeltaLakeTable(LakeTable):
     """One table, as of its last commit."""
 
     folder: Path
@@ -57,6 +60,10 @@ class DeltaLakeTable:
     @property
     def name(self) -> str:
         return self.folder.name
+
+    @property
+    def place(self) -> Path:
+        return self.folder
 
     @property
     def fields(self) -> pyarrow.Schema:
@@ -99,28 +106,42 @@ class DeltaLakeTable:
 
         held = pyarrow.table(self.table.get_add_actions())
         held = held.select([name for name in ("path", "size_bytes", "partition") if name in held.column_names])
+        # Some features mean that the rows of a table are not those of its files (deletion vectors, for one).
+        features = set(self.table.protocol().reader_features or ()) - _READER_FEATURES
+        if features:
+            message = (
+                f"`{self.folder}` asks of those who read it what schemactl cannot do: {', '.join(sorted(features))}"
+            )
+            raise DestinationError(message)
         # The log escapes what an address cannot hold.
         return [
             DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])
         ]
 
-    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow.dataset
+    def read(
+        self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
+    ) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow.parquet
+
+        # Not by delta-rs: a rewrite pulls rows from within, where it must not be called again.
+        path, options = self.folder / file.path, {"coerce_int96_timestamp_unit": "us"}
+        with wrap_errors(f"cannot read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
+            stated = file.handle.get("partition") or {}  # which stand in the log alone
+            yield from read_parquet(opened, self.chosen(columns), groups, stated=stated)
+
+    def group_sizes(self, file: DataFile) -> tuple[int, ...]:
+        import pyarrow.parquet
 
         with wrap_errors(f"cannot read `{self.folder / file.path}`"):
-            held = self.table.to_pyarrow_dataset()
-            format_ = pyarrow.dataset.ParquetFileFormat()
-            fragment = format_.make_fragment(file.path, held.filesystem)
-            stated = {name: value for name, value in (file.handle.get("partition") or {}).items() if name in columns}
-            stored = [name for name in columns if name not in stated]
-            for batch in fragment.to_batches(schema=held.schema, columns=stored, use_threads=False):
-                values = {
-                    name: pyarrow.repeat(pyarrow.scalar(value, held.schema.field(name).type), batch.num_rows)
-                    for name, value in stated.items()
-                }
-                yield pyarrow.RecordBatch.from_arrays(
-                    [values[name] if name in values else batch.column(name) for name in columns], names=list(columns)
-                )
+            return group_sizes(pyarrow.parquet.read_metadata(self.folder / file.path))
+
+    def row_count(self) -> int:
+        import pyarrow
+
+        with wrap_errors(f"cannot count the rows of `{self.folder}`"):
+            counts = pyarrow.table(self.table.get_add_actions())["num_records"].to_pylist()
+            # Whether a commit says how many rows a file has is up to its writer.
+            return self.table.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         from deltalake import Field
@@ -129,22 +150,6 @@ class DeltaLakeTable:
             allow_local_timestamps(self.table, fields, _mark(load_id))
             self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
         return DeltaLakeTable(self.folder, open_table(self.folder))
-
-    def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
-        # Delta takes a column that is there for what is to be added to its structs.
-        return self.add_columns(fields, load_id)
-
-    def new_file(self, name: str) -> str:
-        return str(self.folder / name)
-
-    def write(self, path: str) -> IO[bytes]:
-        return Path(path).open("xb")
-
-    def adopt(self, source: Path, path: str) -> None:
-        try:
-            os.link(source, path)
-        except OSError:  # another file system, or one without links
-            shutil.copyfile(source, path)
 
     def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:
         from deltalake.transaction import AddAction, RemoveAction
@@ -176,22 +181,16 @@ class DeltaLakeTable:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaLake:
+class DeltaLake(Lake):
     """A dataset: a folder with one for each table."""
 
     folder: Path
 
+    is_case_sensitive: ClassVar[bool] = False
+
     @property
     def origin(self) -> str:
         return f"delta:{self.folder}"
-
-    @property
-    def is_case_sensitive(self) -> bool:
-        return False
-
-    @property
-    def widens(self) -> Collection[tuple[str, str]]:
-        return ()
 
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)
@@ -242,24 +241,21 @@ class DeltaLake:
         with wrap_errors(f"cannot remove `{self.place(name)}`"):
             remove_table(self.place(name))
 
-    def read_journal(self) -> Journal | None:
+    def read_journal(self) -> Versions | None:
         path = self.folder / JOURNAL
         try:
-            return journal_from_text(path.read_text(encoding="utf-8"), self.origin)
+            return read_journal(Versions, path.read_text(encoding="utf-8"), f"of `{self.origin}`")
         except FileNotFoundError:
             return None
         except OSError as error:
             raise DestinationError(f"cannot read `{path}`: {error.strerror or error}") from error
 
-    def write_journal(self, journal: Journal | None) -> None:
+    def write_journal(self, journal: Versions | None) -> None:
         path = self.folder / JOURNAL
         if journal is None:
             path.unlink(missing_ok=True)
         else:
             write_text(path, journal.to_text())
-
-    def own_tables(self, _package: LoadPackage) -> Sequence[str]:
-        return ()
 
     def own_files(self, package: LoadPackage) -> Sequence[str]:
         *others, _ = (name for name, _ in new_files(list_files(self.folder), package))
@@ -272,11 +268,7 @@ class DeltaLake:
         for name, text in new_files(list_files(self.folder), package):
             write_text(self.folder / name, text)
 
-    def discard_files(self, table: str, journal: Journal) -> None:
-        for file in self.place(table).glob(f"{journal.attempt}-*"):
-            file.unlink(missing_ok=True)
-
-    def discard_own(self, journal: Journal) -> None:
+    def discard_own(self, journal: Versions) -> None:
         for name in journal.files:
             (self.folder / name).unlink(missing_ok=True)
 

@@ -9,22 +9,21 @@ a vacuum. What stands in a table's folder and in no commit, as a killed rewrite 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
-from schemactl.destinations._lake.sampling import Sampled, group_sizes, sample
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.address import dataset_to_migrate, tables_in
+from schemactl.destinations.delta.address import dataset_to_write, tables_in
 from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
 from schemactl.destinations.delta.lake import (
     WORKSHOP,
@@ -43,15 +42,11 @@ from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
-    CreateTable,
     DescribeTable,
     DropColumn,
     DropNotNull,
-    DropTable,
     RenameColumn,
-    RenameTable,
     Step,
-    table_of,
 )
 from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.structure import DATABASE_TYPE
@@ -61,7 +56,7 @@ from schemactl.schema.types import Column, Table
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.dataset
-    from deltalake import CommitProperties, DeltaTable
+    from deltalake import CommitProperties
 
 
 def _retype(_: Column, after: Column) -> Way:
@@ -103,13 +98,12 @@ class DeltaMigration(LakeMigration, FolderLedger):
     Attributes:
         folder: the dataset's.
         is_read_only: whether nothing may be written.
-        read: the version of each table that its rows were last read of. A rewrite replaces this version and no other:
-            where another program has committed since, it fails, and rows of that program stay.
+        read: see ``LakeStore``.
     """
 
     abilities: ClassVar = ABILITIES
     is_read_only: bool = False
-    read: dict[str, DeltaTable] = field(default_factory=dict, compare=False)
+    read: dict[str, DeltaLakeTable] = field(default_factory=dict, compare=False)
 
     @property
     def dataset(self) -> str:
@@ -120,13 +114,21 @@ class DeltaMigration(LakeMigration, FolderLedger):
         return f"delta:{self.folder.parent if self.folder.name else self.folder.resolve().parent}"
 
     def read_catalogue(self) -> Catalogue:
-        if self.folder.is_dir() and tables_in(self.folder):
+        if tables_in(self.folder):
             return catalogue_of(self.folder)
         empty = replace(new_schema(schema_name((), self.dataset)), tables={})
         return Catalogue(empty, f"delta:{self.folder}")
 
+    @property
+    def lake(self) -> DeltaLake:
+        """The dataset as loads see it."""
+        return DeltaLake(self.folder)
+
     def fields(self, table: str) -> pyarrow.Schema:
-        return fields_of(self._open(table).table)
+        import pyarrow
+
+        held = pyarrow.schema(self.table(table).table.schema().to_arrow())
+        return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
 
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
         import pyarrow
@@ -135,45 +137,35 @@ class DeltaMigration(LakeMigration, FolderLedger):
             kind = column.properties[DATABASE_TYPE]
             raise DestinationError(f"no column of type `{kind}` can be made, as dlt has no such type: `{column.name}`")
         made = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
-        return made if before is None else commented(made, before)
+        # What else stands beside the former column may be about its type.
+        comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
+        return made if comment is None else made.with_metadata({COMMENT: comment})
 
-    def row_count(self, table: str) -> int:
-        import pyarrow
-
-        opened = self._open(table).table
-        with wrap_errors(f"cannot count the rows of `{self.folder / table}`", AGAIN):
-            counts = pyarrow.table(opened.get_add_actions())["num_records"].to_pylist()
-            # Whether a commit says how many rows a file has is up to its writer.
-            return opened.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
-
-    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        opened = self.read[table] = self._open(table).table
-        return read_batches(self.folder / table, self._rows(table, opened), _chosen(opened, columns))
-
-    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        opened = self._open(table).table
-        rows, wanted, place = self._rows(table, opened), _chosen(opened, columns), self.folder / table
-        with wrap_errors(f"cannot read `{place}`", AGAIN):
-            fragments = sorted(rows.get_fragments(), key=lambda each: each.path)
-            yield from sample((_sampled(place, rows, fragment, wanted) for fragment in fragments), share)
-
-    def _rows(self, table: str, opened: DeltaTable) -> pyarrow.dataset.Dataset:
-        import pyarrow.fs
-
-        place = self.folder / table
-        with wrap_errors(f"cannot read `{place}`", AGAIN):
-            # A rewrite pulls rows from within delta-rs, where its own file system must not be called again.
-            local = pyarrow.fs.SubTreeFileSystem(str(place.absolute()), pyarrow.fs.LocalFileSystem())
-            return opened.to_pyarrow_dataset(filesystem=local)
-
-    def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
-        if isinstance(step, CreateTable | DropTable | RenameTable):
+    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
+        opened, place = self.table(table), f"`{table}` in `{self.folder}`"
+        if opened.demand is not None:
+            return Blocker(f"{place} {opened.demand}")
+        if way is not Way.REWRITE:
             return None
-        table = self._open(table_of(step))
-        return find_blocker(table, step, self.field) if way is Way.REWRITE else demand_of(table)
+        if opened.table.metadata().configuration.get("delta.appendOnly") == "true":
+            hint = "set its property `delta.appendOnly` to false, then migrate again"
+            return Blocker(f"{place} only takes new rows, and this step rewrites it", hint)
+        match step:
+            case DropColumn():
+                changed = step.column.name
+            case RenameColumn():
+                changed = step.before
+            case ChangeType(before=before) if self.field(step.after).type != _type_of(opened, before.name):
+                changed = before.name
+            case _:
+                return None
+        if changed not in opened.partitions:
+            return None
+        message = f"{place} is partitioned by `{changed}`, which must keep its name and type"
+        return Blocker(message, "make a new table with other partitions, and load it anew")
 
     def create(self, table: Table) -> None:
-        lake = self._writing()
+        lake = self.lake
         if lake.open(table.name) is not None:
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
@@ -181,25 +173,25 @@ class DeltaMigration(LakeMigration, FolderLedger):
             make_table(lake.place(table.name), fields, partitions_of(table), _mark("create table"))
 
     def drop(self, table: str) -> None:
-        place = self._writing().place(table)
+        place = self.lake.place(table)
         with wrap_errors(f"cannot remove `{place}`", AGAIN):
             remove_table(place)
         self.read.pop(table, None)
 
     def rename(self, before: str, after: str) -> None:
-        lake = self._writing()
-        if lake.open(after) is not None and not _is_same(lake.place(before), lake.place(after)):
+        old, new = self.lake.place(before), self.lake.place(after)
+        # Where case does not count, a name may be another spelling of the same.
+        if self.lake.open(after) is not None and not (old.exists() and old.samefile(new)):
             raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
-        with wrap_errors(f"cannot rename `{lake.place(before)}`", AGAIN):
-            os.replace(lake.place(before), lake.place(after))  # noqa: PTH105 - in one step, as files are replaced
+        with wrap_errors(f"cannot rename `{old}`", AGAIN):
+            os.replace(old, new)  # noqa: PTH105 - in one step, as files are replaced
         self.read.pop(before, None)
 
     def describe(self, step: DescribeTable) -> None:
-        self._writing()
         mark = _mark("describe")
         with wrap_errors(f"cannot describe `{self.folder / step.table}`", AGAIN):
             for column, text in step.after.items():
-                opened = self._open(step.table).table
+                opened = self.table(step.table).table
                 if column:
                     opened.alter.set_column_metadata(column, {COMMENT: text or ""}, commit_properties=mark)
                 else:
@@ -209,16 +201,15 @@ class DeltaMigration(LakeMigration, FolderLedger):
     def alter(self, step: Step) -> None:
         from deltalake import Field
 
-        self._writing()
         match step:
             case AddColumn(table, column):
                 new = self.field(column)
-                opened, mark = self._open(table).table, _mark("add column")
+                opened, mark = self.table(table).table, _mark("add column")
                 with wrap_errors(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
                     allow_local_timestamps(opened, [new], mark)
                     opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
             case DropNotNull(table, column):
-                opened = self._open(table).table
+                opened = self.table(table).table
                 with wrap_errors(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
@@ -229,8 +220,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
         import pyarrow
         from deltalake import write_deltalake
 
-        self._writing()
-        opened = self.read.pop(table, None) or self._open(table).table
+        opened = (self.read.pop(table) if table in self.read else self.table(table)).table
         delta_fields(fields)
         with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"cannot rewrite `{table}`", AGAIN):
             write_deltalake(
@@ -242,14 +232,10 @@ class DeltaMigration(LakeMigration, FolderLedger):
                 commit_properties=_mark("rewrite"),
             )
 
-    def _writing(self) -> DeltaLake:
-        self.prepare_writing()
-        return DeltaLake(self.folder)
-
-    def _open(self, table: str) -> DeltaLakeTable:
-        found = DeltaLake(self.folder).open(table)
+    def table(self, name: str) -> DeltaLakeTable:
+        found = self.lake.open(name)
         if found is None:
-            raise DestinationError(f"there is no Delta table `{table}` in `{self.folder}`")
+            raise DestinationError(f"there is no Delta table `{name}` in `{self.folder}`")
         return found
 
 
@@ -263,25 +249,6 @@ def remove_leftovers(folder: Path) -> None:
         clear(folder / WORKSHOP)
 
 
-def _chosen(table: DeltaTable, columns: Sequence[str]) -> pyarrow.Schema:
-    import pyarrow
-
-    fields = fields_of(table)
-    return pyarrow.schema([fields.field(name) for name in columns])
-
-
-def _sampled(place: Path, rows: pyarrow.dataset.Dataset, fragment: Any, wanted: pyarrow.Schema) -> Sampled:
-    """Return a file of a table; what the log alone says of it (partitions) is read with its rows."""
-    import pyarrow.dataset
-
-    def read(groups: tuple[int, ...]) -> Iterator[pyarrow.RecordBatch]:
-        part = fragment.subset(row_group_ids=list(groups))
-        held = pyarrow.dataset.FileSystemDataset([part], rows.schema, rows.format, rows.filesystem)
-        return read_batches(place, held, wanted)
-
-    return Sampled(group_sizes(fragment.metadata), read)
-
-
 def _mark(what: str) -> CommitProperties:
     """Return what a commit says of itself; it is not tried again where another program was faster.
 
@@ -292,71 +259,12 @@ def _mark(what: str) -> CommitProperties:
     return CommitProperties(custom_metadata={MARK: what}, max_commit_retries=0)
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
-
-
 AGAIN: Final = "migrate again"
 """What to do where another program was faster."""
 
 
-def fields_of(table: DeltaTable) -> pyarrow.Schema:
-    """Return a table's columns as new files are to hold them, with what Delta keeps beside them."""
-    import pyarrow
-
-    held = pyarrow.schema(table.schema().to_arrow())
-    return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
-
-
-def commented(field: pyarrow.Field, before: pyarrow.Field) -> pyarrow.Field:
-    """Return a column with the comment of another; what else stands beside that one may be about its type."""
-    comment = (before.metadata or {}).get(COMMENT.encode())
-    return field if comment is None else field.with_metadata({COMMENT: comment})
-
-
-def demand_of(table: DeltaLakeTable) -> Blocker | None:
-    """Return what keeps all who cannot do what a table asks for from writing to it."""
-    return Blocker(f"{_place(table)} {table.demand}") if table.demand is not None else None
-
-
-def find_blocker(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> Blocker | None:
-    """Return why the rows of a table cannot be written anew for a step.
-
-    Args:
-        table: whose rows they are.
-        step: about one of its columns.
-        new: makes a column as new files hold it.
-    """
-    if found := demand_of(table):
-        return found
-    stated = table.table.metadata()
-    if stated.configuration.get("delta.appendOnly") == "true":
-        hint = "set its property `delta.appendOnly` to false, then migrate again"
-        return Blocker(f"{_place(table)} only takes new rows, and this step rewrites it", hint)
-    changed = _changed(table, step, new)
-    if changed in stated.partition_columns:
-        message = f"{_place(table)} is partitioned by `{changed}`, which must keep its name and type"
-        return Blocker(message, "make a new table with other partitions, and load it anew")
-    return None
-
-
-def _changed(table: DeltaLakeTable, step: Step, new: Callable[[Column], pyarrow.Field]) -> str | None:
-    """Return the column that a step takes its name or its type."""
-    match step:
-        case DropColumn():
-            return step.column.name
-        case RenameColumn():
-            return step.before
-        case ChangeType():
-            name = step.before.name
-            is_same = name in table.fields.names and table.fields.field(name).type == new(step.after).type
-            return None if is_same else name
-        case _:
-            return None
-
-
-def _place(table: DeltaLakeTable) -> str:
-    return f"`{table.name}` in `{table.folder.parent}`"
+def _type_of(table: DeltaLakeTable, column: str) -> pyarrow.DataType | None:
+    return table.fields.field(column).type if column in table.fields.names else None
 
 
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
@@ -375,17 +283,6 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
         if (each.type, each.nullable) != (plain_type(there.type), there.nullable):
             raise DestinationError(f"Delta would make `{there.type}` of `{each.name}`, not `{each.type}`")
     return wanted
-
-
-def read_batches(place: Path, rows: pyarrow.dataset.Dataset, fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of the table at ``place``, few of them read ahead, in the types of ``fields``."""
-    import pyarrow
-
-    with wrap_errors(f"cannot read `{place}`", AGAIN):
-        # What is read ahead is held in memory.
-        for batch in rows.to_batches(columns=fields.names, batch_readahead=2, fragment_readahead=1):
-            columns = [column.cast(each.type) for column, each in zip(batch.columns, fields, strict=True)]
-            yield pyarrow.RecordBatch.from_arrays(columns, schema=fields)
 
 
 def in_fields(batches: Iterator[pyarrow.RecordBatch], fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
@@ -432,7 +329,7 @@ def connect(
     if is_read_only and not may_be_new and not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
     require_driver()
-    folder = dataset_to_migrate(address, schema_name)
+    folder = dataset_to_write(address, schema_name, is_migrated=True)
     with ExitStack() as held:
         if not is_read_only:
             check_writable(folder)

@@ -130,14 +130,7 @@ class Packages:
         return list(self._storage.list_normalized_packages())
 
     def write(self, load_id: str, schema: Schema, tables: Iterable[StagedTable], loaded: Collection[str]) -> None:
-        """Write a package; it waits for ``load_all`` once it is whole.
-
-        Args:
-            load_id: the package's.
-            schema: to be stored with it.
-            tables: of the load.
-            loaded: names of tables that are there already.
-        """
+        """Write a package, which waits for ``load_all`` once it is whole; ``loaded`` are tables that are there."""
         tables, packages = tuple(tables), self._storage.new_packages
         if packages.storage.has_folder(load_id):  # of a load that was killed while it wrote
             packages.storage.delete_folder(load_id, recursively=True)

@@ -98,7 +98,7 @@ def open_session(address: Address, schema: Schema) -> Session:
     destination = find_destination(address.name)
     staging = find_destination(address.staging) if address.staging else None
     from dlt import Schema as DltSchema
-    from dlt.common.configuration.exceptions import ConfigurationException
+    from dlt.common.configuration.exceptions import ConfigFieldMissingException, ConfigurationException
     from dlt.common.exceptions import MissingDependencyException
     from dlt.dataset.utils import get_destination_clients
 
@@ -117,7 +117,8 @@ def open_session(address: Address, schema: Schema) -> Session:
         hint = f'pip install "dlt[{destination.destination_name}]"'
         raise DriverMissing(f"`{address}`: its driver is not installed", hint=hint) from error
     except ConfigurationException as error:
-        fields = _missing_fields(error)
+        missing = error.fields if isinstance(error, ConfigFieldMissingException) else ()
+        fields = ", ".join(f"`{name}`" for name in missing)
         what = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
         hint = f"dlt reads `[destination.{address.name}]` in `.dlt/secrets.toml` and `.dlt/config.toml`, and variables "
         raise DestinationError(
@@ -126,9 +127,3 @@ def open_session(address: Address, schema: Schema) -> Session:
     return Session(
         address, dataset, made, destination, client, (staging, staging_client) if staging and staging_client else None
     )
-
-
-def _missing_fields(error: Exception) -> str:
-    from dlt.common.configuration.exceptions import ConfigFieldMissingException
-
-    return ", ".join(f"`{name}`" for name in error.fields) if isinstance(error, ConfigFieldMissingException) else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from schemactl.destinations._address import dataset_of
@@ -56,7 +56,7 @@ def read_address(url: str) -> Address:
     if not stated:
         raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER?dataset=NAME")
     dataset = dataset_of(query, kind)
-    if _is_configured(stated):
+    if _configured(stated) is not None:
         return Address(stated, None, dataset)
     if _SCHEME.fullmatch(stated):
         hint = "name its catalog in `.pyiceberg.yaml`, then iceberg:CATALOG?dataset=NAME"
@@ -66,12 +66,12 @@ def read_address(url: str) -> Address:
     return Address(stated, Path(stated), dataset)
 
 
-def _is_configured(name: str) -> bool:
+def _configured(name: str) -> Mapping[str, Any] | None:
     try:
         from pyiceberg.utils.config import Config
     except ModuleNotFoundError:
         raise missing_driver("pyiceberg", "iceberg") from None
-    return Config().get_catalog_config(name) is not None
+    return Config().get_catalog_config(name)
 
 
 def open_catalog(address: Address, *, is_written: bool) -> Catalog:
@@ -81,16 +81,27 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
         DestinationError: it cannot be reached or opened, or a package is missing.
     """
     if address.folder is None:
-        return _open_configured(address.stated)
+        from pyiceberg.catalog import load_catalog
+
+        stated = _configured(address.stated) or {}
+        try:
+            with wrap_errors(f"cannot open the catalog `{address.stated}`"):
+                return load_catalog(address.stated, **{key: str(value) for key, value in stated.items()})
+        except ValueError as error:
+            raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
     try:
         from pyiceberg.catalog.sql import SqlCatalog
     except ModuleNotFoundError:
         raise missing_driver("sqlalchemy", "iceberg") from None
+    from sqlalchemy.engine import URL
+
     database = address.folder.absolute() / DATABASE
+    mode = {"mode": "rwc" if is_written else "ro", "uri": "true"}
+    url = URL.create("sqlite", database=f"file:{quote(str(database))}", query=mode)
     with wrap_errors(f"cannot open the catalog `{database}`"):
         return SqlCatalog(
             _name_in(database),
-            uri=_sqlite_url(database, "rwc" if is_written else "ro"),
+            uri=url.render_as_string(hide_password=False),
             warehouse=str(address.folder.absolute()),
             init_catalog_tables=str(is_written).lower(),
         )
@@ -103,30 +114,9 @@ def lock_folder(address: Address) -> Path:
     """
     if address.folder is not None:
         return address.folder
-    from pyiceberg.utils.config import Config
-
-    stated = Config().get_catalog_config(address.stated) or {}
+    stated = _configured(address.stated) or {}
     # Two configurations may call one catalog differently.
     return machine_folder("iceberg", str(stated.get("uri") or address.stated), str(stated.get("warehouse") or ""))
-
-
-def _open_configured(name: str) -> Catalog:
-    from pyiceberg.catalog import load_catalog
-    from pyiceberg.utils.config import Config
-
-    stated = Config().get_catalog_config(name) or {}
-    try:
-        with wrap_errors(f"cannot open the catalog `{name}`"):
-            return load_catalog(name, **{key: str(value) for key, value in stated.items()})
-    except ValueError as error:
-        raise InputError(f"the configuration of the catalog `{name}` is wrong: {error}") from error
-
-
-def _sqlite_url(database: Path, mode: str) -> str:
-    from sqlalchemy.engine import URL
-
-    made = URL.create("sqlite", database=f"file:{quote(str(database))}", query={"mode": mode, "uri": "true"})
-    return made.render_as_string(hide_password=False)
 
 
 def _name_in(database: Path) -> str:

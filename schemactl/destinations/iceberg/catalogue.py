@@ -14,14 +14,12 @@ from schemactl.destinations._catalogue import (
     hashes_of,
     schema_name,
     schema_of,
-    unknown,
     with_nullable,
 )
-from schemactl.destinations._lake.types import kind_of, kind_of_nested
-from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import stored_versions
-from schemactl.destinations.parquet.journal import list_files
+from schemactl.destinations.parquet.journal import entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
@@ -32,19 +30,6 @@ if TYPE_CHECKING:
 
 NAMES: Final = NameLimits()
 
-_KINDS: Final[dict[str, Properties]] = {
-    "string": {"data_type": "text"},
-    "double": {"data_type": "double"},
-    "float": {"data_type": "double"},
-    "boolean": {"data_type": "bool"},
-    "int": integer(32),
-    "long": integer(64),
-    "binary": {"data_type": "binary"},
-    "date": {"data_type": "date"},
-    "time": {"data_type": "time"},
-    "timestamptz": {"data_type": "timestamp"},
-    "timestamp": {"data_type": "timestamp", "timezone": False},
-}
 COMMENT: Final = "comment"
 """The property that describes a table."""
 
@@ -85,16 +70,14 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
     found = {each.name: each for each in _folders(folder) if _tables_of_folder(each)}
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
     dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
-    tables = {name: _static(file) for name, file in _tables_of_folder(dataset).items()}
-    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
-    return _catalogue(tables, versions, dataset.resolve().name, f"iceberg:{dataset}")
-
-
-def _static(file: Path) -> Table:
     from pyiceberg.table import StaticTable
 
-    with wrap_errors(f"cannot read `{file}`"):
-        return StaticTable.from_metadata(str(file.absolute()))
+    tables: dict[str, Table] = {}
+    for name, file in _tables_of_folder(dataset).items():
+        with wrap_errors(f"cannot read `{file}`"):
+            tables[name] = StaticTable.from_metadata(str(file.absolute()))
+    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
+    return _catalogue(tables, versions, dataset.resolve().name, f"iceberg:{dataset}")
 
 
 def _tables_of_folder(folder: Path) -> dict[str, Path]:
@@ -104,10 +87,7 @@ def _tables_of_folder(folder: Path) -> dict[str, Path]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    try:
-        return sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
-    except OSError as error:
-        raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+    return [each for each in entries(folder) if each.is_dir()]
 
 
 def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
@@ -167,17 +147,8 @@ def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     for field in table.schema().fields:
-        kind = None if field.field_type.is_primitive else kind_of_nested(schema_to_pyarrow(field.field_type))
-        yield field.name, kind or _kind(str(field.field_type)), not field.required
-
-
-def _kind(written: str) -> Properties:
-    parsed = parse_type(written)
-    if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
-        return decimal(*parsed.sizes)
-    if written.startswith("fixed["):
-        return {"data_type": "binary"}
-    return _KINDS.get(written) or unknown(written)
+        kind = kind_there(schema_to_pyarrow(field.field_type), str(field.field_type))
+        yield field.name, kind, not field.required
 
 
 def stored(column: Column) -> Properties:

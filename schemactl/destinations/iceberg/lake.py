@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
 from schemactl.destinations._bookkeeping import (
@@ -15,15 +15,18 @@ from schemactl.destinations._bookkeeping import (
     find_columns,
     find_names,
     is_loaded,
+    knows_schema,
     rows_of,
     rows_of_load,
 )
+from schemactl.destinations._catalogue import choose_dataset
+from schemactl.destinations._journal import Versions, read_journal
 from schemactl.destinations._lake.lock import loading
-from schemactl.destinations._lake.table import Journal, journal_from_text
+from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.schema.types import Column, Properties, Table
 
@@ -42,29 +45,23 @@ _PIECE: Final = 900
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergLake:
+class IcebergLake(Lake):
     """A dataset: a namespace of a catalog."""
 
     address: Address
     catalog: Catalog
     dataset: str
 
+    widens: ClassVar[Collection[tuple[str, str]]] = WIDENS
+
     @property
     def origin(self) -> str:
         return f"{self.address}?dataset={self.dataset}"
 
     @property
-    def is_case_sensitive(self) -> bool:
-        return True
-
-    @property
     def namespace(self) -> tuple[str, ...]:
         """Return what catalogs call the dataset."""
         return tuple(self.dataset.split("."))
-
-    @property
-    def widens(self) -> Collection[tuple[str, str]]:
-        return WIDENS
 
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)
@@ -100,7 +97,12 @@ class IcebergLake:
         identifier = (*self.namespace, name)
         with wrap_errors(f"cannot make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
-            schema, location = pyarrow.schema(fields), self._location(name)
+            schema, location = pyarrow.schema(fields), None  # which the catalog chooses
+            if self.address.folder is not None:
+                # Names may hold what paths and addresses give a meaning to.
+                place = self.address.folder.absolute() / self.dataset / quote(name, safe="")
+                # A table that was renamed stays where it is: under its former name.
+                location = f"{place}-{uuid.uuid4().hex[:8]}" if place.exists() else str(place)
             if not partitions:
                 return IcebergLakeTable(self.catalog.create_table(identifier, schema, location, properties=properties))
             # The numbers of the columns, which a spec of partitions names, come about as the table is made.
@@ -111,15 +113,6 @@ class IcebergLake:
             made.commit_transaction()
             return IcebergLakeTable(self.catalog.load_table(identifier))
 
-    def _location(self, name: str) -> str | None:
-        """Return where a new table is put; None where the catalog chooses it."""
-        if self.address.folder is None:
-            return None
-        # Names may hold what paths and addresses give a meaning to.
-        place = self.address.folder.absolute() / self.dataset / quote(name, safe="")
-        # A table that was renamed stays where it is: under its former name.
-        return f"{place}-{uuid.uuid4().hex[:8]}" if place.exists() else str(place)
-
     def drop(self, name: str) -> None:
         with wrap_errors(f"cannot remove `{name}` from `{self.origin}`"):
             folder = local_path(self.catalog.load_table((*self.namespace, name)).location())
@@ -129,15 +122,15 @@ class IcebergLake:
             if folder and folder.is_dir() and folder not in places:  # files that no commit speaks of
                 shutil.rmtree(folder)
 
-    def read_journal(self) -> Journal | None:
+    def read_journal(self) -> Versions | None:
         with wrap_errors(f"cannot read `{self.origin}`"):
             if not self.catalog.namespace_exists(self.namespace):
                 return None
             held = self._pieces()
         text = "".join(held[key] for key in sorted(held))
-        return journal_from_text(text, self.origin) if text else None
+        return read_journal(Versions, text, f"of `{self.origin}`") if text else None
 
-    def write_journal(self, journal: Journal | None) -> None:
+    def write_journal(self, journal: Versions | None) -> None:
         text = journal.to_text() if journal else ""
         pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
         updates = {f"{_JOURNAL}{number:06}": piece for number, piece in enumerate(pieces)}
@@ -153,9 +146,6 @@ class IcebergLake:
 
     def own_tables(self, package: LoadPackage) -> Sequence[str]:
         return [table.name for table in bookkeeping_of(package.schema).tables]
-
-    def own_files(self, _package: LoadPackage) -> Sequence[str]:
-        return ()
 
     def is_complete(self, schema_name: str, load_id: str) -> bool:
         return is_loaded(self.read_rows, schema_name, load_id)
@@ -193,14 +183,25 @@ class IcebergLake:
             if columns is not None:
                 yield held, columns
 
-    def discard_files(self, table: str, journal: Journal) -> None:
-        there = self.open(table)
-        local = local_path(there.new_file("")) if there else None
-        for file in local.glob(f"{journal.attempt}-*") if local else ():
-            file.unlink(missing_ok=True)
 
-    def discard_own(self, _journal: Journal) -> None:
-        """Do nothing: there are no files beside tables."""
+def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_migrated: bool = False) -> IcebergLake:
+    """Return the dataset that a load or a migration of this schema goes to; it may not be there yet.
+
+    The one asked for, else the only one that was loaded with this schema, else one named as the schema. A migration
+    goes before that to the only one with tables.
+
+    Raises:
+        InputError: it may be one of several.
+    """
+    if address.dataset is not None:
+        return IcebergLake(address, catalog, address.dataset)
+    known = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
+    lakes = [IcebergLake(address, catalog, name) for name in known]
+    ours = [lake for lake in lakes if knows_schema(lake.read_rows, schema_name)]
+    if len(ours) == 1:
+        return ours[0]
+    name = choose_dataset(known, None, str(address)) if known and is_migrated else schema_name
+    return IcebergLake(address, catalog, name)
 
 
 def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:

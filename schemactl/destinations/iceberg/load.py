@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._bookkeeping import knows_schema, past_loads
+from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable, loading
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
-from schemactl.destinations.iceberg.catalogue import (
-    check_place,
-    datasets_in,
-)
-from schemactl.destinations.iceberg.lake import IcebergLake
+from schemactl.destinations.iceberg.catalogue import check_place
+from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
+    pass
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -47,8 +44,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     with loading(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
     with wrap_errors(f"cannot load into `{address}`"):
-        lake = IcebergLake(address, catalog, _dataset(address, package.schema.name, catalog))
-        carry_out(LakeLoad(package, progress, lake))
+        carry_out(LakeLoad(package, progress, lake_to_write(address, package.schema.name, catalog)))
 
 
 def _check_place(address: Address, schema_name: str) -> None:
@@ -65,16 +61,4 @@ def _existing(address: Address, schema_name: str) -> IcebergLake | None:
         return None
     catalog = open_catalog(address, is_written=False)
     with wrap_errors(f"cannot read `{address}`"):
-        return IcebergLake(address, catalog, _dataset(address, schema_name, catalog))
-
-
-def _dataset(address: Address, schema_name: str, catalog: Catalog) -> str:
-    """Return the one asked for, else the only one that was loaded with this schema, else one named as the schema."""
-    if address.dataset is not None:
-        return address.dataset
-    ours = [
-        name
-        for name in datasets_in(catalog)
-        if knows_schema(IcebergLake(address, catalog, name).read_rows, schema_name)
-    ]
-    return ours[0] if len(ours) == 1 else schema_name
+        return lake_to_write(address, schema_name, catalog)

@@ -6,20 +6,17 @@ expires them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._bookkeeping import knows_schema
-from schemactl.destinations._catalogue import Catalogue, choose_dataset
+from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
-from schemactl.destinations._lake.table import DataFile
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
@@ -28,28 +25,23 @@ from schemactl.destinations.iceberg.catalogue import (
     COMMENT,
     NAMES,
     check_place,
-    datasets_in,
     new_kind,
     read_dataset,
-    tables_in,
 )
-from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake
+from schemactl.destinations.iceberg.lake import WIDENS, lake_to_write
 from schemactl.destinations.iceberg.ledger import AGAIN, IcebergLedger
 from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.rewriting import end_rewriting, in_fields, rewrite_table
+from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
-    CreateTable,
     DescribeTable,
     DropColumn,
     DropNotNull,
-    DropTable,
     RenameColumn,
-    RenameTable,
     SetNotNull,
     Step,
     table_of,
@@ -107,8 +99,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
     Attributes:
         lake: the dataset.
         is_read_only: whether nothing may be written.
-        read: each table as of the commit that its rows were last read of. A rewrite follows this commit and no other:
-            where another program has committed since, it fails.
+        read: see ``LakeStore``.
     """
 
     abilities: ClassVar = ABILITIES
@@ -127,38 +118,34 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         with wrap_errors(f"cannot read `{self.lake.origin}`"):
             return read_dataset(self.lake.catalog, self.dataset, self.lake.origin)
 
-    def fields(self, table: str) -> pyarrow.Schema:
-        return self._open(table).fields
-
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
-        return _field_of(column)
+        import pyarrow
 
-    def row_count(self, table: str) -> int:
-        opened = self._open(table)
-        with wrap_errors(f"cannot count the rows of `{table}`"):
-            return opened.table.scan().count()
+        if DATABASE_TYPE in column.properties:
+            kind = column.properties[DATABASE_TYPE]
+            raise DestinationError(f"column `{column.name}` is of type `{kind}`, which only Iceberg's own tools make")
+        return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
-    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        opened = self.read[table] = self._open(table)
-        return _batches(opened, opened.files(), _chosen(opened, columns))
-
-    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        opened = self._open(table)
-        wanted = _chosen(opened, columns)
-        with wrap_errors(f"cannot read `{table}`"):
-            yield from sample((_sampled(opened, file, wanted) for file in opened.files()), share)
-
-    def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
-        if isinstance(step, CreateTable | DropTable | RenameTable):
-            return None
-        return _blocker_of(self._open(table_of(step)), step, way)
+    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
+        opened = self.table(table)
+        if way is Way.REWRITE and opened.blocker:
+            message = f"`{table}` {opened.blocker}"
+            hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
+            return Blocker(message, hint)
+        match step:
+            case DropColumn():
+                return _use_of(opened, step.column.name)
+            case ChangeType() if way is Way.REWRITE:  # by a new column in the place of the old one
+                return _use_of(opened, step.before.name)
+            case _:
+                return None
 
     def create(self, table: Table) -> None:
-        columns = [_field_of(column) for column in table.columns.values() if column.is_complete]
+        columns = [self.field(column) for column in table.columns.values() if column.is_complete]
         self.lake.create(table.name, columns, "", partitions=partitions_of(table))
 
     def drop(self, table: str) -> None:
-        self._open(table)
+        self.table(table)
         self.lake.drop(table)
 
     def rename(self, before: str, after: str) -> None:
@@ -167,7 +154,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
             self.lake.catalog.rename_table((*namespace, before), (*namespace, after))
 
     def describe(self, step: DescribeTable) -> None:
-        table = self._open(step.table).table
+        table = self.table(step.table).table
         texts = {column: text for column, text in step.after.items() if column}
         what = f"cannot describe `{step.table}` of `{self.lake.origin}`"
         try:
@@ -184,16 +171,17 @@ class IcebergMigration(LakeMigration, IcebergLedger):
 
     def alter(self, step: Step) -> None:
         name = table_of(step)
-        table = self._open(name)
+        table = self.table(name)
         match step:
             case AddColumn():
-                self._check_nulls(table, step.column)
+                if not step.column.nullable and table.row_count():
+                    raise DestinationError(f"`{name}` has rows, which have no value for `{step.column.name}`")
                 table.claim_names([step.column.name], "")
             case RenameColumn():
                 table.claim_names([step.after], "", step.before)
             case _:
                 pass
-        edit = _edit_of(step, table)
+        edit = self._edit_of(step)
         # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
         what = f"cannot change `{name}` of `{self.lake.origin}`"
         try:
@@ -202,101 +190,40 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"{what}: {error}") from error
 
+    def _edit_of(self, step: Step) -> Callable[[UpdateSchema], object]:
+        """Return what changes a table's columns.
+
+        Raises:
+            DestinationError: Iceberg does not do it in place, or has no such type.
+        """
+        match step:
+            case AddColumn(_, column):
+                new = iceberg_type(self.field(column).type)
+                return lambda update: update.add_column((column.name,), new, required=not column.nullable)
+            case DropColumn(_, column):
+                return lambda update: update.delete_column((column.name,))
+            case RenameColumn():
+                return lambda update: update.rename_column((step.before,), step.after)
+            case ChangeType():
+                kind = iceberg_type(self.field(step.after).type)
+                return lambda update: update.update_column((step.before.name,), kind)
+            case SetNotNull(_, column) | DropNotNull(_, column):
+                is_required = isinstance(step, SetNotNull)
+                return lambda update: update.update_column((column.name,), required=is_required)
+            case _:
+                raise DestinationError(
+                    f"`{table_of(step)}`: {type(step).__name__} is nothing that Iceberg does in place"
+                )
+
     def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        opened = self.read.pop(table) if table in self.read else self._open(table)
+        opened = self.read.pop(table) if table in self.read else self.table(table)
         rewrite_table(self.lake, opened, fields, batches)
 
-    def _open(self, table: str) -> IcebergLakeTable:
-        found = self.lake.open(table)
+    def table(self, name: str) -> IcebergLakeTable:
+        found = self.lake.open(name)
         if found is None:
-            raise DestinationError(f"there is no table `{table}` in `{self.lake.origin}`")
+            raise DestinationError(f"there is no table `{name}` in `{self.lake.origin}`")
         return found
-
-    def _check_nulls(self, table: IcebergLakeTable, column: Column) -> None:
-        if not column.nullable and self.row_count(table.name):
-            raise DestinationError(f"`{table.name}` has rows, which have no value for `{column.name}`")
-
-
-def _chosen(table: IcebergLakeTable, columns: Sequence[str]) -> pyarrow.Schema:
-    import pyarrow
-
-    return pyarrow.schema([table.fields.field(name) for name in columns])
-
-
-def _sampled(table: IcebergLakeTable, file: DataFile, wanted: pyarrow.Schema) -> Sampled:
-    """Return a file of a table; where pyiceberg has more to do than to read columns, it is read as a whole."""
-    import pyarrow.parquet
-    from pyiceberg.io.pyarrow import pyarrow_to_schema
-    from pyiceberg.manifest import FileFormat
-
-    whole = Sampled((file.handle.file.record_count,), lambda _: _batches(table, [file], wanted))
-    if file.handle.delete_files or file.handle.file.file_format != FileFormat.PARQUET:
-        return whole
-    source = table.table.io.new_input(file.path)
-    with source.open() as stream:
-        footer = pyarrow.parquet.read_metadata(stream)
-    held = footer.schema.to_arrow_schema()
-    # Columns are known by their ids; their names in a file may be former ones.
-    known = pyarrow_to_schema(held, table.table.name_mapping(), downcast_ns_timestamp_to_us=True)
-    ids = {each.name: table.table.schema().find_field(each.name).field_id for each in wanted}
-    names = {name: known.find_column_name(number) for name, number in ids.items()}
-    if not has_plainly(held, names, wanted):
-        return whole
-
-    def read(groups: tuple[int, ...]) -> Iterator[pyarrow.RecordBatch]:
-        with source.open() as stream:
-            yield from read_groups(stream, groups, names, wanted)
-
-    return Sampled(group_sizes(footer), read)
-
-
-def _batches(
-    table: IcebergLakeTable, files: Sequence[DataFile], wanted: pyarrow.Schema
-) -> Iterator[pyarrow.RecordBatch]:
-    for file in files:
-        yield from (in_fields(batch, wanted) for batch in table.read(file, wanted.names))
-
-
-Edit = Callable[["UpdateSchema"], object]
-
-
-def _edit_of(step: Step, table: IcebergLakeTable) -> Edit:
-    """Return what changes a table's columns.
-
-    Raises:
-        DestinationError: Iceberg does not do it in place, or has no such type.
-    """
-    match step:
-        case AddColumn():
-            new = iceberg_type(_field_of(step.column).type)
-            return lambda update: update.add_column((step.column.name,), new, required=not step.column.nullable)
-        case DropColumn():
-            return lambda update: update.delete_column((step.column.name,))
-        case RenameColumn():
-            return lambda update: update.rename_column((step.before,), step.after)
-        case ChangeType():
-            kind = iceberg_type(_field_of(step.after).type)
-            return lambda update: update.update_column((step.before.name,), kind)
-        case SetNotNull() | DropNotNull():
-            is_required = isinstance(step, SetNotNull)
-            return lambda update: update.update_column((step.column.name,), required=is_required)
-        case _:
-            raise DestinationError(f"`{table.name}`: {type(step).__name__} is nothing that Iceberg does in place")
-
-
-def _blocker_of(table: IcebergLakeTable, step: Step, way: Way) -> Blocker | None:
-    """Return why a table does not take a step about a column, by the way that Iceberg takes it."""
-    if way is Way.REWRITE and table.blocker:
-        message = f"`{table.name}` {table.blocker}"
-        hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
-        return Blocker(message, hint)
-    match step:
-        case DropColumn():
-            return _use_of(table, step.column.name)
-        case ChangeType() if way is Way.REWRITE:  # by a new column in the place of the old one
-            return _use_of(table, step.before.name)
-        case _:
-            return None
 
 
 def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
@@ -311,20 +238,6 @@ def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
     what = next((each for each, ids in used.items() if field.field_id in ids), None)
     message = f"column `{name}` of `{table.name}` stays as it is: the table's {what} need it"
     return None if what is None else Blocker(message)
-
-
-def _field_of(column: Column) -> pyarrow.Field:
-    """Return a new column as new files hold it.
-
-    Raises:
-        DestinationError: its type is one that dlt has none for.
-    """
-    import pyarrow
-
-    if DATABASE_TYPE in column.properties:
-        kind = column.properties[DATABASE_TYPE]
-        raise DestinationError(f"column `{column.name}` is of type `{kind}`, which only Iceberg's own tools make")
-    return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
 
 @contextmanager
@@ -351,7 +264,7 @@ def connect(
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         held.enter_context(closing(catalog))
         with wrap_errors(f"cannot read `{address}`"):
-            lake = IcebergLake(address, catalog, _choose(address, schema_name, catalog))
+            lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
             settle(lake)
             end_rewriting(lake)
@@ -367,18 +280,3 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
-
-
-def _choose(address: Address, schema_name: str, catalog: Catalog) -> str:
-    """Return the dataset that is meant: the one asked for, that of the schema, the only one with tables, a new one.
-
-    Raises:
-        InputError: it may be one of several.
-    """
-    if address.dataset is not None:
-        return address.dataset
-    known = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
-    loaded = [name for name in known if knows_schema(IcebergLake(address, catalog, name).read_rows, schema_name)]
-    if len(loaded) == 1:
-        return loaded[0]
-    return choose_dataset(known, None, str(address)) if known else schema_name

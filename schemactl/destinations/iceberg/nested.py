@@ -1,12 +1,8 @@
-"""Says types in Iceberg's words, and reads structs, lists and maps of a data file as they are.
-
-PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are written anew must
-not become others by it. So such columns are read by Arrow, and put beside what PyIceberg reads of the others.
-"""
+"""Says types in Iceberg's words, and finds columns, and fields inside them, in files that may call them otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import DestinationError
@@ -15,44 +11,12 @@ from schemactl.schema.arrow_types import is_nested
 if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.schema import Schema
-    from pyiceberg.table import FileScanTask, Table
+    from pyiceberg.table import Table
     from pyiceberg.table.name_mapping import MappedField
     from pyiceberg.types import IcebergType
 
 _FIELD_ID: Final = b"PARQUET:field_id"
-_COMPACT: Final = "compact the table first: Spark's procedure `rewrite_data_files`"
-
-
-def nested_columns(fields: pyarrow.Schema, columns: Sequence[str]) -> list[str]:
-    """Return those of some columns that are structs, lists or maps."""
-    return [name for name in columns if is_nested(fields.field(name).type)]
-
-
-def with_nested(
-    batches: Iterator[pyarrow.RecordBatch], nested: Iterator[pyarrow.RecordBatch], columns: Sequence[str]
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield rows with columns of two sources, whose batches may be cut at other places.
-
-    Args:
-        batches: of plain columns.
-        nested: of the others, the same rows in the same order.
-        columns: of both, in their order.
-    """
-    import pyarrow
-
-    held, start = next(nested, None), 0
-    for batch in batches:
-        at = 0
-        while at < batch.num_rows:
-            while held is not None and start == held.num_rows:
-                held, start = next(nested, None), 0
-            if held is None:
-                raise DestinationError("a file of Iceberg has fewer rows of structs than of others")
-            count = min(batch.num_rows - at, held.num_rows - start)
-            parts = (batch.slice(at, count), held.slice(start, count))
-            found = {name: part.column(name) for part in parts for name in part.schema.names}
-            yield pyarrow.RecordBatch.from_pydict({name: found[name] for name in columns})
-            at, start = at + count, start + count
+COMPACT: Final = "compact the table first: Spark's procedure `rewrite_data_files`"
 
 
 def iceberg_type(of: pyarrow.DataType) -> IcebergType:
@@ -89,11 +53,7 @@ def iceberg_type(of: pyarrow.DataType) -> IcebergType:
 
 
 def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
-    """Refuse new fields inside columns under names that files without ids have for former ones.
-
-    Args:
-        table: that gets them.
-        fields: the columns as they are to be.
+    """Refuse new fields inside columns of a table under names that files without ids have for former ones.
 
     Raises:
         DestinationError: values of a former field would turn up in a new one.
@@ -114,62 +74,34 @@ def _check_new(table: Table, field: pyarrow.Field, place: str, known: Sequence[M
         if held is None and any(name in each.names for each in known):
             raise DestinationError(
                 f"`{table.name()[-1]}.{at}` is new, and files have values of a former field under its name",
-                hint=_COMPACT,
+                hint=COMPACT,
             )
         below = next((each.fields for each in known if each.field_id == held), ())
         if held is not None:
             _check_new(table, inner, at, below)
 
 
-def read_nested(table: Table, task: FileScanTask, fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
-    """Yield columns of structs, lists and maps of one file.
+def names_in(held: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
+    """Return what the file at ``path``, with the columns ``held``, calls columns of a table; None where it lacks one.
 
-    Args:
-        table: whose file it is.
-        task: the file.
-        fields: the columns, with the table's types.
+    It goes by Iceberg's ids, or by the names that columns have had.
 
     Raises:
-        DestinationError: rows of the file were deleted in other files, or fields were renamed inside a column.
+        DestinationError: fields were renamed or dropped inside a column: their values would be lost.
     """
-    import pyarrow
-    import pyarrow.parquet
-
-    if task.delete_files:
-        raise DestinationError(
-            f"`{table.name()[-1]}` has structs or lists, and files of deleted rows beside its data",
-            hint=_COMPACT,
-        )
-    path = task.file.file_path
-    with table.io.new_input(path).open() as stream, pyarrow.parquet.ParquetFile(stream) as file:
-        names = {each.name: _name_in(file.schema_arrow, table, each.name) for each in fields}
-        for name, held in names.items():
-            if held is not None:
-                _check_names(table.schema(), file.schema_arrow.field(held), name, path)
-        count = 0
-        for batch in file.iter_batches(columns=[name for name in names.values() if name is not None]):
-            count += batch.num_rows
-            values = [_values(batch, names[each.name], each) for each in fields]
-            yield pyarrow.RecordBatch.from_arrays(values, schema=fields)
-        if not count:  # none of the columns is in the file
-            rows = file.metadata.num_rows
-            yield pyarrow.RecordBatch.from_arrays([pyarrow.nulls(rows, each.type) for each in fields], schema=fields)
-
-
-def _values(batch: pyarrow.RecordBatch, name: str | None, field: pyarrow.Field) -> pyarrow.Array:
-    import pyarrow
-
-    return pyarrow.nulls(batch.num_rows, field.type) if name is None else batch.column(name).cast(field.type)
-
-
-def _name_in(held: pyarrow.Schema, table: Table, column: str) -> str | None:
-    """Return what a file calls a column, by Iceberg's ids or by the names that it has had; None where it lacks it."""
-    wanted = table.schema().find_field(column).field_id
-    if any(_FIELD_ID in (each.metadata or {}) for each in held):
-        return next((each.name for each in held if _id_of(each) == wanted), None)
-    mapping = table.name_mapping() or table.schema().name_mapping
-    known = next((each.names for each in mapping if each.field_id == wanted), ())
-    return next((name for name in known if name in held.names), None)
+    schema = table.schema()
+    has_ids = any(_FIELD_ID in (each.metadata or {}) for each in held)
+    mapping = {each.field_id: each.names for each in table.name_mapping() or schema.name_mapping}
+    found: dict[str, str | None] = {}
+    for column in columns:
+        wanted = schema.find_field(column).field_id
+        if has_ids:
+            found[column] = next((each.name for each in held if _id_of(each) == wanted), None)
+        else:
+            found[column] = next((name for name in mapping.get(wanted, ()) if name in held.names), None)
+        if (name := found[column]) is not None:
+            _check_names(schema, held.field(name), column, path)
+    return found
 
 
 def _id_of(field: pyarrow.Field) -> int | None:
@@ -185,7 +117,7 @@ def _check_names(schema: Schema, field: pyarrow.Field, place: str, path: str) ->
         if by_name is None or (by_id is not None and by_id != by_name):
             raise DestinationError(
                 f"`{place}` has a field that was renamed or dropped after `{path}` was written",
-                hint=_COMPACT,
+                hint=COMPACT,
             )
         _check_names(schema, inner, at, path)
 

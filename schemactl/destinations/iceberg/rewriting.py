@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.files import GROUP_ROWS, grouped, split_by_partition
+from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, local_path, partitions_of_spec
+from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, partitions_of_spec
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:
@@ -34,13 +35,8 @@ def rewrite_table(
 ) -> None:
     """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
 
-    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own.
-
-    Args:
-        lake: that has the table.
-        table: as of the commit that the rows were read of; where there is a later one, it fails.
-        fields: the columns afterwards.
-        batches: the rows afterwards.
+    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own. Where there is a later
+    commit than that which the rows were read of, it fails.
 
     Raises:
         DestinationError: it failed, and the table is as it was.
@@ -66,10 +62,8 @@ def end_rewriting(lake: IcebergLake) -> None:
         return
     attempt, _, name = stated.partition(" ")
     table = lake.open(name)
-    place = local_path(table.new_file("")) if table else None
-    if table is not None and place is not None and not any(attempt in file.path for file in table.files()):
-        for file in place.glob(f"{attempt}-*"):
-            file.unlink(missing_ok=True)
+    if table is not None and not any(attempt in file.path for file in table.files()):
+        table.discard_files(attempt)
     _mark(lake, {})
 
 
@@ -106,7 +100,10 @@ def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyar
     changed = [each for each in fields if each.name in there and each.type != there[each.name].type]
     gone = [name for name in there if name not in fields.names]
     docs = {each.name: each.doc for each in table.table.schema().fields}
-    former = {each.name: _free(each.name, (*there, *fields.names)) for each in changed}
+    taken = {*there, *fields.names}
+    former = {
+        each.name: next(name for at in count() if (name := f"{each.name}__gone_{at}") not in taken) for each in changed
+    }
     with transaction.update_schema(allow_incompatible_changes=True) as update:
         for before, after in former.items():
             update.rename_column((before,), after)
@@ -123,10 +120,6 @@ def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyar
     with transaction.update_schema(allow_incompatible_changes=True) as update:
         for name in (*gone, *former.values()):
             update.delete_column((name,))
-
-
-def _free(name: str, taken: Iterable[str]) -> str:
-    return next(found for number in range(len(set(taken)) + 1) if (found := f"{name}__gone_{number}") not in taken)
 
 
 def _write(
@@ -146,11 +139,3 @@ def _write(
                 if out.tell() >= FILE_BYTES:
                     break
         yield path
-
-
-def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.RecordBatch:
-    """Return rows with just these columns, in their types."""
-    import pyarrow
-
-    values = [batch.column(each.name).cast(each.type) for each in fields]
-    return pyarrow.RecordBatch.from_arrays(values, schema=fields)

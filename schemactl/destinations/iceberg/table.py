@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,21 +11,22 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlparse
 
 from schemactl.destinations._lake.files import write_rows
-from schemactl.destinations._lake.table import DataFile
+from schemactl.destinations._lake.reading import read_parquet
+from schemactl.destinations._lake.table import DataFile, LakeTable, group_sizes, in_fields, link_or_copy
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
-from schemactl.destinations.iceberg.nested import check_new_names, nested_columns, read_nested, with_nested
-from schemactl.schema.arrow_types import plain_type
+from schemactl.destinations.iceberg.nested import COMPACT, check_new_names, names_in
+from schemactl.errors import DestinationError
+from schemactl.schema.arrow_types import is_nested, plain_type
 from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile as IcebergFile
-    from pyiceberg.table import Table
+    from pyiceberg.table import FileScanTask, Table
     from pyiceberg.table.metadata import TableMetadata
-    from pyiceberg.table.snapshots import Snapshot
 
 LOAD_ID: Final = "schemactl.load-id"
 """Where a snapshot, and a table that is new, say which load they belong to."""
@@ -36,7 +36,7 @@ _SAME_ROWS: Final = "schemactl.same-rows"
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergLakeTable:
+class IcebergLakeTable(LakeTable):
     """One table, as of its last commit; version 0 is that of a table without any."""
 
     table: Table
@@ -71,22 +71,48 @@ class IcebergLakeTable:
             found = {task.file.file_path: task for task in self.table.scan().plan_files()}
         return [DataFile(path, found[path]) for path in sorted(found)]
 
-    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
+    def read(
+        self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of one file, by Arrow; pyiceberg leaves out deleted ones, and reads other formats.
+
+        PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are written anew
+        must not become others by it.
+        """
+        import pyarrow.parquet
+
+        wanted, task = self.chosen(columns), file.handle
+        with wrap_errors(f"cannot read `{file.path}`"):
+            if not _is_plain(task):
+                yield from self._read_by_scan(task, wanted)
+                return
+            with (
+                self.table.io.new_input(file.path).open() as stream,
+                pyarrow.parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
+            ):
+                names = names_in(opened.schema_arrow, self.table, columns, file.path)
+                lacking = [name for name, held in names.items() if held is None]
+                stated = {name: _stated(self.table, task, name) for name in lacking}
+                yield from read_parquet(opened, wanted, groups, names=names, stated=stated)
+
+    def _read_by_scan(self, task: FileScanTask, wanted: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
 
-        nested = nested_columns(self.fields, columns)
-        plain = [name for name in columns if name not in nested]
-        with wrap_errors(f"cannot read `{file.path}`"):
-            projected = self.table.schema().select(*plain)
-            scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
-            batches = scan.to_record_batches([file.handle])
-            if not nested:
-                yield from batches
-                return
-            fields = pyarrow.schema([self.fields.field(name) for name in nested])
-            yield from with_nested(batches, read_nested(self.table, file.handle, fields), columns)
+        if any(is_nested(each.type) for each in wanted):
+            message = f"`{self.name}` has structs or lists, and files of deleted rows beside its data"
+            raise DestinationError(message, hint=COMPACT)
+        projected = self.table.schema().select(*wanted.names)
+        batches = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue()).to_record_batches([task])
+        yield from (in_fields(batch, wanted) for batch in batches)
+
+    def group_sizes(self, file: DataFile) -> tuple[int, ...]:
+        import pyarrow.parquet
+
+        if not _is_plain(file.handle):
+            return (file.handle.file.record_count,)
+        with wrap_errors(f"cannot read `{file.path}`"), self.table.io.new_input(file.path).open() as stream:
+            return group_sizes(pyarrow.parquet.read_metadata(stream))
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         import pyarrow
@@ -101,6 +127,14 @@ class IcebergLakeTable:
         # By the union of names, fields that are there get wider types, and structs further fields.
         return self.add_columns(fields, load_id)
 
+    def row_count(self) -> int:
+        with wrap_errors(f"cannot count the rows of `{self.name}`"):
+            return self.table.scan().count()
+
+    @property
+    def place(self) -> Path | None:
+        return local_path(self.new_file(""))
+
     def new_file(self, name: str) -> str:
         return f"{self.table.location().rstrip('/')}/data/{name}"
 
@@ -110,12 +144,8 @@ class IcebergLakeTable:
     def adopt(self, source: Path, path: str) -> None:
         local = local_path(path)
         if local is not None:
-            local.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(source, local)
-                return
-            except OSError:
-                pass  # another file system, or one without links: copied
+            link_or_copy(source, local)
+            return
         with source.open("rb") as read, self.write(path) as written:
             shutil.copyfileobj(read, written)
 
@@ -153,7 +183,12 @@ class IcebergLakeTable:
         if version == 0:
             self.commit((), self.files(), load_id)
             return
-        target = next((each.snapshot_id for each in self.table.snapshots() if _has_rows_of(each, version)), version)
+        target = version
+        for each in self.table.snapshots():
+            stated = each.summary.additional_properties if each.summary else {}
+            if each.parent_snapshot_id == version and _SAME_ROWS in stated:
+                target = each.snapshot_id
+                break
         with wrap_errors(f"cannot restore `{self.name}` to snapshot {version}"):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
@@ -177,6 +212,24 @@ class IcebergLakeTable:
             path = self.new_file(f"{uuid.uuid4().hex}-same-00000.parquet")
             added += write_rows(self, path, self.read(file, self.fields.names))
         self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
+
+
+def _is_plain(task: FileScanTask) -> bool:
+    """Return whether all rows of a file are the table's, in Parquet."""
+    from pyiceberg.manifest import FileFormat
+
+    return not task.delete_files and task.file.file_format == FileFormat.PARQUET
+
+
+def _stated(table: Table, task: FileScanTask, column: str) -> Any:
+    """Return the value that stands for a column which a file lacks: of its partition, or what the table states."""
+    from pyiceberg.transforms import IdentityTransform
+
+    field = table.schema().find_field(column)
+    for at, part in enumerate(table.specs()[task.file.spec_id].fields):
+        if part.source_id == field.field_id and isinstance(part.transform, IdentityTransform):
+            return task.file.partition[at]
+    return field.initial_default
 
 
 def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
@@ -206,11 +259,6 @@ def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
 
     held = schema_to_pyarrow(metadata.schema(), include_field_ids=True)
     return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
-
-
-def _has_rows_of(snapshot: Snapshot, version: int) -> bool:
-    stated = snapshot.summary.additional_properties if snapshot.summary else {}
-    return snapshot.parent_snapshot_id == version and _SAME_ROWS in stated
 
 
 def _former_names(table: Table, but_of: str | None) -> set[str]:

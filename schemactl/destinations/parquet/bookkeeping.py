@@ -89,9 +89,7 @@ def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str,
 def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str]]:
     """Yield what a load writes down, as paths in the dataset and texts; what makes it complete comes last.
 
-    Args:
-        listing: the dataset, without a load that is under way.
-        package: the load.
+    ``listing`` is without a load that is under way.
     """
     if INIT not in listing.files:
         yield INIT, INIT_TEXT
@@ -106,13 +104,7 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
 
 
 def version_file(listing: Listing, folder: str, row: Sequence[Any]) -> tuple[str, str]:
-    """Return the file that makes a schema the current one, as its path in the dataset and its text.
-
-    Args:
-        listing: the dataset.
-        folder: of dlt's versions.
-        row: as of ``version_row``.
-    """
+    """Return the file that makes a schema (a ``version_row``) the current one: its path in the dataset and its text."""
     held = dict(zip(version_table().columns, row, strict=True))
     latest = max((each.time for each in stored_versions(listing)), default=0.0)
     time = max(held["inserted_at"].timestamp(), latest + 1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -16,13 +15,19 @@ from schemactl.destinations._catalogue import (
     schema_of,
     unknown,
 )
-from schemactl.destinations._types import decimal, integer
+from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, scalar_properties
-from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.arrow_types import (
+    arrow_type_of,
+    from_exact_arrow,
+    is_nested,
+    plain_type,
+    scalar_properties,
+    scalar_type,
+)
 from schemactl.schema.nested_types import read_type, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
@@ -58,7 +63,12 @@ def catalogue_of(dataset: Path) -> Catalogue:
         DestinationError: a file is no Parquet.
     """
     listing = list_files(dataset)
-    held = (pair for table, name in _tables(listing).items() for pair in _columns(listing, table, name))
+    held: list[tuple[str, Column]] = []
+    for table, file in _tables(listing).items():
+        columns = file_columns(listing.of(table)[file])
+        # A column that a table is partitioned by stands in the names of folders only.
+        keys = [Column(key, {"data_type": "text"}) for key in partition_keys(file) if key not in columns]
+        held += ((table, column) for column in (*columns.values(), *keys))
     versions = stored_versions(listing)
     name = schema_name({each.name for each in versions}, listing.dataset.resolve().name)
     hashes = hashes_of([(each.name, str(each.line()["version_hash"])) for each in versions])
@@ -100,16 +110,6 @@ def _tables(listing: Listing) -> dict[str, str]:
 def table_files(listing: Listing, table: str) -> dict[str, Path]:
     """Return the files of Parquet that make a table, by their path in its folder."""
     return {name: path for name, path in listing.of(table).items() if name.endswith(ENDING)}
-
-
-def _columns(listing: Listing, table: str, name: str) -> Iterator[tuple[str, Column]]:
-    columns = file_columns(listing.of(table)[name])
-    for column in columns.values():
-        yield table, column
-    for key in partition_keys(name):
-        # A column that a table is partitioned by stands in the names of folders only.
-        if key not in columns:
-            yield table, Column(key, {"data_type": "text"})
 
 
 def partition_keys(name: str) -> tuple[str, ...]:
@@ -168,46 +168,16 @@ def stored(column: Column) -> Properties:
 
     Nothing is said of nulls: Spark writes all columns as such that may be null.
     """
-    properties = column.properties
-    if DATABASE_TYPE in properties:
-        return unknown(properties[DATABASE_TYPE])
-    match column.data_type:
-        case DataType.JSON:
-            structure = structure_of(column)
-            if structure is not None:
-                return unknown(write_type(structure, has_comments=False))
-            of = arrow_type_of(column)
-            return {"data_type": "text"} if of is None else _kind(of)
-        case DataType.DECIMAL:
-            return _decimal(properties)
-        case DataType.BIGINT:
-            return integer(_bits(properties.get("precision")))
-        case DataType.TIMESTAMP:
-            zone = {} if properties.get("timezone") is not False else {"timezone": False}
-            return {"data_type": "timestamp", **zone, **_precision(properties)}
-        case DataType.TIME:
-            return {"data_type": "time", **_precision(properties)}
-        case DataType.BINARY if properties.get("precision"):
-            return {"data_type": "binary", "precision": properties["precision"]}
-        case other:
-            return {"data_type": str(other)}
-
-
-def _decimal(properties: Properties) -> Properties:
-    """Return the size that dlt gives to a decimal in Parquet: each part counts only with the precision."""
-    if properties.get("precision") is None:
-        return decimal(*decimal_sizes({}))
-    precision, scale = properties["precision"], properties.get("scale") or 0
-    return {"data_type": "wei"} if scale == 0 and precision >= 38 else decimal(precision, scale)
-
-
-def _bits(precision: int | None) -> int:
-    return next((bits for bits in (8, 16, 32) if precision is not None and precision <= bits), 64)
-
-
-def _precision(properties: Properties) -> Properties:
-    """Return the unit that Parquet has for a precision: it has no seconds."""
-    precision = properties.get("precision")
-    if precision is None or 3 < precision <= 6:
-        return {}
-    return {"precision": 3 if precision <= 3 else 9}
+    if DATABASE_TYPE in column.properties:
+        return unknown(column.properties[DATABASE_TYPE])
+    if (structure := structure_of(column)) is not None:
+        return unknown(write_type(structure, has_comments=False))
+    properties = dict(column.properties)
+    if column.data_type is DataType.BIGINT:
+        size = properties.get("precision")
+        properties["precision"] = next((bits for bits in (8, 16, 32) if size is not None and size <= bits), 64)
+    of = arrow_type_of(column)
+    try:
+        return _kind(scalar_type(properties) if of is None else of)
+    except ValueError:  # more digits than Arrow has
+        return decimal(properties["precision"], properties.get("scale") or 0)

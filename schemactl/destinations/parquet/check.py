@@ -72,21 +72,17 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
         check_name(table.name)
         _check_layout(listing, table)
         key = first(table, "row_key") or (row_id if row_id in table.columns else None)
-        expected = _expected(table, new)
+        expected: tuple[Column, ...] | None = complete(table)
+        if new is not None and table.name in new:
+            file = new[table.name]
+            expected = tuple(file_columns(file).values()) if file else None  # None: old files go
         for name, path in table_files(listing, table.name).items():
             there = file_columns(path)
             if key and key not in there:
                 hint = "name another folder, or another table: `--table`"
                 raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
-            _check_columns(path, name, there, expected, table.name)
-
-
-def _expected(table: Table, new: New | None) -> tuple[Column, ...] | None:
-    """Return the columns that old files are to agree with, None where they go."""
-    if new is None or table.name not in new:
-        return complete(table)
-    file = new[table.name]
-    return tuple(file_columns(file).values()) if file else None
+            if expected is not None:
+                _check_columns(path, name, there, expected, table.name)
 
 
 def check_writable(folder: Path) -> None:
@@ -122,22 +118,17 @@ def _check_layout(listing: Listing, table: Table) -> None:
             raise DestinationError(f"`{folder}` is a table of {format.title()}", hint=f"--to {format}:FOLDER")
     if folder.exists() and not folder.is_dir():
         raise DestinationError(f"`{folder}` is in the place of a table's folder", hint="remove it")
-    other = next((name for name in listing.of(table.name) if not _is_ignored(name)), None)
+    last = {name: name.rpartition("/")[2] for name in listing.of(table.name)}
+    foreign = (name for name, own in last.items() if not own.endswith(ENDING) and own[:1] != "_" and own != "init")
+    other = next(foreign, None)
     if other and not table.name.startswith("_dlt_"):
         hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'
         raise DestinationError(f"`{folder}` holds `{other}`, which is no Parquet", hint=hint)
 
 
-def _is_ignored(name: str) -> bool:
-    last = name.rpartition("/")[2]
-    return last.endswith(ENDING) or last.startswith("_") or last == "init"
-
-
 def _check_columns(
-    path: Path, name: str, there: Mapping[str, Column], expected: tuple[Column, ...] | None, table: str
+    path: Path, name: str, there: Mapping[str, Column], expected: tuple[Column, ...], table: str
 ) -> None:
-    if expected is None:
-        return
     hidden = [each for each in partition_keys(name) if each not in there]
     if hidden:
         raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which the files do not hold", hint=_OTHER)
@@ -158,39 +149,23 @@ def _agree(found: Column, column: Column) -> bool:
     kinds = stored(found), stored(column)
     if any(DATABASE_TYPE in kind for kind in kinds):
         types = [kind.get(DATABASE_TYPE) for kind in kinds]
-        return None not in types and _is_readable_as(*map(str, types))
+        try:  # newer files may have more fields
+            return None not in types and is_within(*(read_type(str(each)) for each in types))
+        except ValueError:  # an Arrow type that no DDL says
+            return types[0] == types[1]
     return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
 
 
 def _differ(place: str, found: Column, column: Column) -> str:
-    """Return in words how a column of a file differs from the one that is wanted."""
-    types = [stored(each).get(DATABASE_TYPE) for each in (found, column)]
-    if None not in types:
-        return _differ_inside(place, *map(str, types))
-    return f"`{place}` is {_shown(column)}, and {_shown(found)}"
-
-
-def _is_readable_as(found: str, wanted: str) -> bool:
-    """Return whether files with a column of one type can be read together with files that have it as another one.
-
-    Args:
-        found: of older files.
-        wanted: of newer ones, which may have more fields.
-    """
-    try:
-        return is_within(read_type(found), read_type(wanted))
-    except ValueError:  # an Arrow type that no DDL says
-        return found == wanted
-
-
-def _differ_inside(column: str, found: str, wanted: str) -> str:
-    """Return in words what keeps two types from being read together, for the first field that does."""
+    """Return in words how a column of a file differs from the one that is wanted: by the first field that does."""
+    there, ours = (stored(each).get(DATABASE_TYPE) for each in (found, column))
+    if there is None or ours is None:
+        return f"`{place}` is {_shown(column)}, and {_shown(found)}"
     with suppress(ValueError):  # an Arrow type that no DDL says
-        for each in misreadings(read_type(found), read_type(wanted)):
-            there = shown(each.before) if each.before else "no field"
-            ours = shown(each.after) if each.after else "no field"
-            return f"`{column}{path_text(each.path)}` is {ours}, and {there}"
-    return f"`{column}` is {cut(wanted)}, and {cut(found)}"
+        for each in misreadings(read_type(there), read_type(ours)):
+            before, after = (shown(of) if of else "no field" for of in (each.before, each.after))
+            return f"`{place}{path_text(each.path)}` is {after}, and {before}"
+    return f"`{place}` is {cut(ours)}, and {cut(there)}"
 
 
 def _shown(column: Column) -> str:

@@ -12,7 +12,7 @@ from schemactl.destinations.parquet.catalogue import file_columns, partition_key
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
@@ -28,16 +28,12 @@ def field_of(column: Column) -> pyarrow.Field:
 
     try:
         stated = None if structure_of(column) else arrow_type_of(column)
-        of = _type_of(stored(column)) if stated is None else plain_type(stated)
+        kind = stored(column)
+        own = pyarrow.decimal128(38, 0) if kind.get("data_type") == "wei" else arrow_type(kind)
+        of = own if stated is None else plain_type(stated)
         return pyarrow.field(column.name, of, column.nullable)
     except (ValueError, DestinationError) as error:
         raise InputError(f"column `{column.name}` has no type that Parquet has: {error}") from error
-
-
-def _type_of(kind: Properties) -> pyarrow.DataType:
-    import pyarrow as pa
-
-    return pa.decimal128(38, 0) if kind.get("data_type") == "wei" else arrow_type(kind)
 
 
 def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
@@ -45,9 +41,6 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
 
     A column is as the last file with it has it; it may be null where a file lacks it, or says that it may. What
     stands in names of folders only is text.
-
-    Args:
-        files: by name.
 
     Raises:
         DestinationError: a file cannot be read, or two have columns of one name and different types.
@@ -103,13 +96,9 @@ def read_fields(file: Path) -> pyarrow.Schema:
     except (pyarrow.ArrowException, OSError) as error:
         raise DestinationError(f"cannot read `{file}`: {error}") from error
     # What Spark and pandas keep beside the columns speaks of the columns as they were.
-    return pyarrow.schema([pyarrow.field(each.name, _dense(each.type), each.nullable) for each in fields])
-
-
-def _dense(of: pyarrow.DataType) -> pyarrow.DataType:
-    import pyarrow.types as is_a
-
-    return plain_type(of.value_type if is_a.is_dictionary(of) else of)
+    dense = (each.type.value_type if isinstance(each.type, pyarrow.DictionaryType) else each.type for each in fields)
+    kinds = zip(fields, map(plain_type, dense), strict=True)
+    return pyarrow.schema([pyarrow.field(each.name, kind, each.nullable) for each, kind in kinds])
 
 
 def _kind(column: Column) -> str:
@@ -121,9 +110,6 @@ def _kind(column: Column) -> str:
 ANEW: Final = "write the files anew that have another type, then migrate"
 """What to do where files disagree."""
 
-_MOST_LETTERS: Final = 60
-"""How much is reported of a type that has fields of its own."""
-
 _MOST_FILES: Final = 3
 """How many names of files are reported of one type."""
 
@@ -132,9 +118,7 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     """Return which columns have different types in files of a table, and in which files; None where none has.
 
     Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields.
-
-    Args:
-        files: by name; the last one says what the table is.
+    The last file by name says what the table is.
 
     Raises:
         DestinationError: a file cannot be read.
@@ -143,25 +127,18 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     for name, file in reversed(list(files.items())):
         for column in file_columns(file).values():
             found.setdefault(column.name, {}).setdefault(_kind(column), []).append(name)
-    described = [
-        _describe(column, kinds) for column, kinds in found.items() if len(kinds) > 1 and not _are_read_together(kinds)
-    ]
+    unlike = {name: kinds for name, kinds in found.items() if len(kinds) > 1 and not _are_read_together(kinds)}
+    described = []
+    for name, kinds in unlike.items():
+        said = [f"{cut(kind)} in {_listed(sorted(names))}" for kind, names in kinds.items()]
+        described.append(f"`{name}` is {', and '.join(said)}")
     return "; ".join(described) or None
-
-
-def _describe(column: str, kinds: Mapping[str, list[str]]) -> str:
-    said = [f"{_short(kind)} in {_listed(sorted(names))}" for kind, names in kinds.items()]
-    return f"`{column}` is {', and '.join(said)}"
 
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_FILES])
     rest = len(names) - _MOST_FILES
     return f"{shown} and {rest:,} more" if rest > 0 else shown
-
-
-def _short(kind: str) -> str:
-    return kind if len(kind) <= _MOST_LETTERS else f"{kind[:_MOST_LETTERS]}…"
 
 
 def _are_read_together(kinds: Collection[str]) -> bool:

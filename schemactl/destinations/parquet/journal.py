@@ -8,7 +8,6 @@ gathered is removed. Readers of ours that come in between see what the journal s
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -17,27 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from schemactl.destinations._journal import Moves, read_journal
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.text import replace_file
 
 FOLDER: Final = ".schemactl-load"
 """Where a load is gathered, in the dataset's folder."""
 
-_NAME: Final = "journal.json"
-_VERSION: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Journal:
-    """What a load does to the files of a dataset; paths are relative to its folder.
-
-    Attributes:
-        removals: files that go first.
-        moves: old and new names, in their order.
-    """
-
-    removals: tuple[str, ...] = ()
-    moves: tuple[tuple[str, str], ...] = ()
+JOURNAL: Final = "journal.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +54,28 @@ def list_files(dataset: Path) -> Listing:
     Raises:
         DestinationError: a folder cannot be listed, or the journal of a killed load cannot be read.
     """
-    journal = read_journal(dataset) or Journal()
+    journal = find_journal(dataset) or Moves()
     files = {name: path for name, path in _walk(dataset, "") if name not in journal.removals}
     waiting = {new: dataset / old for old, new in journal.moves if (dataset / old).is_file()}
     return Listing(dataset, dict(sorted({**files, **waiting}.items())))
 
 
-def read_journal(dataset: Path) -> Journal | None:
+def find_journal(dataset: Path) -> Moves | None:
     """Return what a killed load had still to do, None where there is nothing.
 
     Raises:
         DestinationError: it cannot be read.
     """
-    path = dataset / FOLDER / _NAME
+    path = dataset / FOLDER / JOURNAL
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        if held["version"] != _VERSION:
-            raise ValueError(f"it is of version {held['version']}")
-        return Journal(tuple(held["removals"]), tuple((old, new) for old, new in held["moves"]))
+        return read_journal(Moves, path.read_text(encoding="utf-8"), f"`{path}`")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "another version of schemactl may have written it: finish the load with that one"
-        raise DestinationError(f"cannot read the journal `{path}`: {error}", hint=hint) from error
+    except OSError as error:
+        raise DestinationError(f"cannot read the journal `{path}`: {error}") from error
 
 
-def commit(dataset: Path, journal: Journal) -> None:
+def commit(dataset: Path, journal: Moves) -> None:
     """Make a gathered load certain, and carry it out.
 
     Raises:
@@ -102,8 +84,7 @@ def commit(dataset: Path, journal: Journal) -> None:
     """
     for old, _ in journal.moves:
         _sync(dataset / old)
-    held = {"version": _VERSION, "removals": journal.removals, "moves": journal.moves}
-    write_text(dataset / FOLDER / _NAME, json.dumps(held, ensure_ascii=False))
+    write_text(dataset / FOLDER / JOURNAL, journal.to_text())
     _carry_out(dataset, journal)
 
 
@@ -126,7 +107,7 @@ def recover(dataset: Path) -> None:
         OSError: a file cannot be moved or removed.
         DestinationError: the journal cannot be read, or files that it lists are gone.
     """
-    journal = read_journal(dataset)
+    journal = find_journal(dataset)
     if journal is not None:
         _carry_out(dataset, journal)
     elif (dataset / FOLDER).exists():
@@ -153,7 +134,7 @@ def check_rights(folder: Path) -> None:
         raise DestinationError(f"`{folder}` cannot be written to: nothing was loaded", hint=f"chmod u+wx {folder}")
 
 
-def _carry_out(dataset: Path, journal: Journal) -> None:
+def _carry_out(dataset: Path, journal: Moves) -> None:
     touched = {(dataset / name).parent for name in (*journal.removals, *(new for _, new in journal.moves))}
     for name in journal.removals:
         (dataset / name).unlink(missing_ok=True)
@@ -162,7 +143,7 @@ def _carry_out(dataset: Path, journal: Journal) -> None:
     for folder in touched:
         _sync(folder)
     # First the journal: without it, what is left of the folder is nothing.
-    (dataset / FOLDER / _NAME).unlink()
+    (dataset / FOLDER / JOURNAL).unlink()
     shutil.rmtree(dataset / FOLDER, ignore_errors=True)
 
 

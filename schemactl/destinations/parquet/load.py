@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
 from schemactl.destinations._chains import Chain
+from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import loading
 from schemactl.destinations._lake.merge import merge_chain
-from schemactl.destinations._lake.table import DataFile, FilesTable
+from schemactl.destinations._lake.table import link_or_copy
 from schemactl.destinations._load import Load, carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable, rows_in
-from schemactl.destinations.parquet import rows
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
 from schemactl.destinations.parquet.check import New, check_files
 from schemactl.destinations.parquet.journal import (
     FOLDER,
-    Journal,
+    JOURNAL,
     Listing,
     check_device,
     check_rights,
@@ -34,6 +33,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
+from schemactl.destinations.parquet.rows import FolderTable
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import plain_type
 
@@ -105,14 +105,20 @@ class ParquetLoad(Load[_Change]):
 
     def stage(self, chain: Chain) -> Iterator[_Change]:
         self.report(chain.root.name)
-        changes = _merged if chain.is_merged else _brought
-        for change in changes(self.listing, self.package, chain):
+        for change in _merged(self.listing, self.package, chain) if chain.is_merged else self._brought(chain):
             folder = self.dataset / change.table
             check_device(folder, self.dataset)
             check_rights(folder)
             for name, path in change.come.items():
-                _bring(path, self.dataset / _NEW / change.table / name)
+                link_or_copy(path, self.dataset / _NEW / change.table / name)
             yield change
+
+    def _brought(self, chain: Chain) -> Iterator[_Change]:
+        """Yield what becomes of the tables of a chain that is appended, or takes the place of what is there."""
+        for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
+            held = tuple(f"{name}/{file}" for file in table_files(self.listing, name))
+            files = _files(chain.staged.get(name), is_first=chain.is_replaced or not held)
+            yield _Change(name, held if chain.is_replaced else (), _named(self.package, name, files))
 
     def commit(self, staged: Sequence[_Change]) -> None:
         moves = [
@@ -124,11 +130,11 @@ class ParquetLoad(Load[_Change]):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
             moves.append((f"{_NEW}/{name}", name))
-        commit(self.dataset, Journal(tuple(name for change in staged for name in change.gone), tuple(moves)))
+        commit(self.dataset, Moves(tuple(name for change in staged for name in change.gone), tuple(moves)))
 
     def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is gathered is in nobody's way
         with suppress(OSError, DestinationError):
-            if not (self.dataset / FOLDER / "journal.json").exists():
+            if not (self.dataset / FOLDER / JOURNAL).exists():
                 shutil.rmtree(self.dataset / FOLDER)
 
 
@@ -143,39 +149,24 @@ def _wrap_errors(folder: Path) -> Iterator[None]:
         raise DestinationError(f"cannot write {place}: {error.strerror or error}", hint=hint) from error
 
 
-def _brought(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
-    """Yield what becomes of the tables of a chain that is appended, or takes the place of what is there."""
-    for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
-        held = _held(listing, name)
-        files = _files(chain.staged.get(name), is_first=chain.is_replaced or not held)
-        yield _Change(name, held if chain.is_replaced else (), _named(package, name, files))
-
-
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
-    tables: dict[str, FilesTable] = {}
+    import pyarrow.parquet
+
+    tables: dict[str, FolderTable] = {}
     for table in chain.tables:
-        old = tuple(table_files(listing, table.name).values())
+        old = table_files(listing, table.name)
         new = _files(chain.staged.get(table.name), is_first=True)
         if old or new:
             target = listing.dataset / _MERGED / table.name
             target.mkdir(parents=True)
-            tables[table.name] = _Folder(table.name, _fields_of((*old, *new)), old, target)
+            tables[table.name] = FolderTable(old, target, _fields_of((*old.values(), *new)))
     for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
-        files, held = tuple(map(Path, added)), table_files(listing, name)
-        going = {Path(each.path) for each in removed}
-        gone = tuple(f"{name}/{each}" for each, path in held.items() if path in going)
-        if not files and len(gone) == len(held):
-            files = (_empty(tables[name]),)
-        yield _Change(name, gone, _named(package, name, files))
-
-
-def _empty(table: FilesTable) -> Path:
-    """Make a file without rows, which holds the columns of a table."""
-    import pyarrow.parquet
-
-    path = Path(table.new_file("merged-empty.parquet"))
-    pyarrow.parquet.write_table(table.fields.empty_table(), path)
-    return path
+        files = tuple(map(Path, added))
+        if not files and len(removed) == len(tables[name].held):
+            # A file without rows holds the columns of a table.
+            files = (tables[name].folder / "merged-empty.parquet",)
+            pyarrow.parquet.write_table(tables[name].fields.empty_table(), files[0])
+        yield _Change(name, tuple(f"{name}/{each.path}" for each in removed), _named(package, name, files))
 
 
 def _fields_of(files: Sequence[Path]) -> pyarrow.Schema:
@@ -186,42 +177,6 @@ def _fields_of(files: Sequence[Path]) -> pyarrow.Schema:
     schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
     known = pyarrow.unify_schemas(schemas, promote_options="permissive")
     return pyarrow.schema([field.with_type(plain_type(field.type)).with_nullable(True) for field in known])
-
-
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """See ``FilesTable``: new files are made in another folder."""
-
-    name: str
-    fields: pyarrow.Schema
-    held: tuple[Path, ...]
-    target: Path
-
-    @property
-    def partitions(self) -> Sequence[str]:
-        return ()
-
-    def files(self) -> Sequence[DataFile]:
-        return [DataFile(str(path), path) for path in self.held]
-
-    def read(self, file: DataFile, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
-
-        return rows.read_rows(file.handle, pyarrow.schema([self.fields.field(name) for name in columns]))
-
-    def new_file(self, name: str) -> str:
-        return str(self.target / name)
-
-    def write(self, path: str) -> IO[bytes]:
-        return Path(path).open("wb")
-
-    def adopt(self, source: Path, path: str) -> None:
-        _bring(source, Path(path))
-
-
-def _held(listing: Listing, table: str) -> tuple[str, ...]:
-    """Return the files of a table, by their paths in the dataset."""
-    return tuple(f"{table}/{name}" for name in table_files(listing, table))
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
@@ -237,12 +192,3 @@ def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[st
     places = (f"{package.load_id}/{package.schema.name}/{table}/{at}" for at, _ in enumerate(files))
     ids = (hashlib.sha256(place.encode()).hexdigest()[:10] for place in places)
     return {f"{package.load_id}.{file_id}{ENDING}": file for file_id, file in zip(ids, files, strict=True)}
-
-
-def _bring(path: Path, to: Path) -> None:
-    """Give a file a second name, or copy it where that cannot be: it is on another file system, for one."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(path, to)
-    except OSError:
-        shutil.copyfile(path, to)

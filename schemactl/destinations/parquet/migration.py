@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._package import rows_in
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.parquet.address import Address, read_address
+from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
     NAMES,
@@ -32,14 +33,13 @@ from schemactl.destinations.parquet.catalogue import (
     file_columns,
     find_dataset,
     partition_keys,
-    partition_values,
     table_files,
 )
 from schemactl.destinations.parquet.check import check_name, check_writable
-from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of, joint_fields
-from schemactl.destinations.parquet.journal import FOLDER, Journal, check_device, commit, list_files, recover
+from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of
+from schemactl.destinations.parquet.journal import FOLDER, JOURNAL, check_device, commit, list_files, recover
 from schemactl.destinations.parquet.ledger import FolderLedger
-from schemactl.destinations.parquet.rows import cut, read_rows, sampled_rows, write_files
+from schemactl.destinations.parquet.rows import FolderTable, cut, write_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, writes_all
 from schemactl.migration.steps import (
@@ -47,10 +47,8 @@ from schemactl.migration.steps import (
     ChangeType,
     CreateTable,
     DescribeTable,
-    DropTable,
     RenameTable,
     Step,
-    table_of,
 )
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -125,11 +123,13 @@ class ParquetMigration(LakeMigration, FolderLedger):
     Attributes:
         folder: the dataset's.
         is_read_only: whether nothing may be written.
-        looked_at: in what the files of a table disagree, with their names: a file never changes under its name.
+        read: see ``LakeStore``; a file never changes under its name.
+        looked_at: in what the files of a table disagree, with their names.
     """
 
     abilities: ClassVar = ABILITIES
     is_read_only: bool = False
+    read: dict[str, FolderTable] = field(default_factory=dict, compare=False)
     looked_at: dict[str, tuple[tuple[str, ...], str | None]] = field(default_factory=dict, compare=False)
 
     @property
@@ -159,34 +159,14 @@ class ParquetMigration(LakeMigration, FolderLedger):
         }
         return replace(table, columns=bare)
 
-    def fields(self, table: str) -> pyarrow.Schema:
-        return joint_fields(self._files(table))
+    def table(self, name: str) -> FolderTable:
+        return FolderTable(self._files(name), self.folder / _NEW / name)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         return field_of(column)
 
-    def row_count(self, table: str) -> int:
-        return sum(rows_in(file) for file in self._files(table).values())
-
-    def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
-
-        fields = self.fields(table)
-        wanted = pyarrow.schema([fields.field(name) for name in columns])
-        for name, file in self._files(table).items():
-            yield from read_rows(file, wanted, partition_values(name))
-
-    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
-
-        fields = self.fields(table)
-        return sampled_rows(self._files(table), pyarrow.schema([fields.field(name) for name in columns]), share)
-
-    def find_way_blocker(self, step: Step, _way: Way) -> Blocker | None:
-        """Return that files lie in folders of their own, or disagree; what is not about columns leaves them alone."""
-        if isinstance(step, CreateTable | DropTable | RenameTable):
-            return None
-        table = table_of(step)
+    def find_table_blocker(self, table: str, _step: Step, _way: Way) -> Blocker | None:
+        """Return that files lie in folders of their own, or disagree."""
         files = self._files(table)
         inner = next((name for name in files if "/" in name), None)
         if inner is not None:
@@ -237,13 +217,18 @@ class ParquetMigration(LakeMigration, FolderLedger):
         """
         if not isinstance(step, AddColumn):
             raise DestinationError(f"a folder of Parquet cannot do `{type(step).__name__}` in place")
+        import pyarrow
+
         empty = [name for name, file in self._files(step.table).items() if not rows_in(file)]
         fields = self.fields(step.table)
         if step.column.name in fields.names:
             raise DestinationError(f"there is a column `{step.column.name}` in `{step.table}` already")
         after, name = fields.append(field_of(step.column)), _new_name()
         if name < max(self._files(step.table)):
-            self.rewrite(step.table, after, _widened(self.batches(step.table, fields.names), after))
+            new = after.field(step.column.name)
+            batches = self.batches(step.table, fields.names)
+            widened = (batch.append_column(new, pyarrow.nulls(batch.num_rows, new.type)) for batch in batches)
+            self.rewrite(step.table, after, widened)
             return
         with self._gathering():
             self._replace(step.table, empty, (name,), after, iter(()))
@@ -268,20 +253,12 @@ class ParquetMigration(LakeMigration, FolderLedger):
         fields: pyarrow.Schema,
         numbered: Iterator[tuple[int, pyarrow.RecordBatch]],
     ) -> None:
-        """Put files in the place of others, in one journal.
-
-        Args:
-            table: whose files they are.
-            gone: names of files that go.
-            names: of files that come.
-            fields: their columns.
-            numbered: their rows, each with the place of its file in ``names``.
-        """
+        """Put files in the place of others, in one journal; rows come with the place of their file in ``names``."""
         check_device(self.folder / table, self.folder)
         (self.folder / _NEW / table).mkdir(parents=True, exist_ok=True)
         write_files([self.folder / _NEW / table / name for name in names], fields, numbered)
         moves = tuple((f"{_NEW}/{table}/{name}", f"{table}/{name}") for name in names)
-        commit(self.folder, Journal(tuple(f"{table}/{name}" for name in gone), moves))
+        commit(self.folder, Moves(tuple(f"{table}/{name}" for name in gone), moves))
 
     def _found(self, table: str) -> dict[str, Path]:
         return table_files(list_files(self.folder), table)
@@ -316,22 +293,13 @@ class ParquetMigration(LakeMigration, FolderLedger):
             raise DestinationError(f"cannot write `{place}`: {error.strerror or error}", hint=hint) from error
         finally:
             with suppress(OSError, DestinationError):
-                if not (self.folder / FOLDER / "journal.json").exists():
+                if not (self.folder / FOLDER / JOURNAL).exists():
                     shutil.rmtree(self.folder / FOLDER)
 
 
 def _new_name() -> str:
     """Return a name as dlt gives them: the load's id is a time, so it comes after those of earlier loads."""
     return f"{time.time():.6f}.{uuid.uuid4().hex[:10]}{ENDING}"
-
-
-def _widened(batches: Iterator[pyarrow.RecordBatch], fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
-    """Yield rows with null in a column that comes last."""
-    import pyarrow
-
-    for batch in batches:
-        arrays = [*batch.columns, pyarrow.nulls(batch.num_rows, fields.types[-1])]
-        yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
 
 
 def _successor(name: str) -> str:
@@ -360,25 +328,17 @@ def connect(
     address = read_address(url)
     if not address.folder.is_dir() and not may_be_new and is_read_only:
         raise InputError(f"there is no folder `{address.folder}`")
-    session = ParquetMigration(_dataset(address), is_read_only)
+    folder = find_dataset(address, is_made=True)
+    # With a name of its own.
+    session = ParquetMigration(folder if folder.name not in ("", "..") else folder.resolve(), is_read_only)
     if is_read_only:
         yield session
         return
     check_writable(session.folder)
     with holding(session.folder, patience.seconds):
-        _recover(session.folder)
+        try:
+            recover(session.folder)
+        except OSError as error:
+            message = f"cannot finish what was broken off in `{session.folder}`: {error.strerror or error}"
+            raise DestinationError(message) from error
         yield session
-
-
-def _recover(folder: Path) -> None:
-    try:
-        recover(folder)
-    except OSError as error:
-        message = f"cannot finish what was broken off in `{folder}`: {error.strerror or error}"
-        raise DestinationError(message) from error
-
-
-def _dataset(address: Address) -> Path:
-    """Return the dataset's folder, with a name of its own."""
-    found = find_dataset(address, is_made=True)
-    return found if found.name not in ("", "..") else found.resolve()

@@ -1,69 +1,29 @@
-"""Rows of Parquet files, batch by batch: all or a sample of them, under wanted columns; written to several files."""
+"""Rows of a table in a folder of Parquet: read as those of any table on files, and written to several files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from schemactl.destinations._lake.sampling import Sampled, group_sizes, has_plainly, read_groups, sample
+from schemactl.destinations._lake.reading import read_parquet
+from schemactl.destinations._lake.table import DataFile, FilesTable, group_sizes
+from schemactl.destinations._package import rows_in
 from schemactl.destinations.parquet.catalogue import partition_values
+from schemactl.destinations.parquet.fields import joint_fields
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 
 if TYPE_CHECKING:
     import pyarrow
 
-_BATCH_ROWS: Final = 131_072
-
-
-def read_rows(
-    file: Path, fields: pyarrow.Schema, stated: Mapping[str, str | None] | None = None
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a file under wanted columns; one that it lacks is null.
-
-    Args:
-        file: the file.
-        fields: the columns.
-        stated: values that stand in the file's path, by column.
-
-    Raises:
-        DestinationError: it cannot be read, or a value has no room in its column.
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        with pyarrow.parquet.ParquetFile(file) as opened:
-            names = [name for name in fields.names if name in opened.schema_arrow.names]
-            for batch in opened.iter_batches(_BATCH_ROWS, columns=names):
-                arrays = [
-                    batch.column(field.name).cast(field.type)
-                    if field.name in names
-                    else _repeated((stated or {}).get(field.name), batch.num_rows, field.type)
-                    for field in fields
-                ]
-                yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
-    except pyarrow.ArrowInvalid as error:
-        raise DestinationError(f"cannot read `{file}`: {shown_error(str(error))}") from error
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"cannot read `{file}`: {error}") from error
-
-
-def _repeated(value: str | None, rows: int, kind: pyarrow.DataType) -> pyarrow.Array:
-    import pyarrow
-
-    return pyarrow.nulls(rows, kind) if value is None else pyarrow.repeat(value, rows).cast(kind)
-
 
 def cut(batches: Iterator[pyarrow.RecordBatch], sizes: Sequence[int]) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
-    """Yield rows with the place of the file that each part belongs to.
-
-    Args:
-        batches: all rows, in the order of the files.
-        sizes: how many rows each file holds; none is empty.
+    """Yield rows in the order of files, with the place of the file that each part belongs to; no file is empty.
 
     Raises:
         DestinationError: there are more rows than that, or fewer.
@@ -87,12 +47,7 @@ def cut(batches: Iterator[pyarrow.RecordBatch], sizes: Sequence[int]) -> Iterato
 def write_files(
     files: Sequence[Path], fields: pyarrow.Schema, numbered: Iterator[tuple[int, pyarrow.RecordBatch]]
 ) -> None:
-    """Write files one after the other; one that gets no rows is written without any.
-
-    Args:
-        files: where.
-        fields: the columns of all of them.
-        numbered: rows, with the place of their file, ascending.
+    """Write files one after the other; rows come with the place of their file, ascending, and some files get none.
 
     Raises:
         DestinationError: the columns cannot be written as Parquet.
@@ -111,41 +66,70 @@ def _write(file: Path, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordB
     import pyarrow
     import pyarrow.parquet
 
-    with ExitStack() as opened:
-        try:
-            writer = opened.enter_context(pyarrow.parquet.ParquetWriter(file, fields))
+    try:
+        with pyarrow.parquet.ParquetWriter(file, fields) as writer:
             for batch in batches:
                 writer.write_batch(batch)
-        except pyarrow.ArrowException as error:
-            raise DestinationError(f"cannot write `{file.name}`: {shown_error(str(error))}") from error
+    except pyarrow.ArrowException as error:
+        raise DestinationError(f"cannot write `{file.name}`: {shown_error(str(error))}") from error
 
 
-def sampled_rows(files: Mapping[str, Path], wanted: pyarrow.Schema, share: float) -> Iterator[pyarrow.RecordBatch]:
-    """Yield about a share of the rows of files, the same ones each time.
+@dataclass(frozen=True)
+class FolderTable(FilesTable):
+    """A table of a folder of Parquet.
 
-    Args:
-        files: by their path in the table's folder; there is one at least.
-        wanted: the columns.
-        share: of the rows, between 0 and 1.
-
-    Raises:
-        DestinationError: a file cannot be read.
+    Attributes:
+        held: its files, by their path in the table's folder.
+        folder: where new files are made, called as the table.
+        stated: the columns of new files; None for those of all files together.
     """
+
+    held: Mapping[str, Path]
+    folder: Path
+    stated: pyarrow.Schema | None = None
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def place(self) -> Path:
+        return self.folder
+
+    @cached_property
+    def fields(self) -> pyarrow.Schema:
+        return joint_fields(self.held) if self.stated is None else self.stated
+
+    def files(self) -> Sequence[DataFile]:
+        return [DataFile(name, path) for name, path in self.held.items()]
+
+    def read(
+        self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
+    ) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow.parquet
+
+        with _wrap_errors(file.handle), pyarrow.parquet.ParquetFile(file.handle) as opened:
+            names = opened.schema_arrow.names
+            stated = {name: value for name, value in partition_values(file.path).items() if name not in names}
+            yield from read_parquet(opened, self.chosen(columns), groups, stated=stated)
+
+    def group_sizes(self, file: DataFile) -> tuple[int, ...]:
+        import pyarrow.parquet
+
+        with _wrap_errors(file.handle):
+            return group_sizes(pyarrow.parquet.read_metadata(file.handle))
+
+    def row_count(self) -> int:
+        return sum(map(rows_in, self.held.values()))
+
+
+@contextmanager
+def _wrap_errors(file: Path) -> Iterator[None]:
     import pyarrow
 
     try:
-        yield from sample((_sampled(name, file, wanted) for name, file in files.items()), share)
+        yield
+    except pyarrow.ArrowInvalid as error:
+        raise DestinationError(f"cannot read `{file}`: {shown_error(str(error))}") from error
     except (pyarrow.ArrowException, OSError) as error:
-        folder = next(iter(files.values())).parent
-        raise DestinationError(f"cannot read a file in `{folder}`: {error}") from error
-
-
-def _sampled(name: str, file: Path, wanted: pyarrow.Schema) -> Sampled:
-    """Return a file of a table; one that lacks a column is read as a whole, as what is null costs nothing."""
-    import pyarrow.parquet
-
-    names = {each: each for each in wanted.names}
-    footer = pyarrow.parquet.read_metadata(file)
-    if has_plainly(footer.schema.to_arrow_schema(), names, wanted):
-        return Sampled(group_sizes(footer), lambda groups: read_groups(file, groups, names, wanted))
-    return Sampled((footer.num_rows,), lambda _: read_rows(file, wanted, partition_values(name)))
+        raise DestinationError(f"cannot read `{file}`: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -20,14 +20,13 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
-from schemactl.destinations.spark.tables import HeldTable, held_tables, select, stranded
-from schemactl.destinations.spark.types import ddl_of
+from schemactl.destinations.spark.tables import held_tables, select, stranded
+from schemactl.destinations.spark.types import ddl_of, stored_type
 from schemactl.engine.session.running import running_session
 from schemactl.errors import InputError
-from schemactl.schema.full_types import decimal_sizes
-from schemactl.schema.nested_types import NestedType, structure_in, structure_of, write_type
+from schemactl.schema.nested_types import structure_in, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType, Properties
+from schemactl.schema.types import Column, Properties
 
 _PLAIN: Final[Mapping[str, Properties]] = {
     "STRING": {"data_type": "text"},
@@ -62,13 +61,11 @@ def read_catalogue(url: str) -> Catalogue:
 
 
 def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | None:
-    """Return the tables of one schema; None where there are none.
-
-    Args:
-        spark: the session.
-        namespace: the schema.
-    """
-    there, copies = _visible(held_tables(spark, namespace))
+    """Return the tables of one schema; None where there are none."""
+    held = held_tables(spark, namespace)
+    copies = stranded(held)  # stand for tables which a killed migration left
+    there = {name: table for name, table in held.items() if not name.startswith(OURS)}
+    there |= {name: held[copy] for name, copy in copies.items()}
     if not there:
         return None
     versions: list[tuple[str, str]] = []
@@ -89,16 +86,11 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
     )
 
 
-def _visible(held: Mapping[str, HeldTable]) -> tuple[Mapping[str, HeldTable], Mapping[str, str]]:
-    """Return the tables without our own, and the copies that stand for tables which a killed migration left."""
-    copies = stranded(held)
-    there = {name: table for name, table in held.items() if not name.startswith(OURS)}
-    return {**there, **{name: held[copy] for name, copy in copies.items()}}, copies
-
-
 def _kind(written: str) -> Properties:
-    if (structure := whole_structure(written)) is not None:
-        return _structured(structure)
+    structure = structure_in(written)
+    # The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
+    if structure is not None and ddl_of(structure) == written:
+        return unknown(write_type(structure, has_comments=False))
     found = parse_type(written)
     if found is None:
         return unknown(written)
@@ -110,41 +102,11 @@ def _kind(written: str) -> Properties:
     return _PLAIN.get(found.name) or unknown(written)
 
 
-def _structured(of: NestedType) -> Properties:
-    return unknown(write_type(of, has_comments=False))
-
-
-def whole_structure(written: str) -> NestedType | None:
-    """Return the type of objects or lists that Spark writes so; None for others, and for what no schema can state.
-
-    The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
-    """
-    found = structure_in(written)
-    return found if found is not None and ddl_of(found) == written else None
-
-
 def stored(column: Column) -> Properties:
     """Return what Spark's catalog says of such a column. Nothing is said of nulls: all columns may be null."""
     properties = column.properties
     if DATABASE_TYPE in properties:
         return unknown(properties[DATABASE_TYPE])
     if (structure := structure_of(column)) is not None:
-        return _structured(structure)
-    match column.data_type:
-        case DataType.JSON:
-            return {"data_type": "text"}
-        case DataType.BIGINT:
-            return integer(_bits(properties.get("precision")))
-        case DataType.WEI if properties.get("precision"):
-            return decimal(properties["precision"], properties.get("scale") or 0)
-        case DataType.DECIMAL:
-            precision, scale = decimal_sizes(properties)
-            return {"data_type": "wei"} if (precision, scale) == (38, 0) else decimal(precision, scale)
-        case DataType.TIMESTAMP if properties.get("timezone") is False:
-            return {"data_type": "timestamp", "timezone": False}
-        case other:
-            return {"data_type": str(other)}
-
-
-def _bits(precision: Any) -> int:
-    return next((bits for bits in (8, 16, 32) if precision is not None and precision <= bits), 64)
+        return unknown(write_type(structure, has_comments=False))
+    return _kind(stored_type(column).simpleString())

@@ -6,18 +6,15 @@ are overwritten, or the new one takes the old one's name. ``staging`` makes the 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import Final
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from schemactl.destinations.spark.address import Namespace
-from schemactl.destinations.spark.lease import Lease
-from schemactl.destinations.spark.tables import HeldTable, Tables, held_tables, select, take_place
+from schemactl.destinations._journal import Pending, Step, read_journal
+from schemactl.destinations.spark.tables import Tables, refreshed, select, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 
@@ -25,68 +22,13 @@ PENDING: Final = "_schemactl_pending_"
 NEW: Final = "_schemactl_new_"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is done to one table.
-
-    Attributes:
-        source: the table that holds the rows; None to empty the table.
-        overwrites: the rows are all that the table holds afterwards.
-        key: the column by which rows are not appended twice; all columns where it is None.
-        takes_place: the table that holds the rows takes the other one's place, and its name.
-    """
-
-    table: str
-    source: str | None
-    overwrites: bool = False
-    key: str | None = None
-    takes_place: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A load that is certain.
-
-    Attributes:
-        steps: in their order, the tables in which loads are kept last.
-        table: in which this is kept.
-    """
-
-    load_id: str
-    schema_name: str
-    steps: tuple[Step, ...]
-    table: str
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a load goes, what is there, and the lease under which it writes; None where it only reads."""
-
-    spark: SparkSession
-    namespace: Namespace
-    held: Mapping[str, HeldTable] = field(default_factory=dict)
-    lease: Lease | None = None
-
-    def beside(self, head: str, name: str = "") -> str:
-        """Return the name of a table of this load's own: ``PENDING``, or ``NEW`` and the table whose rows it holds."""
-        number = self.lease.number if self.lease else 0
-        return f"{head}{number}_{name}" if name else f"{head}{number}"
-
-    def check(self) -> None:
-        """Find out whether it may still write."""
-        if self.lease is not None:
-            self.lease.check()
-
-
-def read_pending(target: Target) -> Pending | None:
+def read_pending(target: Tables) -> Pending | None:
     """Return the load that a killed command left certain, None where there is none."""
     for name in sorted(target.held):
         # One without a row was killed as it was made.
         rows = select(target.spark, f"SELECT load FROM {target.namespace.table(name)}") if _is(name, PENDING) else []
         for row in rows:
-            load = json.loads(row["load"])
-            steps = tuple(Step(**step) for step in load["steps"])
-            return Pending(load["load_id"], load["schema_name"], steps, name)
+            return replace(read_journal(Pending, row["load"], target.namespace.table(name)), table=name)
     return None
 
 
@@ -94,7 +36,7 @@ def _is(name: str, head: str) -> bool:
     return name.startswith(head) and name.removeprefix(head).partition("_")[0].isdecimal()
 
 
-def recover(target: Target) -> Target:
+def recover(target: Tables) -> Tables:
     """Finish or forget what a killed load has left; return what is there then."""
     for name in target.held:
         # Spark remembers the files of tables to which another machine may have written since.
@@ -107,20 +49,15 @@ def recover(target: Target) -> Target:
     return refreshed(target)
 
 
-def refreshed(target: Target) -> Target:
-    """Return a target with what is there now."""
-    return replace(target, held=held_tables(target.spark, target.namespace))
-
-
-def commit(target: Target, pending: Pending) -> None:
+def commit(target: Tables, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame([(json.dumps(asdict(pending)),)], "load string")
+    frame = target.spark.createDataFrame([(pending.to_text(),)], "load string")
     target.check()
     create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending)
 
 
-def _check_whole(target: Target, pending: Pending) -> None:
+def _check_whole(target: Tables, pending: Pending) -> None:
     """Find out whether the steps of a load can be taken before the first one is.
 
     Raises:
@@ -136,7 +73,7 @@ def _check_whole(target: Target, pending: Pending) -> None:
         )
 
 
-def carry_out(target: Target, pending: Pending) -> None:
+def carry_out(target: Tables, pending: Pending) -> None:
     """Take the steps of a load that is certain, those again that were taken before."""
     _check_whole(target, pending)
     for step in pending.steps:
@@ -147,24 +84,24 @@ def carry_out(target: Target, pending: Pending) -> None:
     forget(refreshed(target))
 
 
-def forget(target: Target) -> None:
+def forget(target: Tables) -> None:
     """Drop the tables of loads that are not certain, or done: of this one, and of those that held the lease before."""
     for head in (PENDING, NEW):
         _drop(target, head)
 
 
-def _drop(target: Target, head: str) -> None:
+def _drop(target: Tables, head: str) -> None:
     limit = target.lease.number if target.lease else 0
     for name in target.held:
         if _is(name, head) and int(name.removeprefix(head).partition("_")[0]) <= limit:
             target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
 
 
-def _take(target: Target, step: Step) -> None:
+def _take(target: Tables, step: Step) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
     if step.takes_place and step.source is not None:
         if step.source in target.held:  # else it has done so already
-            take_place(Tables(spark, target.namespace, lease=target.lease), step.table, step.source)
+            take_place(target, step.table, step.source)
         return
     if step.source is None:
         if step.table in target.held:
@@ -186,7 +123,7 @@ def _take(target: Target, step: Step) -> None:
     )
 
 
-def create_table(target: Target, name: str, frame: DataFrame) -> str:
+def create_table(target: Tables, name: str, frame: DataFrame) -> str:
     """Make a table of a frame; one of this name that a killed load left is gone by then.
 
     In Spark's own catalog the table is there before its files are: were it killed else, these would be in the way of
@@ -198,22 +135,13 @@ def create_table(target: Target, name: str, frame: DataFrame) -> str:
     if not target.namespace.has_files:
         frame.write.mode("errorifexists").saveAsTable(target.namespace.table(name))
         return name
-    made = next(each for each in _numbered(name) if _create_empty(target, each, frame))
+    for number in count(1):
+        made = name if number == 1 else f"{name}_{number}"
+        try:
+            target.spark.catalog.createTable(target.namespace.table(made), source="parquet", schema=frame.schema)
+            break
+        except PySparkException as error:
+            if error.getCondition() != "LOCATION_ALREADY_EXISTS":
+                raise
     frame.write.insertInto(target.namespace.table(made))
     return made
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}_{number}" for number in count(2))
-
-
-def _create_empty(target: Target, name: str, frame: DataFrame) -> bool:
-    """Make a table without rows; return whether there was room for its files."""
-    try:
-        target.spark.catalog.createTable(target.namespace.table(name), source="parquet", schema=frame.schema)
-    except PySparkException as error:
-        if error.getCondition() != "LOCATION_ALREADY_EXISTS":
-            raise
-        return False
-    return True

@@ -1,27 +1,33 @@
 """Converts the values of a catalog's columns: which of them survive another type, and what steps make of a table.
 
-``coercion`` says what dlt makes of a value; here stands when something of it would be lost: digits, a time of day, the
-meaning of a number. The rules are those of ``destinations._migration.conversion``, which says them in SQL.
+See ``destinations._migration.conversion`` for the rule; here stand Spark's own casts that give what dlt's coercion
+gives, and how Spark calls the coercion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, StructField
+from pyspark.sql import types as T
 
-from schemactl.destinations.spark.coercion import OF_DOUBLE, OF_TEXT, coerced
-from schemactl.destinations.spark.python_coercion import by_python
+import schemactl
+from schemactl.destinations._migration.conversion import convert_text
+from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
+from schemactl.destinations.spark.statements import constant_sql
 from schemactl.destinations.spark.tables import Change, Filled
-from schemactl.destinations.spark.types import DAY_SECONDS, MICROS, in_calendar, midnight, spark_type, stored_type
+from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.sql import quoted
-from schemactl.errors import DestinationError, InputError
-from schemactl.migration.statements import new_column
+from schemactl.errors import DestinationError
+from schemactl.migration.statements import Retype, new_column, retype_of
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -36,17 +42,22 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema import types
-from schemactl.schema.coercion import type_of
-from schemactl.schema.conversions import Conversion
+from schemactl.schema.conversions import CONVERSIONS, Conversion
 
 Kind = types.DataType
 
 _EXACT_INTEGERS: Final = 2**53
-_NUMBERS: Final = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.WEI)
-_DECIMALS: Final = (Kind.DECIMAL, Kind.WEI)
-_TINY: Final = "E-"
-_BELOW_MICROSECONDS: Final = r"[.,][0-9]{6}[0-9]*[1-9]"
-
+_EXACT_DIGITS: Final = 15
+_MICROS: Final = 1_000_000
+_DAY_MICROS: Final = 86_400 * _MICROS
+_FIRST_SECOND: Final = -62_135_596_800
+_LAST_SECOND: Final = 253_402_300_799
+_FIRST_DAY: Final = -719_162
+_LAST_DAY: Final = 2_932_896
+"""Python's calendar, the years 1 to 9999; Spark's goes further."""
+_EPOCH: Final = "1970-01-01 00:00:00"
+_BELOW_MICROSECONDS: Final = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
+_MADE: Final = "_schemactl_made"
 
 Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 """Steps that a copy of their table can take."""
@@ -54,7 +65,7 @@ Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillCol
 _OfColumn = DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 
 _COMMENT: Final = "comment"
-_SHOWN_CHARACTERS: Final = 200
+_ROW_KEY: Final = "_dlt_id"
 _DRAWS: Final = 1_000_000
 
 
@@ -69,65 +80,56 @@ def changes_of(steps: Sequence[Step]) -> list[Change]:
     return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]
 
 
-def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[StructField]) -> tuple[Filled, ...]:
-    """Return the columns of a table's copy after a step.
-
-    Args:
-        step: what is done.
-        frame: the rows.
-        fields: what the table says of their columns.
+def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructField]) -> tuple[Filled, ...]:
+    """Return the columns of a table's copy after a step; ``fields`` are what the table says of those of its rows.
 
     Raises:
         DestinationError: the table lacks the column that the step is about, or has one that it adds.
         InputError: a value cannot be written.
     """
     if isinstance(step, AddColumn):
-        return _widened(step, frame, fields)
-    name = _about(step)
+        name = step.column.name
+        if any(_is(field, name) for field in fields):
+            raise DestinationError(f"there is a column `{step.table}.{name}` already")
+        null = F.lit(None).cast(spark_type(step.column))
+        held = [Filled(field, _value(field.name)) for field in fields]
+        return (*held, Filled(T.StructField(name, _kind(frame, null)), null))
+    match step:
+        case RenameColumn():
+            name = step.before
+        case ChangeType():
+            name = step.before.name
+        case Backfill():
+            name = step.target.name
+        case _:
+            name = step.column.name
     if not any(_is(field, name) for field in fields):
         raise DestinationError(f"there is no column `{table_of(step)}.{name}`")
-    return tuple(_copied(step, frame, fields, name))
+    made = [_after(step, frame, each) if _is(each, name) else Filled(each, _value(each.name)) for each in fields]
+    return tuple(each for each in made if each is not None)
 
 
-def _widened(step: AddColumn, frame: DataFrame, fields: Sequence[StructField]) -> tuple[Filled, ...]:
-    name = step.column.name
-    if any(_is(field, name) for field in fields):
-        raise DestinationError(f"there is a column `{step.table}.{name}` already")
-    null = F.lit(None).cast(spark_type(step.column))
-    held = [Filled(field, _value(field.name)) for field in fields]
-    return (*held, Filled(StructField(name, _kind(frame, null)), null))
-
-
-def _about(step: _OfColumn) -> str:
+def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | None:
+    """Return the column that a step is about, None where it goes."""
+    value = _value(field.name)
     match step:
-        case RenameColumn() | ChangeType():
-            return step.before if isinstance(step, RenameColumn) else step.before.name
+        case DropColumn():
+            return None
+        case RenameColumn():
+            return Filled(T.StructField(step.after, field.dataType, field.nullable, field.metadata), value)
+        case ChangeType():
+            found = survivor(value, retype_of(step))
+            comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
+            made = T.StructField(step.after.name, _kind(frame, found), field.nullable, comment)
+            refusal = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
+            return Filled(made, found, value, refusal)
         case Backfill():
-            return step.target.name
-        case _:
-            return step.column.name
+            return Filled(field, _backfilled(step, frame, field))
+        case FillColumn():
+            return Filled(field, F.coalesce(value, _constant(step)))
 
 
-def _copied(step: _OfColumn, frame: DataFrame, fields: Sequence[StructField], name: str) -> Iterator[Filled]:
-    for field in fields:
-        value = _value(field.name)
-        if not _is(field, name):
-            yield Filled(field, value)
-            continue
-        match step:
-            case DropColumn():
-                continue
-            case RenameColumn():
-                yield Filled(StructField(step.after, field.dataType, field.nullable, field.metadata), value)
-            case ChangeType():
-                yield _converted(step, frame, field)
-            case Backfill():
-                yield Filled(field, _backfilled(step, frame, field))
-            case FillColumn():
-                yield Filled(field, F.coalesce(value, constant(step.value, step.column)))
-
-
-def _is(field: StructField, name: str) -> bool:
+def _is(field: T.StructField, name: str) -> bool:
     return bool(field.name.casefold() == name.casefold())
 
 
@@ -135,83 +137,41 @@ def _value(name: str) -> Column:
     return F.col(quoted(name))
 
 
-def _converted(step: ChangeType, frame: DataFrame, field: StructField) -> Filled:
-    value = _value(field.name)
-    found = _survivor(step, value)
-    kind = _kind(frame, found)
-    comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
-    refusal = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
-    return Filled(StructField(step.after.name, kind, field.nullable, comment), found, value, refusal)
-
-
-def _kind(frame: DataFrame, value: Column) -> DataType:
+def _kind(frame: DataFrame, value: Column) -> T.DataType:
     return frame.select(value.alias("value")).schema.fields[0].dataType
 
 
-def _survivor(step: ChangeType | Backfill, value: Column) -> Column:
-    before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
-    is_strict = step.conversion is not Conversion.WHOLE
-    return survivor(value, before, after, counts_seconds=step.counts_seconds, is_strict=is_strict)
-
-
-def _backfilled(step: Backfill, frame: DataFrame, field: StructField) -> Column:
+def _backfilled(step: Backfill, frame: DataFrame, field: T.StructField) -> Column:
     source, target = _value(step.source.name), _value(field.name)
     if step.taken is Taken.FITTING:
-        return F.when(source.isNotNull(), _survivor(step, source)).otherwise(target)
+        return F.when(source.isNotNull(), survivor(source, retype_of(step))).otherwise(target)
     filled = _value(new_column(step, frame.columns))
     return F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType)).otherwise(target)
 
 
-def constant(value: Any, column: types.Column) -> Column:
-    """Return plain JSON data as dlt would store it in a column.
+def _constant(step: FillColumn) -> Column:
+    """Return the value of a step, as dlt would store it.
 
     Raises:
-        InputError: it is no value that a column can hold.
+        InputError: it is no value that the column can hold.
     """
-    if not isinstance(value, str | int | float):
-        raise InputError(f"{value!r} is no value for column `{column.name}`")
-    kind = type_of(value)
-    plain = F.lit(str(value) if kind is Kind.WEI else value)
-    found = coerced(plain.cast("bigint") if kind is Kind.BIGINT else plain, kind, column)
-    refused = F.raise_error(F.lit(f"{value!r} is no value for column `{column.name}`"))
-    return F.coalesce(found, refused.cast(spark_type(column)))
+    refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
+    return F.coalesce(F.expr(constant_sql(step)), refused.cast(spark_type(step.column)))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How many values stand in a step's way.
-
-    Attributes:
-        count: of them.
-        rows: of the table.
-        examples: the row's key, the value as Spark writes it, cut, and what an undo makes of it, where that is asked.
-    """
-
-    count: int
-    rows: int
-    examples: tuple[tuple[str | None, str | None, str | None], ...]
-
-
-def count_unfit(step: Step, frame: DataFrame, column: str | None, key: str | None, most: int) -> Counted | None:
+def count_unfit(step: Step, frame: DataFrame, column: str | None, share: float) -> Unfit:
     """Count what stands in a step's way by one query; where there is something, another one fetches examples.
 
     Args:
         step: what is to be done.
         frame: the table's rows.
         column: the name of the step's column now, where it is another one than the step finds.
-        key: the column that identifies the rows; None where none does.
-        most: examples.
-
-    Returns:
-        None where no data can stand in the step's way.
+        share: of the rows that are looked at.
     """
     match step:
-        case ChangeType():
-            value = _value(column or step.before.name)
-            is_bad = value.isNotNull() & _survivor(step, value).isNull()
-        case Backfill(taken=Taken.FITTING):
-            value = _value(column or step.source.name)
-            is_bad = value.isNotNull() & _survivor(step, value).isNull()
+        case ChangeType() | Backfill(taken=Taken.FITTING):
+            value = _value(column or (step.before if isinstance(step, ChangeType) else step.source).name)
+            is_bad = value.isNotNull() & survivor(value, retype_of(step)).isNull()
         case SetNotNull():
             value = _value(column or step.column.name)
             is_bad = value.isNull()
@@ -219,169 +179,239 @@ def count_unfit(step: Step, frame: DataFrame, column: str | None, key: str | Non
             value = _value(column or step.column)
             is_bad = value.isNotNull() & (F.count("*").over(Window.partitionBy(value)) > 1)
         case _:
-            return None
-    return _counted(frame, value, is_bad, key, most)
+            return Unfit()
+    return _counted(_sampled(frame, share), value, is_bad)
 
 
-def count_not_undone(step: ChangeType, frame: DataFrame, column: str | None, key: str | None, most: int) -> Counted:
+def count_not_undone(step: ChangeType, frame: DataFrame, column: str | None) -> Unfit:
     """Count the texts that an undo of a step does not bring back as they are; arguments as in ``count_unfit``."""
-    value = _value(column or step.before.name)
-    made = _survivor(step, value)
-    again = _survivor(replace(step, before=step.after, after=step.before, conversion=Conversion.WHOLE), made)
-    return _counted(frame, value, made.isNotNull() & ~again.eqNullSafe(value), key, most, again)
+    name = column or step.before.name
+    frame = frame.withColumn(_MADE, survivor(_value(name), retype_of(step)))  # in a projection of its own
+    again = survivor(_value(_MADE), Retype(step.after, step.before, is_strict=False))
+    is_other = _value(_MADE).isNotNull() & ~again.eqNullSafe(_value(name))
+    return _counted(frame, _value(name), is_other, again)
 
 
-def _counted(
-    frame: DataFrame, value: Column, is_bad: Column, key: str | None, most: int, again: Column | None = None
-) -> Counted:
-    shown = F.hex(value) if isinstance(_kind(frame, value), BinaryType) else value.cast("string")
-    row_key = _value(key).cast("string") if key else F.lit(None).cast("string")
-    becomes = F.lit(None).cast("string") if again is None else again.cast("string")
-    cut, becomes = (F.substring(each, 1, _SHOWN_CHARACTERS) for each in (shown, becomes))
+def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | None = None) -> Unfit:
+    """Return how many values stand in the way; of ``again`` what an undo makes of them."""
+    shown = F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string")
+    nothing = F.lit(None).cast("string")
+    row_key = _value(_ROW_KEY).cast("string") if _ROW_KEY in frame.columns else nothing
+    becomes = nothing if again is None else again.cast("string")
+    cut, becomes = (F.substring(each, 1, SHOWN_CHARACTERS) for each in (shown, becomes))
     looked = frame.select(cut.alias("shown"), row_key.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
     total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
-    rows = looked.where("is_bad").limit(most).collect() if total.bad else []
-    return Counted(total.bad, total.rows, tuple((row.key, row.shown, row.becomes) for row in rows))
+    rows = looked.where("is_bad").limit(MOST_EXAMPLES).collect() if total.bad else []
+    examples = (Example({_ROW_KEY: row.key} if row.key is not None else {}, row.shown, row.becomes) for row in rows)
+    return Unfit(total.bad, total.rows, tuple(examples))
 
 
-def sampled(frame: DataFrame, share: float, key: str | None) -> DataFrame:
-    """Return about a share of a table's rows, the same ones each time: Spark's own sample goes by the files' order.
-
-    Args:
-        frame: the table's rows.
-        share: of the rows, from 0 to 1; 1 for all.
-        key: the column that identifies the rows; None where none does.
-    """
+def _sampled(frame: DataFrame, share: float) -> DataFrame:
+    """Return about a share of a table's rows, the same ones each time: Spark's own sample goes by the files' order."""
     if share >= 1:
         return frame
-    parts = [key] if key else frame.columns
+    parts = [_ROW_KEY] if _ROW_KEY in frame.columns else frame.columns
     draw = F.pmod(F.xxhash64(*(_value(name) for name in parts)), F.lit(_DRAWS))
     return frame.where(draw < round(share * _DRAWS))
 
 
-def survivor(
-    value: Column, before: types.Column, after: types.Column, *, counts_seconds: bool = False, is_strict: bool = True
-) -> Column:
+def survivor(value: Column, retype: Retype) -> Column:
     """Return a stored value in the type of another column; null where it does not survive there.
 
-    It needs a projection of its own level, as ``coerced`` does.
-
-    Args:
-        value: of the column as the table has it.
-        before: that column.
-        after: the column afterwards.
-        counts_seconds: whether numbers are seconds since 1970.
-        is_strict: whether a value that loses digits or its time of day does not survive.
+    Spark casts by itself where its own writing of the result is the value again, or nothing can be lost; all other
+    values go through ``coerce_value``. It needs a projection of its own level (no lambda), as it may call Python. Times
+    of day need Spark's setting ``spark.sql.timeType.enabled``.
     """
-    kind = before.data_type
-    if kind is None or after.data_type is None:
-        return F.lit(None).cast(spark_type(after))
-    own = _plain(value, kind)
-    if kind is Kind.DECIMAL and after.data_type is Kind.TEXT:
-        found = _decimal_text(own)
-    else:
-        found = coerced(own, kind, after, naive=before.properties.get("timezone") is False)
-    keeps = _keeps(own, found, before, after, counts_seconds=counts_seconds, is_strict=is_strict)
-    return found if keeps is None else F.when(keeps, found)
+    kind = spark_type(retype.after)
+    before, after = retype.before.data_type, retype.after.data_type
+    if before is None or after is None or CONVERSIONS.get((before, after)) is Conversion.REFUSED:
+        return F.lit(None).cast(kind)
+    retype = replace(retype, after=_as_stored(retype.after))
+    text = _text(value, retype.before)
+    found = _own_cast(value, retype, kind)
+    if found is None:
+        return _of_text(by_python(retype)(text), retype.after, kind)
+    is_sure, cast = found
+    limit = retype.after.properties.get("precision")
+    if limit is not None and after in (Kind.TEXT, Kind.BINARY):
+        measure = F.length if after is Kind.TEXT else F.octet_length
+        is_sure = is_sure & (measure(cast) <= int(limit))
+    is_sure = F.coalesce(is_sure, F.lit(False))
+    rest = by_python(retype)(F.when(~is_sure, text))
+    return F.when(is_sure, cast).otherwise(_of_text(rest, retype.after, kind))
 
 
-def _plain(value: Column, kind: Kind) -> Column:
-    """Return a value of a column as ``coerced`` takes it."""
-    match kind:
-        case Kind.BIGINT | Kind.DOUBLE:
-            return value.cast(str(kind))
-        case Kind.WEI | Kind.TEXT | Kind.JSON:
+def _as_stored(column: types.Column) -> types.Column:
+    """Return a column with the sizes that Spark's type has: it rounds no moments, and has integers of four sizes."""
+    properties = {key: value for key, value in column.properties.items() if key != "scale"}
+    match stored_type(column):
+        case T.DecimalType() as of:
+            properties |= {"precision": of.precision, "scale": of.scale}
+        case T.ByteType() | T.ShortType() | T.IntegerType() | T.LongType() as of:
+            properties["precision"] = {"tinyint": 8, "smallint": 16, "int": 32}.get(of.simpleString(), 64)
+        case T.StringType() | T.BinaryType():
+            pass
+        case _:
+            properties.pop("precision", None)
+    return replace(column, properties=properties)
+
+
+def _text(value: Column, column: types.Column) -> Column:
+    """Return a value as ``read_value`` reads it."""
+    match column.data_type:
+        case Kind.BINARY:
+            return F.hex(value)
+        case Kind.DOUBLE:  # a FLOAT has less digits
+            return value.cast("double").cast("string")
+        case Kind.TIMESTAMP:
+            naive = _timestamp(F.unix_micros(value), is_naive=True).cast("string")
+            return naive if _is_naive(column) else F.concat(naive, F.lit("+00:00"))
+        case _:
             return value.cast("string")
+
+
+def _of_text(text: Column, column: types.Column, kind: str) -> Column:
+    """Return the value of a text that ``coerce_value`` has written."""
+    match column.data_type:
+        case Kind.BINARY:
+            return F.unhex(text)
+        case Kind.TEXT | Kind.JSON:
+            return text
         case _:
-            return value
+            return text.try_cast(kind)
 
 
-def _keeps(
-    own: Column, found: Column, before: types.Column, after: types.Column, *, counts_seconds: bool, is_strict: bool
-) -> Column | None:
-    """Return whether nothing of a value that is coerced is lost; None where nothing can be."""
-    kind = before.data_type
-    match kind, after.data_type:
-        case _, Kind.TEXT | Kind.BINARY:
-            return _fits_length(own, found, kind, after)
-        case ((Kind.BIGINT | Kind.DOUBLE), (Kind.TIMESTAMP | Kind.DATE)):
-            is_whole = own % F.lit(DAY_SECONDS) == 0 if after.data_type is Kind.DATE else F.lit(True)
-            return F.lit(counts_seconds) & is_whole
-        case _, Kind.TIMESTAMP | Kind.DATE | Kind.TIME:
-            return _keeps_moment(own, found, kind, after, is_strict=is_strict)
-        case _, Kind.BOOL if kind in _NUMBERS:
-            return own.cast("double").isin(0.0, 1.0)
-        case _, Kind.DOUBLE:
-            return _keeps_as_double(own, found, before)
-        case Kind.TEXT, (Kind.DECIMAL | Kind.WEI):
-            return _keeps_fraction(own, found, after)
-        case Kind.DOUBLE, (Kind.DECIMAL | Kind.WEI) if is_strict:
-            return found.cast("double") == own
-        case _, Kind.DECIMAL | Kind.WEI if kind in _DECIMALS and is_strict:
-            return _digits(found) == _digits(own)
-        case _:
-            return None
+def _is_naive(column: types.Column) -> bool:
+    return column.properties.get("timezone") is False
 
 
-def _fits_length(own: Column, found: Column, kind: Kind | None, after: types.Column) -> Column | None:
-    inside = None
-    if kind is Kind.TIMESTAMP:
-        inside = in_calendar(F.unix_micros(own)).isNotNull()
-    elif kind is Kind.DATE:
-        inside = _is_day(own)
-    limit = after.properties.get("precision")
-    if limit is None:
-        return inside
-    measure = F.length if after.data_type is Kind.TEXT else F.octet_length
-    is_short = measure(found) <= int(limit)
-    return is_short if inside is None else inside & is_short
-
-
-def _is_day(date: Column) -> Column:
-    return in_calendar(midnight(date)).isNotNull()
-
-
-def _keeps_moment(
-    own: Column, found: Column, kind: Kind | None, after: types.Column, *, is_strict: bool
-) -> Column | None:
-    match kind, after.data_type:
-        case Kind.TIMESTAMP, Kind.DATE:
-            micros = F.unix_micros(own)
-            inside = in_calendar(micros).isNotNull()
-            return inside & (micros % F.lit(DAY_SECONDS * MICROS) == 0) if is_strict else inside
-        case Kind.DATE, Kind.TIMESTAMP:
-            return _is_day(own)
+def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
+    value: Column, retype: Retype, kind: str
+) -> tuple[Column, Column] | None:
+    """Return the condition under which Spark's cast gives what dlt's coercion gives, and the cast; None without one."""
+    made = value.try_cast(kind)
+    match retype.before.data_type, retype.after.data_type:
+        case ((Kind.TIMESTAMP | Kind.DATE), _):
+            return _cast_moment(value, retype)
+        case before, Kind.TEXT:
+            return _written(value, before)
+        case Kind.TEXT, Kind.BIGINT | Kind.DOUBLE | Kind.TIME:
+            return made.cast("string") == value, made
+        case Kind.TEXT, Kind.DECIMAL | Kind.WEI:
+            return _digits(made) == value, made
         case Kind.TEXT, Kind.DATE:
-            moment = OF_TEXT[Kind.TIMESTAMP](own)
-            return moment.isNull() | (moment == midnight(found))
-        case Kind.TEXT, _:
-            return ~own.rlike(_BELOW_MICROSECONDS)
+            return (made.cast("string") == value) & _in_calendar(_midnight(made)), made
+        case Kind.TEXT, Kind.TIMESTAMP:
+            naive = F.replace(F.regexp_replace(value, "Z$", ""), F.lit("T"), F.lit(" "))
+            clock = naive.try_cast("timestamp_ntz")
+            micros = F.unix_micros(clock)
+            is_same = (clock.cast("string") == naive) & _in_calendar(micros)
+            return is_same, _timestamp(micros, is_naive=_is_naive(retype.after))
+        case ((Kind.BIGINT | Kind.DOUBLE | Kind.DECIMAL | Kind.WEI), Kind.BOOL):
+            # Compared as a decimal, a number of 38 digits after the point would be rounded.
+            number = value.cast("double")
+            return number.isin(0.0, 1.0), number != 0
+        case Kind.BIGINT, Kind.BIGINT | Kind.DECIMAL | Kind.WEI:
+            return made.isNotNull(), made
+        case Kind.BIGINT, Kind.DOUBLE:
+            return value.between(-_EXACT_INTEGERS, _EXACT_INTEGERS), made
+        case Kind.BIGINT, Kind.TIMESTAMP if retype.counts_seconds:
+            micros = F.when(value.between(_FIRST_SECOND, _LAST_SECOND), value.cast("bigint")) * F.lit(_MICROS)
+            return micros.isNotNull(), _timestamp(micros, is_naive=_is_naive(retype.after))
+        case Kind.DOUBLE, Kind.BIGINT:
+            return (made.cast("double") == value) & (value < 2.0**63), made
+        case Kind.DOUBLE, Kind.DECIMAL | Kind.WEI:
+            digits = _text(value, retype.before)
+            made = digits.try_cast(kind)
+            keeps = _is_exact(digits) & (made.cast("string").cast("double") == value)
+            return keeps if retype.is_strict else made.isNotNull(), made
+        case ((Kind.DECIMAL | Kind.WEI), Kind.DOUBLE):
+            digits = made.cast("string")
+            plain = F.rtrim(F.rtrim(digits, F.lit("0")), F.lit("."))
+            return _is_exact(digits) & (plain == _digits(value)), made
+        case ((Kind.DECIMAL | Kind.WEI), Kind.BIGINT | Kind.DECIMAL | Kind.WEI):
+            keeps = _digits(made) == _digits(value)
+            is_cut = retype.after.data_type is not Kind.BIGINT and not retype.is_strict
+            return made.isNotNull() if is_cut else keeps, made
+        case before, after if before is after:
+            return F.lit(True), made
         case _:
             return None
 
 
-def _keeps_as_double(own: Column, found: Column, before: types.Column) -> Column | None:
-    match before.data_type:
-        case Kind.BIGINT:
-            return own.between(-_EXACT_INTEGERS, _EXACT_INTEGERS)
+def _cast_moment(value: Column, retype: Retype) -> tuple[Column, Column]:
+    """Return the same of a moment or a date."""
+    before, after = retype.before, retype.after
+    micros = F.unix_micros(value) if before.data_type is Kind.TIMESTAMP else _midnight(value)
+    inside = _in_calendar(micros)
+    match before.data_type, after.data_type:
+        case Kind.TIMESTAMP, Kind.TEXT:
+            text = _padded(F.replace(_timestamp(micros, is_naive=True).cast("string"), F.lit(" "), F.lit("T")), 26)
+            return inside, text if _is_naive(before) else F.concat(text, F.lit("+00:00"))
+        case Kind.DATE, Kind.TEXT:
+            return inside, value.cast("string")
+        case Kind.TIMESTAMP, Kind.TIMESTAMP:
+            return F.lit(True), _timestamp(micros, is_naive=_is_naive(after))
+        case Kind.TIMESTAMP, Kind.DATE:
+            in_day = F.pmod(micros, F.lit(_DAY_MICROS))
+            days = F.call_function("div", micros - in_day, F.lit(_DAY_MICROS)).cast("int")
+            return inside & (in_day == 0) if retype.is_strict else inside, F.date_from_unix_date(days)
+        case Kind.DATE, Kind.TIMESTAMP:
+            return inside, _timestamp(micros, is_naive=_is_naive(after))
+        case _:
+            return F.lit(True), value
+
+
+def _timestamp(micros: Column, *, is_naive: bool) -> Column:
+    """Return the TIMESTAMP, or TIMESTAMP_NTZ if ``is_naive``, of microseconds since 1970 in UTC."""
+    if is_naive:
+        return F.timestamp_add("MICROSECOND", micros, F.lit(_EPOCH).cast("timestamp_ntz"))
+    return F.timestamp_micros(micros)
+
+
+def _midnight(date: Column) -> Column:
+    """Return microseconds since 1970 of a DATE, null outside Python's calendar."""
+    days = F.unix_date(date)
+    return F.when(days.between(_FIRST_DAY, _LAST_DAY), days.cast("bigint")) * F.lit(_DAY_MICROS)
+
+
+def _in_calendar(micros: Column) -> Column:
+    """Return whether microseconds since 1970 are in the years that Python has, 1 to 9999; Spark's go further."""
+    return micros.between(_FIRST_SECOND * _MICROS, (_LAST_SECOND + 1) * _MICROS - 1)
+
+
+def _written(value: Column, before: Kind | None) -> tuple[Column, Column] | None:
+    """Return the condition under which Spark writes a value as Python does, and its text; None where it does not."""
+    text = value.cast("string")
+    match before:
+        case Kind.BOOL:
+            return F.lit(True), F.initcap(text)
+        case Kind.TIME:
+            return F.lit(True), _padded(text, 15)
+        case Kind.BINARY:  # Spark breaks lines after 76 characters
+            return F.lit(True), F.replace(F.base64(value), F.lit("\r\n"), F.lit(""))
         case Kind.DECIMAL | Kind.WEI:
-            exact = stored_type(before)
-            digits = OF_DOUBLE[Kind.DECIMAL](found)
-            return digits.try_cast(exact) == own.try_cast(exact)
-        case Kind.TEXT:
-            return ~((F.abs(found) == float("inf")) & own.rlike("[0-9]"))  # digits beyond all doubles
-        case _:
+            # Python writes numbers below a millionth with an exponent.
+            digits = _digits(value)
+            return ~(digits.contains("E-") | digits.rlike(r"^-?0\.000000[0-9]")), digits
+        case Kind.DOUBLE:
+            text = value.cast("double").cast("string")
+            return _is_exact(text) & text.rlike(r"^-?[0-9]+\.[0-9]+\z"), text
+        case Kind.JSON:
             return None
+        case _:
+            return F.lit(True), text
 
 
-def _keeps_fraction(text: Column, found: Column, after: types.Column) -> Column:
-    """Return whether a text has no more digits after the point than a decimal column, zeros left out."""
-    digits = OF_TEXT[Kind.DECIMAL](text)
-    fraction = F.rtrim(F.regexp_extract(digits, r"\.([0-9]+)", 1), F.lit("0"))
-    _, _, scale = stored_type(after).simpleString().rstrip(")").partition(",")
-    # What is too small to be written out comes as 0.
-    is_zero = (found == 0) & F.split(F.lower(text), "e").getItem(0).rlike("[1-9]")
-    return (F.length(fraction) <= int(scale or 0)) & ~is_zero
+def _padded(text: Column, length: int) -> Column:
+    """Return a text of a time with six digits of a second, or none, as Python writes it."""
+    return F.when(text.contains("."), F.rpad(text, length, "0")).otherwise(text)
+
+
+def _is_exact(digits: Column) -> Column:
+    """Return whether a double has so few digits that it has one shortest spelling, to Java as to Python."""
+    significand = F.substring_index(F.replace(digits, F.lit("-"), F.lit("")), "E", 1)
+    return F.length(significand) <= _EXACT_DIGITS + 1
 
 
 def _digits(number: Column) -> Column:
@@ -392,9 +422,43 @@ def _digits(number: Column) -> Column:
     return F.when(number.cast("double") == 0, "0").otherwise(F.concat(short, F.regexp_extract(text, "E.*", 0)))
 
 
-def _decimal_text(number: Column) -> Column:
-    """Return what Python makes of a decimal without the zeros that a column's scale pads it with."""
-    digits = _digits(number)
-    is_tiny = digits.contains(_TINY) | digits.rlike(r"^-?0\.000000[0-9]")
-    rest = by_python(F.when(is_tiny, digits), Kind.DECIMAL, Kind.TEXT)
-    return F.when(is_tiny, rest).otherwise(digits)
+def by_python(retype: Retype) -> Callable[[Column], Column]:
+    """Return a function of a column of texts: what ``coerce_value`` makes of each distinct one of a batch.
+
+    Spark's workers have no schemactl: it travels with all that it needs. They need Python and pyarrow.
+    """
+    from pyspark import cloudpickle
+    from pyspark.sql.pandas import functions
+
+    def convert(texts: pa.Array) -> pa.Array:
+        if texts.null_count == len(texts):
+            return pa.nulls(len(texts), pa.string())
+        encoded = texts.cast(pa.binary()).dictionary_encode()
+        made = [None if each is None else coerce_value(each, retype) for each in encoded.dictionary.to_pylist()]
+        return pa.array(made, pa.string()).take(encoded.indices)
+
+    # What is ours is pickled by value, not by name.
+    register: Callable[[ModuleType], None] = cloudpickle.register_pickle_by_value
+    register(schemactl)
+    # Spark's own hints know only UDFs whose kind is given, of which it warns.
+    make: Callable[..., Callable[[Column], Column]] = functions.arrow_udf
+    return make(convert, "string")
+
+
+def coerce_value(value: bytes, retype: Retype) -> str | None:
+    """Return what dlt's coercion makes of the text of a value, see ``convert_text``; null of what is no UTF-8.
+
+    So is what doubles and timestamps have no digits for.
+    """
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return None
+    made = convert_text(text, retype)
+    match retype.before.data_type, retype.after.data_type:
+        case Kind.TEXT, Kind.DOUBLE if made in ("inf", "-inf") and any(map(str.isdecimal, text)):
+            return None
+        case Kind.TEXT, Kind.TIMESTAMP | Kind.TIME if _BELOW_MICROSECONDS.search(text):
+            return None
+        case _:
+            return made

@@ -43,13 +43,7 @@ class Lease:
     """The right to write to a schema; ``hold`` takes it, ``release`` gives it back. An object serves once."""
 
     def __init__(self, spark: SparkSession, namespace: Namespace, patience: float) -> None:
-        """Keep what is needed to take it.
-
-        Args:
-            spark: the session.
-            namespace: the schema.
-            patience: seconds to wait for a holder that is at work.
-        """
+        """Keep what is needed to take it; a holder that is at work is waited for ``patience`` seconds."""
         self.number = 0  # while it is not held
         self._spark, self._namespace, self._patience = spark, namespace, patience
         self._holder = {**_process(os.getpid()), "user": getpass.getuser(), "token": secrets.token_hex(8)}
@@ -70,10 +64,9 @@ class Lease:
             waited = time.monotonic() - began
             # Whether a holder on another machine is at work shows with its next beat.
             if waited >= self._patience and (since > began or _is_near(seen[1])):
-                raise DestinationError(
-                    f"`{self._namespace}` is in use by {_described(seen[1])}",
-                    hint="run the command again when that one has ended",
-                )
+                holder = f"process {seen[1]['pid']} of `{seen[1]['user']}` on `{seen[1]['host']}`"
+                hint = "run the command again when that one has ended"
+                raise DestinationError(f"`{self._namespace}` is in use by {holder}", hint=hint)
             time.sleep(_LOOK_SECONDS)
             found = self._last()
             if found != seen:
@@ -200,7 +193,3 @@ def _is_near(holder: Mapping[str, Any]) -> bool:
 
 def _is_over(holder: Mapping[str, Any]) -> bool:
     return not holder or (_is_near(holder) and _process(holder["pid"]).get("began") != holder["began"])
-
-
-def _described(holder: Mapping[str, Any]) -> str:
-    return f"process {holder['pid']} of `{holder['user']}` on `{holder['host']}`"

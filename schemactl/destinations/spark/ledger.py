@@ -38,7 +38,7 @@ class SparkLedger(Ledger):
             self.tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.tables.namespace}")
             if self.tables.lease is not None:
                 self.tables.lease.hold()
-                self.tables.lease.check()
+                self.tables.check()
 
     def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
         with wrap_errors("read the ledger"):
@@ -64,7 +64,10 @@ class SparkLedger(Ledger):
             append_rows(self.tables, table.name, (_LINE, *rows[0]), [(line, *row.values()) for row in rows])
 
     def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        self._make(table)
+        if not self.tables.has(table.name):
+            kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
+            name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
+            self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
         if find_columns(table, self.tables.frame(table.name).columns, str(self.tables.namespace)) is None:
             raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
         for row in rows:
@@ -76,12 +79,6 @@ class SparkLedger(Ledger):
         with wrap_errors("write the ledger"):
             for name, columns in _held(self.tables, version_table()):
                 remove_rows(self.tables, name, columns["version_hash"], version_hash)
-
-    def _make(self, table: Table) -> None:
-        if not self.tables.has(table.name):
-            kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
-            name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
-            self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
 
 
 def kept_rows(tables: Tables, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:

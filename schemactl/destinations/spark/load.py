@@ -17,6 +17,7 @@ from typing import Any, Final
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, is_loaded, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._chains import Chain
+from schemactl.destinations._journal import Pending, Step
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Load, carry_out, chains_to_check
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
@@ -24,20 +25,16 @@ from schemactl.destinations._structure import Clash, cut, first_difference, gain
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
-    Pending,
-    Step,
-    Target,
     commit,
     forget,
     read_pending,
     recover,
-    refreshed,
 )
 from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.destinations.spark.ledger import kept_rows
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
-from schemactl.destinations.spark.tables import Tables, copy_blocker, held_tables, mend_tables
+from schemactl.destinations.spark.tables import Tables, copy_blocker, mend_tables, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.running import active_session, running_session
 from schemactl.errors import DestinationError
@@ -49,29 +46,17 @@ _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalog takes as a table's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growing:
-    """A column gets a new field inside.
-
-    Attributes:
-        field: its path below the column; the first one, where there are several.
-    """
-
-    field: str
-
-
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts."""
     namespace = read_address(url)
     with running_session() as spark:
-        target = Target(spark, namespace, held_tables(spark, namespace))
+        target = refreshed(Tables(spark, namespace))
         pending = read_pending(target)
         coming = {step.table: step.source for step in pending.steps if step.source in target.held} if pending else {}
 
         def read(table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-            tables = Tables(spark, namespace)
             staged = [replace(table, name=str(coming[name])) for name in find_names(coming, table.name)]
-            return [row for each in (table, *staged) for row in kept_rows(tables, each, **equal)]
+            return [row for each in (table, *staged) for row in kept_rows(target, each, **equal)]
 
         return past_loads(read, schema_name)
 
@@ -89,14 +74,14 @@ def check_tables(url: str, schema: Schema) -> None:
         _check_chains(chains, None, namespace)
         return
     with running_session() as spark:
-        _check_chains(chains, Target(spark, namespace, held_tables(spark, namespace)), namespace)
+        _check_chains(chains, refreshed(Tables(spark, namespace)), namespace)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Bring the rows of a load into a schema of a catalog; see the module for what is not atomic."""
     namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
-        carry_out(SparkLoad(package, progress, Target(spark, namespace, lease=lease), lease))
+        carry_out(SparkLoad(package, progress, Tables(spark, namespace, lease=lease), lease))
 
 
 @dataclass(slots=True)
@@ -107,7 +92,7 @@ class SparkLoad(Load[Step]):
         is_certain: whether the steps may be written: then the next load finds out.
     """
 
-    target: Target
+    target: Tables
     lease: Lease
     is_certain: bool = False
 
@@ -122,14 +107,13 @@ class SparkLoad(Load[Step]):
         yield
 
     def recover(self) -> None:
-        mend_tables(self.target.spark, self.target.namespace, self.lease)
-        self.target = recover(refreshed(self.target))
+        self.target = recover(refreshed(mend_tables(self.target.spark, self.target.namespace, self.lease)))
 
     def is_loaded(self) -> bool:
         return is_loaded(self._read, self.package.schema.name, self.package.load_id)
 
     def _read(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-        return kept_rows(Tables(self.target.spark, self.target.namespace), table, **equal)
+        return kept_rows(self.target, table, **equal)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_chains(chains, self.target, self.target.namespace)
@@ -165,59 +149,56 @@ class SparkLoad(Load[Step]):
             forget(refreshed(self.target))
 
 
-def _brought(target: Target, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
+def _brought(target: Tables, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
     files, superseded = (each.files if each else () for each in (staged, staged.superseded if staged else None))
     return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target), superseded)
 
 
-def _structures(table: Table, target: Target) -> Structures:
-    held = target.held.get(table.name)
-    return structures_after(table, held.columns) if held is not None else {}
+def _structures(table: Table, target: Tables) -> Structures:
+    """Return what columns keep their objects and lists in after a load, those alone that are there."""
+    there = target.held[table.name].columns if table.name in target.held else {}
+    found = {each.name: _after(each, there[each.name]) for each in complete(table) if each.name in there}
+    return {name: of for name, of in found.items() if of is not None}
 
 
-def _check_chains(chains: Sequence[Chain], target: Target | None, namespace: Namespace) -> None:
+def _check_chains(chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     for chain in chains:
-        _check_chain(chain, namespace)
+        for table in chain.tables:
+            name = table.name
+            if name.startswith(OURS):
+                hint = "rename the table"
+                raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint=hint)
+            if namespace.has_files and not _SESSION_NAME.fullmatch(name):
+                hint = "the naming convention `sql_cs_v1` makes names that it takes"
+                raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
         for table in chain.tables:
             if target is not None and table.name in target.held:
                 _check_table(table, target, is_replaced=chain.is_replaced)
 
 
-def _check_chain(chain: Chain, namespace: Namespace) -> None:
-    for table in chain.tables:
-        name = table.name
-        if name.startswith(OURS):
-            raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint="rename the table")
-        if namespace.has_files and not _SESSION_NAME.fullmatch(name):
-            hint = "the naming convention `sql_cs_v1` makes names that it takes"
-            raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
-
-
-def _check_table(table: Table, target: Target, *, is_replaced: bool) -> None:
+def _check_table(table: Table, target: Tables, *, is_replaced: bool) -> None:
     held = target.held[table.name]
     key = first(table, "row_key")
     if held.is_view or (key and key not in held.columns):
         why = "is a view" if held.is_view else f"was not made by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
     for column in complete(table):
-        there = held.columns.get(column.name)
-        match outgrown(column, there) if there else None:
-            case str(misfit):
-                hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-                raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
-            case Growing(field):
-                _check_growth(table.name, f"{column.name}.{field}", target)
-
-
-def _check_growth(table: str, field: str, target: Target) -> None:
-    """Refuse a new field inside a column of a table whose place no copy can take."""
-    if not target.namespace.has_files:
-        return
-    blocker = copy_blocker(Tables(target.spark, target.namespace), table)
-    if blocker is not None:
-        hint = "load into another schema, or drop the table first"
-        raise DestinationError(f"`{table}.{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
+        there, wanted = held.columns.get(column.name), column_type(column)
+        if there is None or there == wanted:
+            continue
+        after = _after(column, there)
+        if after is None:
+            misfit = _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
+            hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
+            raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
+        # Spark's own catalog gives a struct another field by a copy alone.
+        fields = gained(read_type(there), after) if target.namespace.has_files else ()
+        blocker = copy_blocker(target, table.name) if fields else None
+        if fields and blocker is not None:
+            field = f"{table.name}.{column.name}.{fields[0]}"
+            hint = "load into another schema, or drop the table first"
+            raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
 
 
 def _check_spelling(names: Iterator[str]) -> None:
@@ -226,35 +207,6 @@ def _check_spelling(names: Iterator[str]) -> None:
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise DestinationError(f"`{other}` and `{name}` are one table to a catalog", hint="rename one of them")
-
-
-def outgrown(column: Column, there: str) -> Growing | str | None:
-    """Return what keeps a column from taking a load's values as it is: a new field, or in words why it cannot at all.
-
-    Args:
-        column: of the load.
-        there: its type in the catalog, as Spark writes it.
-    """
-    wanted = column_type(column)
-    if there == wanted:
-        return None
-    after = _after(column, there)
-    if after is None:
-        return _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
-    fields = gained(read_type(there), after)
-    return Growing(fields[0]) if fields else None
-
-
-def structures_after(table: Table, held: Mapping[str, str]) -> Mapping[str, NestedType]:
-    """Return what columns keep their objects and lists in after a load, those alone that are there.
-
-    Args:
-        table: of the load.
-        held: the types of the columns that are there, as Spark writes them.
-    """
-    columns = (column for column in table.columns.values() if column.is_complete and column.name in held)
-    found = {column.name: _after(column, held[column.name]) for column in columns}
-    return {name: of for name, of in found.items() if of is not None}
 
 
 def _after(column: Column, there: str) -> NestedType | None:

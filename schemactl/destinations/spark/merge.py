@@ -45,12 +45,7 @@ def rows_of(table: Table, old: DataFrame | None, new: DataFrame | None, supersed
 
 
 def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
-    """Return the rows that tables hold afterwards.
-
-    Args:
-        spark: the session.
-        family: a root table and those nested in it, parents first.
-        merge: how.
+    """Return the rows that a root table and those nested in it, parents first, hold afterwards.
 
     Raises:
         DestinationError: a table lacks a column that links its rows.

@@ -12,15 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pyspark.sql import DataFrame
+
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Blocker, Example, Patience, Unfit
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
 from schemactl.destinations.spark.catalogue import read_namespace
-from schemactl.destinations.spark.commit import Target, recover, refreshed
-from schemactl.destinations.spark.conversion import Counted, changes_of, count_not_undone, count_unfit, sampled
+from schemactl.destinations.spark.commit import recover
+from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_unfit
 from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.ledger import SparkLedger
 from schemactl.destinations.spark.merge import configured
@@ -40,7 +42,7 @@ from schemactl.schema.types import Column
 
 ORIGIN: Final = "spark:"
 
-_ROW_KEY: Final = "_dlt_id"
+_COUNTING: Final = "count values that do not survive"
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -88,7 +90,7 @@ def connect(
                 if catalog.is_there(spark, namespace):  # else it is made, and the lease taken, before the first change
                     lease.hold()
                 tables = catalog.mend_tables(spark, namespace, lease)
-                recover(refreshed(Target(spark, namespace, lease=lease)))
+                recover(catalog.refreshed(tables))
         yield SparkMigration(tables, is_read_only)
 
 
@@ -148,10 +150,6 @@ class SparkMigration(SparkLedger):
         with wrap_errors("look for rows"):
             return catalog.empty_tables(self.tables, tables)
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        name = table or table_of(step)
-        return self._unfit(name, step, column, 1.0)
-
     def find_blocker(self, step: Step) -> Blocker | None:
         if way_of(step, ABILITIES) is not Way.COPY:
             return None
@@ -159,29 +157,21 @@ class SparkMigration(SparkLedger):
             found = catalog.copy_blocker(self.tables, table_of(step))
         return None if found is None else Blocker(found, catalog.BY_HAND)
 
+    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+        with wrap_errors(_COUNTING):
+            return count_unfit(step, self._rows(table or table_of(step)), column, 1.0)
+
     def unfit_in(self, share: float, step: Step) -> Unfit:
-        return self._unfit(table_of(step), step, None, share)
+        with wrap_errors(_COUNTING):
+            return count_unfit(step, self._rows(table_of(step)), None, share)
 
     def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
         if not has_spellings(Retype(step.before, step.after)):
             return Unfit()
-        return self._unfit(table or step.table, step, column, 1.0, is_undone=True)
+        with wrap_errors(_COUNTING):
+            return count_not_undone(step, self._rows(table or step.table), column)
 
-    def _unfit(self, table: str, step: Step, column: str | None, share: float, *, is_undone: bool = False) -> Unfit:
-        with wrap_errors("count values that do not survive"):
-            if not self.tables.has(table):
-                raise InputError(f"there is no table `{table}` in `{self.dataset}`")
-            frame = self.tables.frame(table)
-            key = _ROW_KEY if _ROW_KEY in frame.columns else None
-            found: Counted | None
-            if is_undone and isinstance(step, ChangeType):
-                found = count_not_undone(step, frame, column, key, MOST_EXAMPLES)
-            else:
-                found = count_unfit(step, sampled(frame, share, key), column, key, MOST_EXAMPLES)
-        if found is None:
-            return Unfit()
-        examples = tuple(
-            Example({_ROW_KEY: row} if row is not None else {}, value, becomes)
-            for row, value, becomes in found.examples
-        )
-        return Unfit(found.count, found.rows, examples)
+    def _rows(self, table: str) -> DataFrame:
+        if not self.tables.has(table):
+            raise InputError(f"there is no table `{table}` in `{self.dataset}`")
+        return self.tables.frame(table)

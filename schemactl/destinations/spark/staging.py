@@ -21,9 +21,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.destinations.spark.commit import NEW, Step, Target, create_table, refreshed
+from schemactl.destinations._journal import Step
+from schemactl.destinations.spark.commit import NEW, create_table
 from schemactl.destinations.spark.merge import merge_tables, rows_of
-from schemactl.destinations.spark.tables import HeldTable, Tables, fill_copy
+from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
 from schemactl.engine.input import Input
 from schemactl.engine.sql import quoted
@@ -36,25 +37,19 @@ Structures = Mapping[str, NestedType]
 
 
 def grows(held: Mapping[str, str], structures: Structures) -> bool:
-    """Return whether a table has a column of another type than it is to have.
-
-    Args:
-        held: the types of the table's columns, as Spark writes them.
-        structures: as they are to be.
-    """
+    """Return whether a table, with types as Spark writes them, has a column of another type than it is to have."""
     return any(name in held and held[name] != ddl_of(of) for name, of in structures.items())
 
 
 def as_grown(frame: DataFrame, structures: Structures) -> DataFrame:
     """Return rows with the types that ``structures`` has: fields that a value lacks are null in it."""
-    return frame.select(*(_grown(field, structures.get(field.name)) for field in frame.schema.fields))
-
-
-def _grown(field: T.StructField, of: NestedType | None) -> Column:
-    value = F.col(quoted(field.name))
-    if of is None or sql_type(field.dataType) == ddl_of(of):
-        return value
-    return _as(field.dataType, structure_type(of), value).alias(field.name)
+    values = []
+    for held in frame.schema.fields:
+        value, of = F.col(quoted(held.name)), structures.get(held.name)
+        if of is not None and sql_type(held.dataType) != ddl_of(of):
+            value = _as(held.dataType, structure_type(of), value).alias(held.name)
+        values.append(value)
+    return frame.select(*values)
 
 
 def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
@@ -78,27 +73,8 @@ def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
             return value.cast(wanted)
 
 
-def grown_schema(schema: T.StructType, structures: Structures) -> T.StructType:
-    """Return a table's columns with the types that ``structures`` has, all else as it is."""
-    fields = [
-        T.StructField(
-            field.name,
-            structure_type(structures[field.name]) if field.name in structures else field.dataType,
-            field.nullable,
-            field.metadata,
-        )
-        for field in schema.fields
-    ]
-    return T.StructType(fields)
-
-
 def added_fields(column: str, there: NestedType, of: NestedType) -> Iterator[str]:
-    """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that a type has and another lacks.
-
-    Args:
-        column: its name.
-        there: the type that lacks fields.
-        of: the type that has them.
+    """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that ``of`` has and ``there`` lacks.
 
     >>> from schemactl.schema.nested_types import read_type
     >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
@@ -144,7 +120,7 @@ class Brought:
     superseded: tuple[Path, ...] = ()
 
 
-def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Target:
+def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Tables:
     """Make the schema, the tables, the columns and, where a statement can, the fields that are missing.
 
     Args:
@@ -165,22 +141,15 @@ def prepare(target: Target, tables: Sequence[Table], structures: Mapping[str, St
             target.spark.sql(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
             continue
         if not target.namespace.has_files:
-            listed += _new_fields(held, structures.get(table.name, {}))
+            for column, of in structures.get(table.name, {}).items():
+                if column in held.columns:
+                    listed += added_fields(column, read_type(held.columns[column]), of)
         if listed:
             target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
     return refreshed(target)
 
 
-def _new_fields(held: HeldTable, structures: Structures) -> list[str]:
-    return [
-        each
-        for name, of in structures.items()
-        if name in held.columns
-        for each in added_fields(name, read_type(held.columns[name]), of)
-    ]
-
-
-def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
+def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
     new = {each.table.name: _rows_in(target, each, each.files) for each in brought}
     if merge is not None:
@@ -202,7 +171,7 @@ def stage(target: Target, brought: Sequence[Brought], merge: Merge | None) -> tu
     )
 
 
-def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> Step:
+def _staged(target: Tables, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> Step:
     name = each.table.name
     if frame is None:
         return Step(name, None, overwrites=True)
@@ -218,18 +187,18 @@ def _staged(target: Target, each: Brought, frame: DataFrame | None, *, overwrite
     return Step(name, source, overwrites, each.key, takes_place)
 
 
-def _create_grown(target: Target, each: Brought, frame: DataFrame) -> str:
+def _create_grown(target: Tables, each: Brought, frame: DataFrame) -> str:
     """Make a table like the one that is there, of rows with more fields inside its columns; return its name."""
-    name = each.table.name
-    there = target.spark.table(target.namespace.table(name)).schema
-    kinds = grown_schema(there, each.structures)
-    values = [
-        F.col(quoted(field.name)) if field.name in frame.columns else F.lit(None).cast(field.dataType)
-        for field in kinds.fields
-    ]
-    named = [value.alias(field.name) for value, field in zip(values, kinds.fields, strict=True)]
-    fill_copy(Tables(target.spark, target.namespace), name, target.beside(NEW, name), kinds, frame.select(*named))
-    return target.beside(NEW, name)
+    name, fields, values = each.table.name, [], []
+    for held in target.spark.table(target.namespace.table(name)).schema.fields:
+        of = each.structures.get(held.name)
+        kind = held.dataType if of is None else structure_type(of)
+        value = F.col(quoted(held.name)) if held.name in frame.columns else F.lit(None).cast(kind)
+        fields.append(T.StructField(held.name, kind, held.nullable, held.metadata))
+        values.append(value.alias(held.name))
+    copy = target.beside(NEW, name)
+    fill_copy(target, name, copy, T.StructType(fields), frame.select(*values))
+    return copy
 
 
 def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
@@ -238,7 +207,7 @@ def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
     return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
 
 
-def stage_rows(target: Target, table: Table, rows: Sequence[tuple[Any, ...]]) -> Step:
+def stage_rows(target: Tables, table: Table, rows: Sequence[tuple[Any, ...]]) -> Step:
     """Put rows of ours, in the order of its columns, beside one of the tables in which loads are kept."""
     columns = complete(table)
     kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
@@ -246,13 +215,13 @@ def stage_rows(target: Target, table: Table, rows: Sequence[tuple[Any, ...]]) ->
     return Step(table.name, create_table(target, target.beside(NEW, table.name), frame))
 
 
-def _old_rows(target: Target, each: Brought) -> DataFrame | None:
+def _old_rows(target: Tables, each: Brought) -> DataFrame | None:
     if each.table.name not in target.held:
         return None
     return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
 
-def _rows_in(target: Target, each: Brought, files: Sequence[Path]) -> DataFrame | None:
+def _rows_in(target: Tables, each: Brought, files: Sequence[Path]) -> DataFrame | None:
     if not files:
         return None
     addresses = (Input(str(file), "parquet").address for file in files)

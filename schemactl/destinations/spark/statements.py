@@ -12,8 +12,9 @@ from schemactl.destinations._stated_type import stated_type
 from schemactl.destinations.spark.address import NAMES, namespace_of
 from schemactl.destinations.spark.tables import COPY
 from schemactl.destinations.spark.types import spark_type
+from schemactl.errors import InputError
 from schemactl.migration import statements
-from schemactl.migration.statements import CastOnly, Engine, by_copy, by_one_copy, checked_type
+from schemactl.migration.statements import CastOnly, Engine, by_copy, by_one_copy, checked_type, constant
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -54,6 +55,15 @@ def copy_statements(steps: Sequence[Step], table: Table, dataset: str) -> tuple[
     return by_one_copy(steps, _engine(dataset), dataset, table, prefix=COPY)
 
 
+def constant_sql(step: FillColumn) -> str:
+    """Return the value of a step, as dlt would store it.
+
+    Raises:
+        InputError: it is no value of the column's type.
+    """
+    return constant(step.value, step.column, _engine("any.any"))
+
+
 def _engine(dataset: str) -> Engine:
     namespace = namespace_of(dataset)
     return Engine(
@@ -86,11 +96,7 @@ def column_type(column: Column) -> str:
         return stated  # whose names may hold what no other type does
     if stated and stated != "void":  # which sqlglot does not know
         stated_type(column, "spark")
-    return checked_type(column, _spark_type)
-
-
-def _spark_type(column: Column) -> str:
     digits = column.properties.get("precision") or 0
     if column.data_type in (DataType.DECIMAL, DataType.WEI) and digits > _MOST_DIGITS:
-        raise ValueError(f"Spark has no decimals of {digits} digits: `{column.name}`")
-    return spark_type(column)
+        raise InputError(f"Spark has no decimals of {digits} digits: `{column.name}`")
+    return checked_type(column, spark_type)

@@ -8,7 +8,7 @@ may be half done, and is dropped by the next migration or load; one whose table 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -47,21 +47,19 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldT
     shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
     # A lease comes and goes beside those who only read.
     names = sorted(row.tableName for row in shown if not row.isTemporary and not row.tableName.startswith(LEASE))
-    views = _views(spark, namespace)
-    return {name: _held(spark, namespace, name, is_view=name in views) for name in names}
-
-
-def _views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
-    if not namespace.has_files:
-        return frozenset()  # other catalogs list views elsewhere, if they have any
-    shown = spark.sql(f"SHOW VIEWS IN {namespace}").collect()
-    return frozenset(row.viewName for row in shown if not row.isTemporary)
-
-
-def _held(spark: SparkSession, namespace: Namespace, name: str, *, is_view: bool) -> HeldTable:
-    fields = spark.table(namespace.table(name)).schema.fields
-    columns = {each.name: sql_type(each.dataType) for each in fields}
-    return HeldTable(name, columns, is_view, {each.name: each.metadata.get("comment", "") for each in fields})
+    # Other catalogs list views elsewhere, if they have any.
+    listed = spark.sql(f"SHOW VIEWS IN {namespace}").collect() if namespace.has_files else []
+    views = {row.viewName for row in listed if not row.isTemporary}
+    fields = {name: spark.table(namespace.table(name)).schema.fields for name in names}
+    return {
+        name: HeldTable(
+            name,
+            {each.name: sql_type(each.dataType) for each in held},
+            name in views,
+            {each.name: each.metadata.get("comment", "") for each in held},
+        )
+        for name, held in fields.items()
+    }
 
 
 def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:
@@ -81,6 +79,7 @@ class Tables:
         stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
         lines: the last line of each table that counts its lines, as far as it is known.
         lease: under which they are written; None where they are only read.
+        held: what a load has found there, see ``refreshed``.
     """
 
     spark: SparkSession
@@ -88,6 +87,17 @@ class Tables:
     stranded: Mapping[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     lease: Lease | None = None
+    held: Mapping[str, HeldTable] = field(default_factory=dict)
+
+    def beside(self, head: str, name: str = "") -> str:
+        """Return the name of a table of a load's own: ``PENDING``, or ``NEW`` and the table whose rows it holds."""
+        number = self.lease.number if self.lease else 0
+        return f"{head}{number}_{name}" if name else f"{head}{number}"
+
+    def check(self) -> None:
+        """Find out whether the tables may still be written."""
+        if self.lease is not None:
+            self.lease.check()
 
     def full(self, name: str) -> str:
         """Return the full name of a table as it is there, in SQL."""
@@ -110,6 +120,11 @@ def stranded(names: Collection[str]) -> Mapping[str, str]:
     """Return the copies among names of tables that a killed migration had yet to rename, by their tables' names."""
     copies = [name for name in names if name.startswith(COPY)]
     return {name.removeprefix(COPY): name for name in copies if name.removeprefix(COPY) not in names}
+
+
+def refreshed(tables: Tables) -> Tables:
+    """Return the tables of a schema with what is there now."""
+    return replace(tables, held=held_tables(tables.spark, tables.namespace))
 
 
 def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
@@ -165,12 +180,7 @@ Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
 
 
 def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
-    """Give a table other columns, with the rows that it has, by one copy.
-
-    Args:
-        tables: of the schema.
-        name: the table's.
-        changes: each of what those before it have made.
+    """Give a table other columns, with its rows, by one copy; each change is of what those before it have made.
 
     Raises:
         DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
@@ -188,18 +198,13 @@ def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
     # Values that are looked at twice get a projection of their own: they may have cost a call of Python.
     known = {f"{_VALUE}{at}": each.value for at, each in enumerate(columns) if each.needs is not None}
     made = old.select("*", *(value.alias(name) for name, value in known.items()))
-    values = [
-        _refusing(each, F.col(quoted(f"{_VALUE}{at}"))) if each.needs is not None else each.value
-        for at, each in enumerate(columns)
-    ]
+    values = [each.value for each in columns]
+    for at, each in enumerate(columns):
+        if each.needs is not None:
+            value = F.col(quoted(f"{_VALUE}{at}"))
+            refused = F.raise_error(F.lit(each.refusal)).cast(each.field.dataType)
+            values[at] = F.when(value.isNull() & each.needs.isNotNull(), refused).otherwise(value)
     return made.select(*(value.alias(each.field.name) for value, each in zip(values, columns, strict=True)))
-
-
-def _refusing(column: Filled, value: Column) -> Column:
-    if column.needs is None:
-        return value
-    refused = F.raise_error(F.lit(column.refusal)).cast(column.field.dataType)
-    return F.when(value.isNull() & column.needs.isNotNull(), refused).otherwise(value)
 
 
 def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
@@ -210,24 +215,23 @@ def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame)
 
 
 def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: DataFrame) -> None:
-    """Make a table with rows beside another one, with all that is said of that one but its columns.
+    """Make a table ``copy`` with rows beside another one, with all that is said of that one but its columns.
 
-    Args:
-        tables: of the schema.
-        name: the table that is there.
-        copy: the new one's name; what is there under it goes.
-        kinds: its columns.
-        rows: with these columns, in their order.
+    What is there under the copy's name goes.
 
     Raises:
         DestinationError: the table is one of those that ``copy_blocker`` names.
     """
     spark, made = tables.spark, tables.namespace.table(copy)
-    layout = _layout(tables, name)
+    described = _describe(tables, name)
+    if (flaw := _flaw(described)) is not None:
+        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
+    shown = spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
+    properties = ", ".join(f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES)
     spark.sql(f"DROP TABLE IF EXISTS {made}")  # of a step that failed
-    spark.catalog.createTable(made, source=layout.provider, schema=kinds, description=layout.comment)
-    if layout.properties:
-        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({layout.properties})")
+    spark.catalog.createTable(made, source=described.provider, schema=kinds, description=described.said.get("Comment"))
+    if properties:
+        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({properties})")
     try:
         rows.write.insertInto(made)
     except Exception:
@@ -237,29 +241,10 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
 
 def take_place(tables: Tables, name: str, copy: str) -> None:
     """Drop a table, if it is there, and give its name to another one."""
-    if tables.lease is not None:
-        tables.lease.check()
+    tables.check()
     if tables.has(name):
         tables.spark.sql(f"DROP TABLE {tables.full(name)}")
     tables.spark.sql(f"ALTER TABLE {tables.namespace.table(copy)} RENAME TO {tables.namespace.new_name(name)}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """What a copy takes over beside the columns; ``properties`` as SQL."""
-
-    provider: str
-    comment: str | None
-    properties: str
-
-
-def _layout(tables: Tables, name: str) -> _Layout:
-    description = _describe(tables, name)
-    if (flaw := _flaw(description)) is not None:
-        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
-    shown = tables.spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
-    properties = [f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES]
-    return _Layout(description.provider, description.said.get("Comment"), ", ".join(properties))
 
 
 def copy_blocker(tables: Tables, name: str) -> str | None:
@@ -311,14 +296,7 @@ _MOST_BRANCHES: Final = 200
 
 
 def append_rows(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Append rows to a table: all of them, or none.
-
-    Args:
-        tables: of the schema.
-        name: the table's.
-        columns: names; other columns of the table are null.
-        rows: their values.
-    """
+    """Append rows to a table, all of them or none; columns that are not named are null."""
     listed = ", ".join(quoted(column) for column in columns)
     marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in rows)
     # One task writes one file, which is there or not.

@@ -1,56 +1,17 @@
-"""The Spark types that columns are stored as, nested ones too, how plain values get there, and DDL of types.
-
-Moments, days and times of day are numbers on their way: whatever the session's time zone, they stay in UTC.
-"""
+"""The Spark types that columns are stored as, nested ones too, and DDL of types."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemactl.engine.sql import quoted
+from schemactl.kernel.stored import decimal_size
 from schemactl.schema import types
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_properties, structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
-
-MICROS: Final = 1_000_000
-DAY_SECONDS: Final = 86_400
-FIRST_SECOND: Final = -62_135_596_800
-LAST_SECOND: Final = 253_402_300_799
-"""Python's calendar, the years 1 to 9999; Spark's goes further."""
-
-_EPOCH: Final = "1970-01-01 00:00:00"
-
-
-def timestamp(micros: Column, *, naive: bool) -> Column:
-    """Return the TIMESTAMP, or TIMESTAMP_NTZ if ``naive``, of microseconds since 1970."""
-    if naive:
-        return F.timestamp_add("MICROSECOND", micros, F.lit(_EPOCH).cast("timestamp_ntz"))
-    return F.timestamp_micros(micros)
-
-
-def in_calendar(micros: Column) -> Column:
-    """Return microseconds since 1970, null outside the years 1 to 9999."""
-    return F.when(micros.between(FIRST_SECOND * MICROS, (LAST_SECOND + 1) * MICROS - 1), micros)
-
-
-def day(micros: Column) -> Column:
-    """Return the DATE of microseconds since 1970."""
-    whole = micros - F.pmod(micros, F.lit(DAY_SECONDS * MICROS))
-    return F.date_from_unix_date(F.call_function("div", whole, F.lit(DAY_SECONDS * MICROS)).cast("int"))
-
-
-def midnight(date: Column) -> Column:
-    """Return microseconds since 1970 of a DATE."""
-    return F.unix_date(date).cast("bigint") * F.lit(DAY_SECONDS * MICROS)
-
-
-DECIMAL_DIGITS: Final = 38
-DECIMAL_SCALE: Final = 9
 
 _FIXED_TYPES: Final[dict[DataType, T.DataType]] = {
     DataType.TEXT: T.StringType(),
@@ -61,6 +22,7 @@ _FIXED_TYPES: Final[dict[DataType, T.DataType]] = {
     DataType.DATE: T.DateType(),
     DataType.TIME: T.TimeType(6),
 }
+_INTEGERS: Final = {8: T.ByteType(), 16: T.ShortType(), 32: T.IntegerType()}
 
 
 def stored_type(column: types.Column) -> T.DataType:
@@ -71,54 +33,16 @@ def stored_type(column: types.Column) -> T.DataType:
     """
     match column.data_type:
         case DataType.BIGINT:
-            return _integer_type(column)
-        case DataType.DECIMAL:
-            return _decimal_type(column, DECIMAL_SCALE)
-        case DataType.WEI:
-            return _decimal_type(column, 0)
+            bits = column.properties.get("precision") or 64
+            return next((kind for limit, kind in _INTEGERS.items() if bits <= limit), T.LongType())
+        case DataType.DECIMAL | DataType.WEI:
+            return T.DecimalType(*decimal_size(column))
         case DataType.TIMESTAMP:
-            return T.TimestampNTZType() if _is_naive(column) else T.TimestampType()
+            return T.TimestampNTZType() if column.properties.get("timezone") is False else T.TimestampType()
         case None:
             raise ValueError(f"the column `{column.name}` has no data type yet")
         case data_type:
             return _FIXED_TYPES[data_type]
-
-
-def store(value: Column, column: types.Column) -> Column:
-    """Return a plain value in the column's stored type, null where it is too large for it.
-
-    Digits that a decimal has no room for after its point are rounded, halves away from zero: as DuckDB and PostgreSQL
-    round the literals that dlt sends them.
-
-    Args:
-        value: a BIGINT for integers, a number or its digits for decimals, microseconds since 1970 for timestamps, the
-            stored type for others.
-        column: the column, complete.
-    """
-    match column.data_type:
-        case DataType.BIGINT | DataType.DECIMAL | DataType.WEI:
-            return value.try_cast(stored_type(column))
-        case DataType.TIMESTAMP:
-            return timestamp(value, naive=_is_naive(column))
-        case _:
-            return value
-
-
-def _is_naive(column: types.Column) -> bool:
-    return column.properties.get("timezone") is False
-
-
-def _integer_type(column: types.Column) -> T.DataType:
-    bits = column.properties.get("precision") or 64
-    for limit, spark_type in ((8, T.ByteType()), (16, T.ShortType()), (32, T.IntegerType())):
-        if bits <= limit:
-            return spark_type
-    return T.LongType()
-
-
-def _decimal_type(column: types.Column, default_scale: int) -> T.DecimalType:
-    digits, scale = column.properties.get("precision"), column.properties.get("scale")
-    return T.DecimalType(digits or DECIMAL_DIGITS, default_scale if scale is None else scale)
 
 
 def structure_type(of: NestedType) -> T.DataType:
