@@ -11,9 +11,11 @@ import pytest
 
 from schemactl.destinations._journal import Moves
 from schemactl.destinations.parquet import journal
+from schemactl.errors import InputError
 from schemactl.flows import references
 from schemactl.flows.migrate.running import who
 from schemactl.store import sources
+from schemactl.store.folder import SchemasFolder
 
 
 def test_folders_are_not_opened_to_flush_a_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,8 +54,11 @@ def test_data_is_named_after_its_file_not_after_its_folders(monkeypatch: pytest.
     assert sources.table_name(["s3://bucket/orders.csv"], "other") == "orders"
 
 
-def test_both_marks_of_folders_make_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_marks_of_folders_make_a_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(references, "os", SimpleNamespace(sep="\\", altsep="/"))
-    assert references._looks_like_path("schemas/shop")
-    assert references._looks_like_path(r"schemas\shop")
-    assert not references._looks_like_path("shop")
+    monkeypatch.chdir(tmp_path)
+    for reference in ("schemas/shop", r"schemas\shop"):
+        with pytest.raises(InputError, match="there is no file"):
+            references.find_schemas(reference, SchemasFolder.at(tmp_path))
+    with pytest.raises(InputError, match="there is no schema"):
+        references.find_schemas("shop", SchemasFolder.at(tmp_path))
