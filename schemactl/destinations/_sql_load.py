@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import count
 
 from schemactl.destinations import _bookkeeping
@@ -15,7 +14,7 @@ from schemactl.destinations._load import Load, carry_out, chains_to_check, check
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
-from schemactl.destinations._session import Session, fold, qualify, quote
+from schemactl.destinations._session import Session, fold, moment_text, qualify, quote
 from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Merge, merge_of, row_key
@@ -178,7 +177,7 @@ def _merge(load: SqlLoad, chain: Chain) -> None:
         columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
         tie=load.session.tie,
         column_type=load.session.column_type,
-        moment=_text_of_moment if load.session.takes_moments_as_texts else None,
+        moment=(lambda moment: f"'{moment_text(moment)}'") if load.session.takes_moments_as_texts else None,
         superseded=_stage_superseded(load, chain.staged[chain.root.name]),
     )
     merge = merge_of(chain.root, load.package.inserted_at)
@@ -187,11 +186,6 @@ def _merge(load: SqlLoad, chain: Chain) -> None:
     for statement in _statements(load.session, plan, merge, targets, prefix):
         with load.session.wrap_errors(f"merge table `{chain.root.name}`"):
             load.session.execute(statement)
-
-
-def _text_of_moment(moment: datetime) -> str:
-    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    return f"'{naive.isoformat(' ', 'microseconds')}'"
 
 
 def _statements(
