@@ -17,6 +17,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+from schemactl.destinations._session import literal
 from schemactl.destinations._types import sizes_of
 from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import can_coerce, coerce
@@ -94,6 +95,13 @@ def is_python_timestamp(naive: str) -> str:
 def has_any_precision(retype: Retype) -> bool:
     """Return whether parts of a second stay, or may be lost."""
     return not retype.is_strict or retype.after.properties.get("precision") in (None, _MICROSECONDS)
+
+
+def begins_with_digit(text: str) -> str:
+    """Return a condition that holds for texts of numbers but not for ``0x1``, which dlt reads; it compares bytes."""
+    # The colon comes after the nine.
+    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
+    return f"({' OR '.join(f'{text} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
 
 
 def plain_decimal(text: str) -> str:

@@ -12,6 +12,7 @@ from schemactl.destinations._migration.conversion import (
     MOMENT,
     TRUE,
     Converted,
+    begins_with_digit,
     bits_of,
     cast_of_time,
     coerce_text,
@@ -124,12 +125,13 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             is_same = f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}"
             return conjoin(is_same, _in_bits(f"TRY_CAST({value} AS {kind})", after)), cast
         case DataType.DOUBLE:
-            return conjoin(_begins_as_number(value), is_read), cast
+            # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``.
+            return conjoin(begins_with_digit(value), is_read), cast
         case DataType.DECIMAL | DataType.WEI:
             # More digits than the scale would be rounded, and so would what has a negative exponent.
             is_long = f"{value} LIKE '%.{'_' * (sizes_of(kind)[1] + 1)}%'"
             is_exact = f"NOT ({is_long}) AND {value} NOT LIKE '_%-%'"
-            return conjoin(_begins_as_number(value), is_exact, is_read), cast
+            return conjoin(begins_with_digit(value), is_exact, is_read), cast
         case DataType.BOOL:
             return is_read, cast
         case DataType.DATE:
@@ -159,13 +161,6 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             return f"(json_valid({value}) AND NOT {is_odd} AND NOT {is_null})", f"json({value})"
         case _:
             return FALSE, cast
-
-
-def _begins_as_number(text: str) -> str:
-    # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``. The colon
-    # comes after the nine: so ``0xff`` is left out, which dlt reads as a number.
-    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
-    return f"({' OR '.join(f'{text} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
 
 
 def _in_bits(number: str, column: Column) -> str:

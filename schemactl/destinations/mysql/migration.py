@@ -7,6 +7,7 @@ came. A size changes in place; of another type, a new column takes the values an
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,15 +17,15 @@ from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.mapping import MappedMigration
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._session import Relation, literal
+from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.catalogue import read_session
 from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, stored_text
-from schemactl.destinations.mysql.definitions import with_comment
 from schemactl.destinations.mysql.dependents import dependents_of, find_blocker
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
+from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
 from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
@@ -48,6 +49,8 @@ from schemactl.schema.ddl import Dialect, cut_comment
 from schemactl.schema.types import Column, DataType, Table
 
 _READING_SECONDS: Final = 60
+_PART: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[(),]|[^\s'"`(),]+|\s+""")
+"""A part of a column's definition."""
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -250,6 +253,43 @@ class MySqlMigration(MappedMigration[MySqlSession]):
         if pairs:
             rows = [(hashlib.sha256(text.encode()).digest(), made) for text, made in pairs]
             self.database.insert_rows(MAPPING, ("given", "made"), rows)
+
+
+def with_comment(made: str, column: str, text: str | None) -> str:
+    """Return a column's name and definition with another comment.
+
+    Args:
+        made: what SHOW CREATE TABLE says, with names in double quotes.
+        column: its name.
+        text: of the comment; None for none.
+
+    Raises:
+        DestinationError: there is no such column.
+    """
+    start = made.find(f"\n  {quote(column)} ")
+    if start < 0:
+        raise DestinationError(f"the server states no column `{column}`: {made}")
+    parts = list(_definition(made, start))
+    words = [part.upper() for part in parts]
+    end = words.index("CHECK") if "CHECK" in words else len(parts)  # MariaDB's, which comes last
+    at = words.index("COMMENT") if "COMMENT" in words else end
+    rest = parts[end:]
+    return "".join((*parts[:at], f" COMMENT {literal(text or '')}", *([" "] if rest else []), *rest)).strip()
+
+
+def _definition(made: str, start: int) -> Iterator[str]:
+    """Yield the parts of a definition, with what stands in brackets as one."""
+    depth, inner = 0, ""
+    for found in _PART.finditer(made, start):
+        part = found[0]
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if depth < 0 or (depth == 0 and part == ","):
+            return
+        if depth or part == ")":
+            inner += part
+        if not depth:
+            yield inner or part
+            inner = ""
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from schemactl.destinations._migration.conversion import (
     TIME_OF_DAY,
     TRUE,
     Converted,
+    begins_with_digit,
     bits_of,
     cast_of_time,
     conjoin,
@@ -179,7 +180,7 @@ def _cast_text(retype: Retype, value: str, kind: str) -> OwnCast:
         case DataType.DOUBLE:
             # The C library's reader takes ``0x1p3`` and ``nan(1)``, too.
             is_sure = f"octet_length({value}) <= {_SURE_CHARACTERS} AND {_matches(value, '-?[0-9]+([.][0-9]+)?')}"
-            return OwnCast(f"({is_sure})", cast, _begins_with_digit(value))
+            return OwnCast(f"({is_sure})", cast, begins_with_digit(f"{value} {_BYTES}"))
         case DataType.DECIMAL | DataType.WEI:
             return _decimal_of_text(value, cast, *sizes_of(kind))
         case DataType.BOOL:
@@ -200,24 +201,18 @@ def _integer_of_text(value: str, cast: str, column: Column) -> OwnCast:
     if (column.properties.get("precision") or 64) not in (16, 32, 64):
         return OwnCast(is_sure, cast)  # its type holds more than the column may
     # Before version 16, the cast fails on ``1_000``.
-    return OwnCast(is_sure, cast, rf"({_begins_with_digit(value)} AND {value} {_BYTES} NOT LIKE '%\_%')")
+    return OwnCast(is_sure, cast, rf"({begins_with_digit(f'{value} {_BYTES}')} AND {value} {_BYTES} NOT LIKE '%\_%')")
 
 
 def _decimal_of_text(value: str, cast: str, precision: int, scale: int) -> OwnCast:
     # More digits than the scale would be rounded, and so would what has a negative exponent.
     is_long = f"{value} {_BYTES} LIKE '%.{'_' * (scale + 1)}%'"
-    is_right = f"({_begins_with_digit(value)} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
+    is_right = f"({begins_with_digit(f'{value} {_BYTES}')} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
     # Counts of a regular expression are slow: the length says that neither side of the point has too many digits.
     digits, is_number = precision - scale, _matches(value, "-?[0-9]+([.][0-9]+)?")
     is_short = f"length({value}) <= {digits} AND "
     is_short += f"(strpos({value}, '.') = 0 OR length({value}) - strpos({value}, '.') <= {scale})"
     return OwnCast(f"({is_short} AND {is_number})" if digits else FALSE, cast, is_right)
-
-
-def _begins_with_digit(text: str) -> str:
-    """Return a condition that holds for numbers but not for ``0x1``; the colon comes after the nine."""
-    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
-    return f"({' OR '.join(f'{text} {_BYTES} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
 
 
 def _is_shaped(text: str, shape: str, mark: str) -> str:
