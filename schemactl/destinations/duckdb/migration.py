@@ -170,13 +170,11 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
             raise DestinationError(message, hint="make room there") from error
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why DuckDB does not take a step, before any has run; see ``destinations.MigrationSession``."""
         found = self._dependents_of(table_of(step))
         is_keyed_table = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in found.constraints)
         return blocker_of(step, found, is_keyed_table if isinstance(step, DropColumn) else _is_copied(step, None))
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; views go by names."""
         return tuple(self._dependents_of(table).of_column_alone(column))
 
     def _dependents_of(self, table: str) -> Dependents:

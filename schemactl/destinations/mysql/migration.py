@@ -169,12 +169,10 @@ class MySqlMigration(MappedMigration[MySqlSession]):
         return f"SELECT * FROM {place} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why a step would break or lose something; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             return find_blocker(self.database, self.dataset, step)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"):
             return tuple(dependents_of(self.database, self.dataset, table, column))
 

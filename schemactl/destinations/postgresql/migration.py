@@ -112,11 +112,6 @@ def _is_cast(before: Column, after: Column) -> bool:
     return False
 
 
-def _refuses_unfit(before: Column, after: Column) -> bool:
-    """Return whether values are converted: by one guarded statement, which costs less than a look and a cast."""
-    return not _is_cast(before, after)
-
-
 def _lock_of(step: Step) -> Lock | None:
     """Return the lock that a step takes (PostgreSQL, chapter "Explicit Locking", and each form of ALTER TABLE)."""
     match step:
@@ -135,7 +130,8 @@ def _lock_of(step: Step) -> Lock | None:
 ABILITIES: Final = Abilities(
     names=NAMES,
     retype=_retype,
-    refuses_unfit=_refuses_unfit,
+    # What is converted is so by one guarded statement, which costs less than a look and a cast.
+    refuses_unfit=lambda before, after: not _is_cast(before, after),
     adds_not_null=True,
     adds_filled=True,
     is_online=True,
@@ -165,9 +161,9 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case AddUnique() | AddPrimaryKey() if step.is_prepared:
             return (key_by_index(step, ENGINE, dataset),)
         case DropUnique():
-            return (_drop_unique(step, dataset),)
+            return _block(_DROP_UNIQUE, dataset, step.table, step.column)
         case DropPrimaryKey():
-            return (_drop_primary_key(step, dataset),)
+            return _block(_DROP_PRIMARY_KEY, dataset, step.table)
         case OnlineStep():
             return render_online(step, ENGINE, dataset, table)
         case _:
@@ -184,10 +180,9 @@ def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
     )
 
 
-def _drop_unique(step: DropUnique, dataset: str) -> str:
-    """Return a block that drops what makes the column unique, under whatever names."""
-    ENGINE.table(dataset, step.table), ENGINE.name(step.column)
-    return f"DO {literal(_DROP_UNIQUE.format(*map(literal, (dataset, step.table, step.column))))}"
+def _block(body: str, *names: str) -> tuple[str, ...]:
+    """Return what drops a constraint under whatever name; ``names`` are those of dataset, table and column."""
+    return (f"DO {literal(body.format(*(literal(ENGINE.checked(name)) for name in names)))}",)
 
 
 _DROP_UNIQUE: Final = """
@@ -214,13 +209,6 @@ BEGIN
 END
 """
 
-
-def _drop_primary_key(step: DropPrimaryKey, dataset: str) -> str:
-    """Return a block that drops a table's primary key, under whatever name."""
-    ENGINE.table(dataset, step.table)
-    return f"DO {literal(_DROP_PRIMARY_KEY.format(*map(literal, (dataset, step.table))))}"
-
-
 _DROP_PRIMARY_KEY: Final = """
 DECLARE found record;
 BEGIN
@@ -235,7 +223,6 @@ BEGIN
     END LOOP;
 END
 """
-
 
 _STORAGE: Final = """
     SELECT a.attstorage::text, t.typstorage::text
@@ -270,19 +257,16 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return f"SELECT * FROM {place} TABLESAMPLE BERNOULLI ({share * 100:.9f}) REPEATABLE (0)"
 
     def begin(self) -> None:
-        """Begin a transaction, while the lock is held."""
         if self.holder is not None:
             with self.holder.wrap_errors("keep the lock of the migration"):
                 self.holder.query("SELECT 1")
         self.database.begin()
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             return find_blocker(self.database, self.dataset, step, self._try)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"):
             return tuple(dependents_of(self.database, self.dataset, table, column))
 
@@ -297,7 +281,6 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     def run_outside(
         self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Notify
     ) -> None:
-        """Run a step that keeps what it does bit by bit."""
         self.prepare_writing()
         if isinstance(step, Backfill):
             batches = batches_of(step, ENGINE, self.dataset, table)

@@ -166,7 +166,6 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         FileMigration.run_rewrite(self, rewrite)
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why SQLite does not take a step; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             if _is_copied(step, None) and (lost := lost_by_copy(self.database, table_of(step))):
                 return lost
@@ -203,7 +202,6 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         return unreadable(trial) if was_readable else None  # a copy of the table goes by its views and triggers
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"), trial_of(self.database, table) as trial:
             return tuple(dependents_of(trial, table, column)) if has_column(trial, table, column) else ()
 
