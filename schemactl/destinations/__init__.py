@@ -6,22 +6,22 @@ server without transactions around its DDL. Its files, in the order in which the
 1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words stand in
    ``schema.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
    ``kind_of(column_type(...))``: what a column states and the engine does not keep is no drift.
-2. ``session``: a connection as ``_session.Database`` has it. Let the engine speak standard SQL where it can: names in
-   double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut. What it does otherwise than
-   ``SqlDefaults`` it says there. Addresses of files and of servers are read by ``_address``.
-3. ``catalogue``: ``read_catalogue``. That is enough for ``show``, ``diff``, ``import`` and ``export``
-   (``Destination``).
+2. ``session``: a ``_session.Session``, whose defaults are what most databases have alike. Let the engine speak standard
+   SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
+   Addresses of files and of servers are read by ``_address``.
+3. ``catalogue``: ``read_catalogue``, the engine's queries (``_sql_catalogue`` makes a schema of their rows). That is
+   enough for ``show``, ``diff``, ``import`` and ``export`` (``Destination``).
 4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes the steps of
    a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
-   Databases share one (``_sql_load``), lakes another (``_lake.load``); a database opens a session, which adds
-   ``stage``, ``append`` and ``lock`` (``_session.Session``). ``_rows`` reads staged files for engines that do not.
+   Databases share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that
+   do not.
    What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
    class whose defaults are those of a destination that can do no more than it must. ``migration.statements.render``
    writes the statements of all steps that the engine does by an ALTER; how it spells them is data of ``schema.ddl``.
    ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
-   An engine that cannot convert as dlt does lets all distinct values go through
-   ``_migration.conversion.coerce_text`` and come back by a table of pairs.
+   An engine that calls no function of ours lets the distinct values that it does not cast as dlt does go through the
+   coercion, and come back by a table of pairs (``_migration.mapping``); one that is a file, see ``_migration.files``.
 6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``find_blocker``,
    ``left_behind``).
 

@@ -20,8 +20,13 @@ class FileAddress:
     path: Path
     dataset: str | None
 
-    def __str__(self) -> str:
+    @property
+    def shown(self) -> str:
+        """The address for messages, without the dataset."""
         return f"{self.kind}:///{self.path}"
+
+    def __str__(self) -> str:
+        return self.shown
 
 
 def file_address(url: str) -> FileAddress:
@@ -34,7 +39,10 @@ def file_address(url: str) -> FileAddress:
     """
     address = parse_file_address(url)
     if not address.path.is_file():
-        raise InputError(f"there is no file `{address.path}`", hint=_absolute(address))
+        absolute = Path("/") / address.path
+        is_meant = not address.path.is_absolute() and absolute.is_file()
+        hint = f"an absolute path takes four slashes: `{address.kind}:///{absolute}`" if is_meant else None
+        raise InputError(f"there is no file `{address.path}`", hint=hint)
     return address
 
 
@@ -87,12 +95,6 @@ def check_dataset(asked: Iterable[tuple[str, str]]) -> None:
     """
     if any(key == "dataset" and not value.strip() for key, value in asked):
         raise InputError("`?dataset=` names no dataset", hint="`?dataset=NAME`, or leave it out")
-
-
-def _absolute(address: FileAddress) -> str | None:
-    absolute = Path("/") / address.path
-    is_meant = not address.path.is_absolute() and absolute.is_file()
-    return f"an absolute path takes four slashes: `{address.kind}:///{absolute}`" if is_meant else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.errors import DriverMissing, InputError, did_you_mean
@@ -56,43 +56,13 @@ def is_ours(table: Table) -> bool:
     return table.name.lower().startswith(OURS)
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Names of columns that a table's constraints hold."""
-
-    primary: frozenset[str] = field(default_factory=frozenset)
-    unique: frozenset[str] = field(default_factory=frozenset)
-
-    def of(self, column: str) -> Properties:
-        """Return the hints of one column."""
-        primary = {"primary_key": True} if column in self.primary else {}
-        return {**primary, "unique": True} if column in self.unique else primary
-
-
-def keys_of(constraints: Iterable[tuple[str, bool, Collection[str]]]) -> Mapping[str, Keys]:
-    """Return the keys of tables by name.
-
-    Args:
-        constraints: table, whether it is the primary key (else columns that are unique together), columns.
-    """
-    primary: dict[str, set[str]] = {}
-    unique: dict[str, set[str]] = {}
-    for table, is_primary, columns in constraints:
-        if is_primary:
-            primary.setdefault(table, set()).update(columns)
-        elif len(columns) == 1:  # dlt's hint speaks of one column alone
-            unique.setdefault(table, set()).update(columns)
-    tables = {*primary, *unique}
-    return {name: Keys(frozenset(primary.get(name, ())), frozenset(unique.get(name, ()))) for name in tables}
-
-
 def column_of(
-    name: str, kind: Properties, is_nullable: bool, keys: Keys | None = None, description: str | None = None
+    name: str, kind: Properties, is_nullable: bool, hints: Properties | None = None, description: str | None = None
 ) -> Column:
     """Return a column of a catalog; ``kind`` is its type."""
     null = {} if is_nullable else {"nullable": False}
     text = {"description": description} if description else {}
-    return Column(name, {**kind, **null, **(keys.of(name) if keys else {}), **text})
+    return Column(name, {**kind, **null, **(hints or {}), **text})
 
 
 def schema_of(
@@ -144,13 +114,18 @@ def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> st
             return asked
         hint = did_you_mean(asked, known) or (f"known: {', '.join(known)}" if known else None)
         raise InputError(f"there is no dataset `{asked}` with tables in `{origin}`", hint=hint)
-    main = [name for name in known if not (name.endswith(_STAGING) and name.removesuffix(_STAGING) in found)]
+    main = without_staging(known)
     if not main:
         raise InputError(f"there are no tables in `{origin}`")
     if len(main) > 1:
         listed = ", ".join(f"`{name}`" for name in main)
         raise InputError(f"`{origin}` holds {len(main)} datasets: {listed}", hint=f"name one: `?dataset={main[0]}`")
     return main[0]
+
+
+def without_staging(names: Collection[str]) -> list[str]:
+    """Return the names of datasets without those of dlt's staging copies."""
+    return [name for name in names if not (name.endswith(_STAGING) and name.removesuffix(_STAGING) in names)]
 
 
 def keeps_versions(columns: Iterable[Sequence[str]]) -> bool:

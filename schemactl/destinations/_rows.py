@@ -1,22 +1,32 @@
-"""Rows of staged files, a batch at a time, for databases that do not read Parquet themselves."""
+"""Rows of staged files, a batch at a time, for databases that do not read Parquet themselves.
+
+Structs, lists and maps are JSON texts there: fields that are null are written as such, and all numbers are JSON's, so
+PostgreSQL's ``jsonb`` keeps each of their digits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._json import json_texts
 from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import is_nested
-from schemactl.schema.nested_types import structure_of
-from schemactl.schema.types import Column
+from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, structure_of
+from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH_BYTES: Final = 8 << 20
 _MOST_ROWS: Final = 65_536
+
+_SHORT: Final = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\b": r"\b", "\f": r"\f"}
+_ESCAPES: Final = {**_SHORT, **{chr(at): rf"\u{at:04x}" for at in range(32) if chr(at) not in _SHORT}}
+_NEEDS_ESCAPE: Final = r'[\x00-\x1f"\\]'
 
 
 def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
@@ -49,8 +59,129 @@ def _json(values: pa.Array, column: Column) -> pa.Array:
     return json_texts(values, structure)
 
 
-def in_utc(values: pa.Array) -> pa.Array:
-    """Return moments without their zone, in UTC."""
+def stored_rows(
+    staged: StagedTable, decimal: Callable[[Decimal], Any] | None = None
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a staged table, a batch at a time; moments, dates, times and JSON are texts.
+
+    Args:
+        staged: the table.
+        decimal: what stores decimals; None where the driver does.
+    """
+    columns = tuple(staged.table.columns.values())
+    for batch in batches(staged):
+        values = [_stored(each, column, decimal) for each, column in zip(batch.columns, columns, strict=True)]
+        yield list(zip(*values, strict=True))
+
+
+def _stored(values: pa.Array, column: Column, decimal: Callable[[Decimal], Any] | None) -> list[Any]:
     import pyarrow as pa
 
-    return values.cast(pa.timestamp("us"))
+    match column.data_type:
+        case DataType.TIMESTAMP:
+            values = values.cast(pa.timestamp("us")).cast(pa.string())  # without its zone, in UTC
+        case DataType.DATE:
+            values = values.cast(pa.string())
+        case DataType.TIME:
+            values = values.cast(pa.time64("us")).cast(pa.string())
+        case DataType.DECIMAL | DataType.WEI if decimal is not None:
+            return [None if each is None else decimal(each) for each in values.to_pylist()]
+        case DataType.JSON:
+            return [None if each is None else json.dumps(json.loads(each)) for each in values.to_pylist()]
+    found: list[Any] = values.to_pylist()
+    return found
+
+
+def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
+    """Return the JSON text of each value, null for null.
+
+    Args:
+        values: of structs, lists, maps or scalars, in the type that Spark writes for ``of``.
+        of: which texts inside are JSON already.
+    """
+    import pyarrow as pa
+
+    match of:
+        case Struct(fields):
+            parts: list[pa.Array | str] = []
+            for at, (name, inner) in enumerate(fields):
+                held = values.field(values.type.get_field_index(name))  # under a struct that is null, too
+                parts += [f"{',' if at else '{'}{_quoted(name)}:", _or_null(json_texts(held, inner))]
+            return _joined(values, [*parts, "}"])
+        case ListOf(element):
+            texts = _or_null(json_texts(values.flatten(), element))
+            return _joined(values, ["[", _lists(values, texts), "]"])
+        case MapOf(value):
+            entries = values.cast(pa.list_(pa.struct([("key", pa.string()), ("value", values.type.item_type)])))
+            inside = entries.flatten()
+            pairs = [_quoted_all(inside.field("key")), ":", _or_null(json_texts(inside.field("value"), value))]
+            return _joined(values, ["{", _lists(entries, _joined(inside, pairs)), "}"])
+        case Json():
+            return values.cast(pa.large_string())
+        case _:
+            return _scalars(values)
+
+
+def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
+    """Return the texts of the elements of each list, joined by commas."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(values), 0).cast(pa.int32()))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(",", pa.large_string()))
+
+
+def _joined(values: pa.Array, parts: Sequence[pa.Array | str]) -> pa.Array:
+    """Return the parts of a text put together, null where the value is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = [pa.scalar(each, pa.large_string()) if isinstance(each, str) else each for each in parts]
+    nothing = pa.scalar("", pa.large_string())
+    texts = pc.binary_join_element_wise(*whole, nothing)
+    return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
+
+
+def _or_null(texts: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.fill_null(texts, "null")
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(each, each) for each in text) + '"'
+
+
+def _quoted_all(texts: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    escaped = texts.cast(pa.large_string())
+    if pc.any(pc.match_substring_regex(escaped, _NEEDS_ESCAPE)).as_py():
+        for each, written in _ESCAPES.items():  # the backslash first
+            escaped = pc.replace_substring(escaped, each, written)
+    return _joined(escaped, ['"', escaped, '"'])
+
+
+def _scalars(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as is_a
+
+    of = values.type
+    if is_a.is_string(of) or is_a.is_large_string(of):
+        return _quoted_all(values)
+    if is_a.is_binary(of) or is_a.is_large_binary(of):
+        texts = [None if each is None else base64.b64encode(each).decode() for each in values.to_pylist()]
+        return _quoted_all(pa.array(texts, pa.large_string()))
+    if is_a.is_timestamp(of):
+        zone = "Z" if of.tz else ""
+        return _quoted_all(pc.strftime(values, format=f"%Y-%m-%dT%H:%M:%S{zone}"))
+    if is_a.is_date(of) or is_a.is_time(of):
+        return _quoted_all(values.cast(pa.large_string()))
+    texts = values.cast(pa.large_string())
+    if not is_a.is_floating(of):
+        return texts
+    # JSON has neither infinities nor NaN.
+    return pc.if_else(pc.is_finite(values), texts, pa.scalar(None, pa.large_string()))

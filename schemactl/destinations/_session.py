@@ -1,13 +1,17 @@
-"""What loading asks of a SQL database: one open transaction, seen the same way for all of them."""
+"""What loading and migrating ask of a SQL database: one open connection, seen the same way for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from typing import Any, ClassVar
 
+from schemactl.destinations._address import FileAddress, ServerAddress
 from schemactl.destinations._package import StagedTable
+from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._structure import Clash
 from schemactl.schema.ddl import Dialect
 from schemactl.schema.structure import NameLimits, description_of
@@ -31,40 +35,144 @@ class Relation:
     is_ours: bool = True
 
 
-class SqlDefaults:
-    """What most SQL databases have alike; a connection says where its database differs."""
+class Session(ABC):
+    """A connection to a SQL database; the defaults are what most of them have alike.
+
+    A load is one transaction: nothing of it is seen by others before its owner commits.
+
+    Attributes:
+        dialect: the name that sqlglot has for its SQL.
+        names: what it makes of names.
+        placeholder: what stands for a value in a statement.
+        has_transactional_ddl: whether what makes and changes tables is a part of a transaction.
+        casts_to_columns: whether CAST takes the types that columns have.
+        has_merge_statement: whether it has MERGE INTO.
+        makes_unique: whether dlt makes ``unique`` a constraint there.
+        takes_moments_as_texts: whether a text in UTC is what a column of moments has, or is compared with.
+        tie: the order of new rows ``n`` with equal keys, so that partitions do not change which one comes.
+        temporary_end: what ends the definition of a temporary table.
+    """
 
     __slots__ = ()
 
-    @property
-    def has_transactional_ddl(self) -> bool:
-        """Whether what makes and changes tables is a part of a transaction."""
-        return True
+    dialect: ClassVar[str]
+    names: ClassVar[NameLimits]
+    placeholder: ClassVar[str] = "?"
+    has_transactional_ddl: ClassVar[bool] = True
+    casts_to_columns: ClassVar[bool] = True
+    has_merge_statement: ClassVar[bool] = True
+    makes_unique: ClassVar[bool] = False
+    takes_moments_as_texts: ClassVar[bool] = False
+    tie: ClassVar[str] = "CAST(n AS VARCHAR)"
+    temporary_end: ClassVar[str] = ""
+
+    address: FileAddress | ServerAddress
 
     @property
-    def casts_to_columns(self) -> bool:
-        """Whether CAST takes the types that columns have."""
-        return True
+    def shown(self) -> str:
+        """The address for messages, without a password."""
+        return self.address.shown
 
     @property
     def merges(self) -> bool:
         """Whether rows are merged there."""
         return True
 
-    @property
-    def has_merge_statement(self) -> bool:
-        """Whether it has MERGE INTO."""
-        return True
+    @abstractmethod
+    def column_type(self, column: Column) -> str:
+        """Return the type that dlt gives such a column, as the catalog writes it."""
 
-    @property
-    def tie(self) -> str:
-        """The order of new rows ``n`` with equal keys, so that partitions do not change which one comes."""
-        return "CAST(n AS VARCHAR)"
+    @abstractmethod
+    def execute(self, statement: str) -> int:
+        """Run one statement; return how many rows it has written, 0 where that means nothing."""
 
-    @property
-    def takes_moments_as_texts(self) -> bool:
-        """Whether a text in UTC is what a column of moments has, or is compared with."""
-        return False
+    @abstractmethod
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run one statement for each row of values; return how many rows it has written."""
+
+    @abstractmethod
+    def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; values take the places of ``placeholder``."""
+
+    @abstractmethod
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets, those without tables too."""
+
+    @abstractmethod
+    def relation_names(self, dataset: str) -> list[str]:
+        """Return the names of the tables and views of a dataset."""
+
+    @abstractmethod
+    def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
+        """Return the columns of all tables and views of a dataset, or of the one of a folded name, by one query.
+
+        Returns:
+            Name, ``is_table`` and ``is_ours`` of the relation, name and type of the column; the name is None where the
+            relation has none.
+        """
+
+    @abstractmethod
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
+        """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
+
+        ``hint`` stands in where the error itself suggests nothing.
+        """
+
+    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
+        """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""
+        found: dict[tuple[str, bool, bool], dict[str, str]] = {}
+        for name, is_table, is_ours, column, kind in self.columns(dataset, folded):
+            held = found.setdefault((name, bool(is_table), bool(is_ours)), {})
+            if column is not None:
+                held[column] = kind
+        return {
+            fold(name, self.names): Relation(name, is_table, held, is_ours)
+            for (name, is_table, is_ours), held in found.items()
+        }
+
+    def relation(self, dataset: str, name: str) -> Relation | None:
+        """Return one by its name as it stands; where it is not there, a transaction may end with that."""
+        found = self.relations(dataset, name).values()
+        return next((each for each in found if each.name == name), None)
+
+    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Put a few rows into a table."""
+        if self.takes_moments_as_texts:
+            rows = [[moment_text(each) if isinstance(each, datetime) else each for each in row] for row in rows]
+        self.insert_rows(target, columns, rows)
+
+    def insert_rows(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+        """Put rows into a table whose values are as the driver takes them; return how many."""
+        start = f"INSERT INTO {target} ({', '.join(map(quote, columns))})"
+        start = start.replace("%", "%%") if self.placeholder == "%s" else start
+        return self.execute_many(f"{start} VALUES ({', '.join(self.placeholder for _ in columns)})", rows)
+
+    def stage(self, name: str, staged: StagedTable) -> None:
+        """Make the rows of a staged table readable under a name that ends with the transaction, with dlt's types."""
+        columns = ", ".join(f"{quote(each.name)} {self.column_type(each)}" for each in staged.table.columns.values())
+        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns}){self.temporary_end}")
+        self.append(quote(name), staged)
+
+    def append(self, target: str, staged: StagedTable) -> int:
+        """Put the rows of a staged table into a table whose columns have dlt's types; return how many."""
+        columns = tuple(staged.table.columns)
+        return sum(self.insert_rows(target, columns, rows) for rows in self.stored_rows(staged))
+
+    def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a staged table, a batch at a time, as ``insert_rows`` takes them."""
+        return stored_rows(staged)
+
+    def lock(self, dataset: str) -> None:  # noqa: B027 - nobody else has a file open that is written
+        """Wait until nobody else loads into this dataset."""
+
+    def grown_type(self, column: Column, there: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
+        """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
+
+        Args:
+            column: of the load.
+            there: its type now, as ``relations`` has it.
+        """
+        return None
 
     def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:
         """Return the statement that gives old rows ``o`` the values of new ones ``n``; all names are quoted."""
@@ -80,141 +188,35 @@ class SqlDefaults:
         return f"extract(epoch FROM {value})"
 
 
-class Database(Protocol):
-    """A connection to a SQL database; ``SqlDefaults`` has a part of it."""
-
-    @property
-    def has_transactional_ddl(self) -> bool: ...
-
-    @property
-    def casts_to_columns(self) -> bool: ...
-
-    @property
-    def merges(self) -> bool: ...
-
-    @property
-    def has_merge_statement(self) -> bool: ...
-
-    @property
-    def tie(self) -> str: ...
-
-    @property
-    def takes_moments_as_texts(self) -> bool: ...
-
-    def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str: ...
-
-    def delete_from(self, target: str, condition: str) -> str: ...
-
-    def seconds_of(self, value: str) -> str: ...
-
-    @property
-    def dialect(self) -> str:
-        """The name that sqlglot has for its SQL."""
-        ...
-
-    @property
-    def shown(self) -> str:
-        """The address for messages, without a password."""
-        ...
-
-    def column_type(self, column: Column) -> str:
-        """Return the type that dlt gives such a column, as the catalog writes it."""
-        ...
-
-    def execute(self, statement: str) -> int:
-        """Run one statement; return how many rows it has written, 0 where that means nothing."""
-        ...
-
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        ...
-
-    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Put a few rows into a table."""
-        ...
-
-    def datasets(self) -> list[str]:
-        """Return the names of all datasets, those without tables too."""
-        ...
-
-    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
-        """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""
-        ...
-
-    def relation_names(self, dataset: str) -> list[str]:
-        """Return the names of the tables and views of a dataset."""
-        ...
-
-    def relation(self, dataset: str, name: str) -> Relation | None:
-        """Return one by its name as it stands; where it is not there, a transaction may end with that."""
-        ...
-
-    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
-        """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
-
-        ``hint`` stands in where the error itself suggests nothing.
-        """
-        ...
+def ddl_of(session: Session) -> Dialect:
+    """Return how a database spells definitions; no session has escapes in texts."""
+    return Dialect(session.dialect, has_plain_texts=True)
 
 
-class Session(Database, Protocol):
-    """One transaction of a database that takes loads. Nothing of it is seen by others before its owner commits."""
-
-    @property
-    def names(self) -> NameLimits:
-        """What it makes of names."""
-        ...
-
-    @property
-    def makes_unique(self) -> bool:
-        """Whether dlt makes ``unique`` a constraint there."""
-        ...
-
-    def grown_type(self, column: Column, there: str) -> str | Clash | None:
-        """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
-
-        Args:
-            column: of the load.
-            there: its type now, as ``relations`` has it.
-        """
-        ...
-
-    def stage(self, name: str, staged: StagedTable) -> None:
-        """Make the rows of a staged table readable under a name that ends with the transaction, with dlt's types."""
-        ...
-
-    def append(self, target: str, staged: StagedTable) -> int:
-        """Put the rows of a staged table into a table whose columns have dlt's types; return how many."""
-        ...
-
-    def lock(self, dataset: str) -> None:
-        """Wait until nobody else loads into this dataset."""
-        ...
-
-
-def ddl_of(database: Database) -> Dialect:
-    """Return how the database spells definitions; no session has escapes in texts."""
-    return Dialect(database.dialect, has_plain_texts=True)
-
-
-def create_table(database: Database, dataset: str, table: Table, *, is_unique: bool = True) -> str:
+def create_table(session: Session, dataset: str, table: Table, *, is_unique: bool = True) -> str:
     """Return the statement that makes a table as dlt makes it (docs/dlt.md §9.2).
 
     Args:
-        database: that gets it.
+        session: of the database that gets it.
         dataset: where it will be.
         table: with complete columns, in their order.
         is_unique: whether the hint ``unique`` becomes a constraint; dlt does so on PostgreSQL, not on DuckDB.
     """
-    sql = ddl_of(database)
-    definitions = [define_column(database, column, is_unique=is_unique) for column in table.columns.values()]
+    sql = ddl_of(session)
+    definitions = [define_column(session, column, is_unique=is_unique) for column in table.columns.values()]
     return sql.create_table(sql.place(dataset, table.name), definitions, description_of(table))
 
 
-def define_column(database: Database, column: Column, *, is_unique: bool) -> str:
+def define_column(session: Session, column: Column, *, is_unique: bool) -> str:
     """Return the definition of a column; see ``create_table``."""
     is_constrained = is_unique and bool(column.properties.get("unique"))
-    return ddl_of(database).definition(column, database.column_type(column), is_unique=is_constrained)
+    return ddl_of(session).definition(column, session.column_type(column), is_unique=is_constrained)
+
+
+def moment_text(moment: datetime) -> str:
+    """Return a moment in UTC as the databases write it that keep or compare texts; one without a zone is in UTC."""
+    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return naive.isoformat(" ", "microseconds")
 
 
 def quote(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import count
 
 from schemactl.destinations import _bookkeeping
@@ -15,7 +14,7 @@ from schemactl.destinations._load import Load, carry_out, chains_to_check, check
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
-from schemactl.destinations._session import Session, fold, qualify, quote
+from schemactl.destinations._session import Session, fold, moment_text, qualify, quote
 from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Merge, merge_of, row_key
@@ -99,10 +98,10 @@ class SqlLoad(Load[None]):
 
     def stage(self, chain: Chain) -> Iterator[None]:
         if chain.is_merged:
-            _merge(self, chain)
+            self._merge(chain)
         else:
             for staged in chain.staged.values():
-                _append(self, staged)
+                self._append(staged)
         yield from ()
 
     def commit(self, staged: Sequence[None]) -> None:
@@ -111,6 +110,52 @@ class SqlLoad(Load[None]):
             write_bookkeeping(self.session, self.dataset, self.package)
         with self.session.wrap_errors("complete the load"):
             self.session.execute("COMMIT")
+
+    def _append(self, staged: StagedTable) -> None:
+        session, table = self.session, staged.table
+        self.report(table.name)
+        target = self.targets[table.name]
+        fitted = self._stage(staged) if target.unlike else None
+        columns = ", ".join(quote(name) for name in table.columns)
+        with session.wrap_errors(f"load table `{table.name}`"):
+            if fitted is not None:
+                put = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
+            else:
+                put = session.append(target.name, staged)
+        check_count(table, put, staged.rows)
+
+    def _merge(self, chain: Chain) -> None:
+        stages: dict[str, str] = {}
+        for name, staged in chain.staged.items():
+            self.report(name)
+            stages[name] = self._stage(staged)
+        superseded = chain.staged[chain.root.name].superseded  # root rows that are not loaded and whose keys count
+        prefix = f"_schemactl_{next(self.numbers)}"
+        targets = {table.name: self.targets[table.name].name for table in chain.tables if table.name in self.targets}
+        relations = Relations(
+            old=targets,
+            new=stages,
+            columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
+            tie=self.session.tie,
+            column_type=self.session.column_type,
+            moment=(lambda each: f"'{moment_text(each)}'") if self.session.takes_moments_as_texts else None,
+            superseded=self._stage(superseded, is_counted=False) if superseded is not None else None,
+        )
+        merge = merge_of(chain.root, self.package.inserted_at)
+        plan = plan_merge(chain, merge, relations, prefix)
+        self.progress(f"merging table `{chain.root.name}`", None)
+        for statement in _statements(self.session, plan, merge, targets, prefix):
+            with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
+                self.session.execute(statement)
+
+    def _stage(self, staged: StagedTable, *, is_counted: bool = True) -> str:
+        """Make the rows of a staged table readable, in the types of their table; return the name, quoted."""
+        session, stage = self.session, f"_schemactl_stage_{next(self.numbers)}"
+        with session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
+            session.stage(stage, staged)
+            found = session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0] if is_counted else staged.rows
+        check_count(staged.table, found, staged.rows)
+        return quote(fit(session, staged.table, self.targets[staged.table.name], stage))
 
 
 def _lock(session: Session, dataset: str) -> None:
@@ -148,50 +193,6 @@ def _empty(session: Session, dataset: str, chains: Sequence[Chain]) -> None:
         if found is not None and found.is_table:
             with session.wrap_errors(f"empty table `{name}`"):
                 session.execute(f"DELETE FROM {qualify(dataset, found.name)}")
-
-
-def _append(load: SqlLoad, staged: StagedTable) -> None:
-    session, table = load.session, staged.table
-    load.report(table.name)
-    target = load.targets[table.name]
-    if target.unlike:
-        fitted = quote(fit(session, table, target, _stage(load, staged)))
-        columns = ", ".join(quote(name) for name in table.columns)
-        with session.wrap_errors(f"load table `{table.name}`"):
-            put = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
-    else:
-        with session.wrap_errors(f"load table `{table.name}`"):
-            put = session.append(target.name, staged)
-    check_count(table, put, staged.rows)
-
-
-def _merge(load: SqlLoad, chain: Chain) -> None:
-    stages: dict[str, str] = {}
-    for name, staged in chain.staged.items():
-        load.report(name)
-        stages[name] = quote(fit(load.session, staged.table, load.targets[name], _stage(load, staged)))
-    prefix = f"_schemactl_{next(load.numbers)}"
-    targets = {table.name: load.targets[table.name].name for table in chain.tables if table.name in load.targets}
-    relations = Relations(
-        old=targets,
-        new=stages,
-        columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
-        tie=load.session.tie,
-        column_type=load.session.column_type,
-        moment=_text_of_moment if load.session.takes_moments_as_texts else None,
-        superseded=_stage_superseded(load, chain.staged[chain.root.name]),
-    )
-    merge = merge_of(chain.root, load.package.inserted_at)
-    plan = plan_merge(chain, merge, relations, prefix)
-    load.progress(f"merging table `{chain.root.name}`", None)
-    for statement in _statements(load.session, plan, merge, targets, prefix):
-        with load.session.wrap_errors(f"merge table `{chain.root.name}`"):
-            load.session.execute(statement)
-
-
-def _text_of_moment(moment: datetime) -> str:
-    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    return f"'{naive.isoformat(' ', 'microseconds')}'"
 
 
 def _statements(
@@ -240,23 +241,3 @@ def _upsert(session: Session, target: str, names: Sequence[str], key: str, upser
     listed = ", ".join(f"n.{name}" for name in names)
     among = f"n.{quote(key)} IN (SELECT {quote(KEY)} FROM {quote(new)})"
     yield f"INSERT INTO {target} ({columns}) SELECT {listed} FROM {source} n WHERE {among}"
-
-
-def _stage(load: SqlLoad, staged: StagedTable) -> str:
-    stage = f"_schemactl_stage_{next(load.numbers)}"
-    with load.session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
-        load.session.stage(stage, staged)
-        found = load.session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0]
-    check_count(staged.table, found, staged.rows)
-    return stage
-
-
-def _stage_superseded(load: SqlLoad, root: StagedTable) -> str | None:
-    """Stage the root rows that are not loaded and whose merge keys count, where there are any."""
-    staged = root.superseded
-    if staged is None:
-        return None
-    stage = f"_schemactl_superseded_{next(load.numbers)}"
-    with load.session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
-        load.session.stage(stage, staged)
-    return quote(fit(load.session, staged.table, load.targets[staged.table.name], stage))

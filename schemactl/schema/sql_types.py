@@ -30,6 +30,7 @@ class Words:
         naive_words: of timestamps without a zone up to a precision, ascending, in place of ``naive``.
         unique_text: for a text without a size that is unique, where no index takes ``text``.
         decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
+        whole_decimal: with a precision alone, where that leaves no digits after the point.
         wei: the word, or the precision and scale of ``decimal`` where a column states none.
     """
 
@@ -55,6 +56,7 @@ class Words:
     refuses: bool = False
     naive_words: tuple[tuple[int, str], ...] = ()
     wide: str | None = None
+    whole_decimal: str | None = None
 
 
 _BITS: Final = ((16, "smallint"), (32, "integer"), (64, "bigint"))
@@ -118,13 +120,13 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="longtext", unique_text="varchar(128)", sized_text="varchar({})", double="double", boolean="tinyint(1)",
         integers=((16, "smallint"), (32, "int"), (64, "bigint")), any_integer=True, timestamp="datetime{}",
         naive="datetime{}", precision="({})", default="6", most=6, date="date", time="time{}", binary="longblob",
-        json="json", decimal="decimal({},{})", wei="decimal(38,0)",
+        json="json", decimal="decimal({},{})", whole_decimal="decimal({},0)", wei="decimal(38,0)",
     ),
     "sqlite": Words(
         text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
         integers=((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT")), any_integer=True, timestamp="DATETIME",
         naive="DATETIME", date="DATE", time="TIME", binary="BLOB", json="JSON", decimal="NUMERIC({}, {})",
-        wei="NUMERIC(38, 0)",
+        whole_decimal="NUMERIC({})", wei="NUMERIC(38, 0)",
     ),
     "dremio": Words(
         text="VARCHAR", double="DOUBLE", boolean="BOOLEAN", integers=((64, "BIGINT"),), any_integer=True,
@@ -200,7 +202,7 @@ def cast_in(column: Column, dialect: str) -> str | None:
     return word.partition("(")[0] if word is not None and dialect in CASTS_WITHOUT_SIZES else word
 
 
-def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911 - a case for each type
+def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911, PLR0912 - a case for each type
     size = column.properties.get("precision")
     match column.data_type:
         case DataType.TEXT:
@@ -220,6 +222,8 @@ def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911 - 
             return _precise(words.timestamp, size, words)
         case DataType.TIME:
             return _precise(words.time, size, words)
+        case DataType.DECIMAL if words.whole_decimal and size is not None and column.properties.get("scale") is None:
+            return words.whole_decimal.format(size)
         case DataType.DECIMAL:
             precision, scale = decimal_sizes(column.properties)
             is_wide = words.wide is not None and (precision - scale > _NARROW[0] or scale > _NARROW[1])

@@ -245,8 +245,7 @@ def test_values_in_errors_of_spark_are_masked():
 
 
 def test_values_in_errors_of_postgresql_are_masked(postgres_url: str):
-    from schemactl.destinations.postgresql.address import parse_address
-    from schemactl.destinations.postgresql.session import open_session
+    from schemactl.destinations.postgresql.session import open_session, parse_address
 
     with (
         open_session(parse_address(postgres_url)) as session,

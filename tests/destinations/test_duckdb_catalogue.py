@@ -13,6 +13,7 @@ import pytest
 from schemactl.destinations import duckdb as destination
 from schemactl.destinations._address import file_address
 from schemactl.destinations.duckdb import catalogue
+from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.errors import DestinationError, ExitCode, InputError
 from schemactl.installation import install_command
 from schemactl.schema.types import Column, Schema
@@ -130,7 +131,8 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
                 return self.connection.execute(*arguments)
 
         with duckdb.connect(path, read_only=True) as connection:
-            catalogue.read_connection(Counting(connection), file_address(f"duckdb:///{path}"), None)  # type: ignore[arg-type]
+            session = DuckDbSession(Counting(connection), file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
+            catalogue.read_session(session, None)
         return len(asked)
 
     make(path, "create table _dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamp)")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemactl.destinations.mysql.definitions import with_comment
+from schemactl.destinations.mysql.migration import with_comment
 from schemactl.errors import DestinationError
 
 MADE = """CREATE TABLE "orders" (

@@ -100,6 +100,19 @@ def test_values_arrive_as_they_are(name: str, url: str, tmp_path: Path) -> None:
     assert [row[0] for row in ask(url, f"select {name} from orders order by id")] == [kept for _, kept in values]
 
 
+def test_a_decimal_with_a_precision_alone_has_no_digits_after_the_point_and_nothing_is_rounded(
+    url: str, tmp_path: Path
+) -> None:
+    schema = shop(orders({"n": {"data_type": "decimal", "precision": 10}}))
+    load(url, package(tmp_path, schema, "1", {"orders": [order(1, n=Decimal(5))]}))
+    assert ask(url, "select n from orders") == [(Decimal(5),)]
+    found = destination.read_catalogue(url).schema.tables["orders"].columns["n"]
+    assert (found.properties["precision"], found.properties["scale"]) == (10, 0)
+    with pytest.raises(DestinationError, match=r"`decimal\(10,0\)`: it keeps no digits after the point"):
+        load(url, package(tmp_path, schema, "2", {"orders": [order(2, "2", n=Decimal("1.5"))]}))
+    assert ask(url, "select count(*) from orders") == [(1,)]
+
+
 def test_the_same_load_again_does_nothing(url: str, tmp_path: Path) -> None:
     for load_id in ("1", "1", "2"):
         load(url, two(tmp_path, load_id))

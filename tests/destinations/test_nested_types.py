@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemactl.destinations import delta, iceberg, parquet
-from schemactl.destinations._json import json_texts
+from schemactl.destinations._rows import json_texts
 from schemactl.destinations._structure import Clash, first_difference, grown
 from schemactl.destinations.duckdb.nested import duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb.types import kind_of, stored

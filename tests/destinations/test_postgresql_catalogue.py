@@ -12,7 +12,7 @@ import pytest
 from schemactl.destinations import postgresql as destination
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations.postgresql import catalogue
-from schemactl.destinations.postgresql.address import parse_address
+from schemactl.destinations.postgresql.session import PostgresSession, parse_address
 from schemactl.errors import DestinationError, InputError
 from schemactl.installation import install_command
 from schemactl.schema.types import Column
@@ -130,7 +130,8 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
 
         with psycopg.connect(database) as connection:
             address = parse_address(database)
-            catalogue.read_connection(Counting(connection), address, address.dataset)  # type: ignore[arg-type]
+            session = PostgresSession(Counting(connection), address)  # type: ignore[arg-type]
+            catalogue.read_session(session, address.dataset)
         return len(asked)
 
     versions = "_dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamptz)"

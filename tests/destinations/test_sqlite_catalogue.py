@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemactl.destinations import sqlite as destination
-from schemactl.destinations.sqlite import catalogue
+from schemactl.destinations.sqlite import catalogue, session
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column, Schema
 
@@ -95,7 +95,7 @@ def test_the_schema_is_named_as_dlt_names_it(path: Path) -> None:
 
 def test_the_number_of_queries_does_not_grow(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    opened = catalogue._opened
+    opened = session.reading
 
     @contextmanager
     def counting(file: Path) -> Iterator[sqlite3.Connection]:
@@ -104,7 +104,8 @@ def test_the_number_of_queries_does_not_grow(path: Path, monkeypatch: pytest.Mon
             connection.set_trace_callback(lambda each: each.startswith("--") or asked.append(each))
             yield connection
 
-    monkeypatch.setattr(catalogue, "_opened", counting)
+    for module in (session, catalogue):
+        monkeypatch.setattr(module, "reading", counting)
     read(make(path, "create table t (id integer primary key)"))
     few = len(asked)
     read(make(path, *(f"create table t{number} (id integer primary key)" for number in range(50))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import dlt.destinations
@@ -43,3 +44,25 @@ def test_types_are_those_of_dlt(dialect: str) -> None:
 
     ours = {str(stated): type_in(Column("c", stated), dialect) for stated in STATED}
     assert ours == {str(stated): by_dlt(stated) for stated in STATED}
+
+
+@pytest.mark.parametrize(
+    "stated", [{}, {"precision": 10}, {"precision": 10, "scale": 2}, {"precision": 38, "scale": 0}], ids=str
+)
+@pytest.mark.parametrize("dialect", ["mysql", "sqlite"])
+def test_decimals_are_those_that_dlt_makes_by_sqlalchemy(dialect: str, stated: dict[str, int]) -> None:
+    from dlt.destinations.impl.sqlalchemy.type_mapper import SqlalchemyTypeMapper
+    from sqlalchemy.dialects import registry
+
+    engine = registry.load(dialect)()
+    mapper = SqlalchemyTypeMapper(dlt.destinations.sqlalchemy()._raw_capabilities(), engine)
+    made = mapper.to_destination_type({"name": "c", "data_type": "decimal", **stated}).compile(dialect=engine)
+    ours = type_in(Column("c", {"data_type": "decimal", **stated}), dialect)
+    assert ours is not None
+    assert spelled(ours) == spelled(made)
+
+
+def spelled(decimal: str) -> str:
+    """Return a decimal as MySQL's catalog writes it, which says a scale of 0 where none is stated."""
+    word = decimal.lower().replace("numeric", "decimal").replace(" ", "")
+    return re.sub(r"\((\d+)\)", r"(\1,0)", word)

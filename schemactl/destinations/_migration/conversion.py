@@ -10,15 +10,18 @@ scale pads them with, as their source most likely wrote them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+from schemactl.destinations._session import literal
+from schemactl.destinations._types import sizes_of
 from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import can_coerce, coerce
+from schemactl.schema.ddl import ColumnType
 from schemactl.schema.types import Column, DataType
 
 _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI))
@@ -60,6 +63,11 @@ def is_short(value: str, column: Column, measure: str = "length") -> str:
     return TRUE if limit is None else f"{measure}({value}) <= {int(limit)}"
 
 
+def bits_of(column: Column) -> int:
+    """Return how many bits an integer column has."""
+    return min(int(column.properties.get("precision") or 64), 64)
+
+
 def is_zoned(column: Column) -> bool:
     """Return whether a timestamp column has moments, not times on a wall."""
     return column.properties.get("timezone") is not False
@@ -85,13 +93,55 @@ def is_python_timestamp(naive: str) -> str:
     return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 
-def sized(retype: Retype, sizes_of: Callable[[Column], tuple[int, int]]) -> Retype:
-    """Return a retype to decimals with the precision and scale that a database gives them."""
-    if retype.after.data_type not in _DECIMALS:
-        return retype
-    precision, scale = sizes_of(retype.after)
-    after = replace(retype.after, properties={**retype.after.properties, "precision": precision, "scale": scale})
-    return replace(retype, after=after)
+def has_any_precision(retype: Retype) -> bool:
+    """Return whether parts of a second stay, or may be lost."""
+    return not retype.is_strict or retype.after.properties.get("precision") in (None, _MICROSECONDS)
+
+
+def begins_with_digit(text: str) -> str:
+    """Return a condition that holds for texts of numbers but not for ``0x1``, which dlt reads; it compares bytes."""
+    # The colon comes after the nine.
+    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
+    return f"({' OR '.join(f'{text} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
+
+
+def plain_decimal(text: str) -> str:
+    """Return a decimal's text without the zeros that its scale pads it with."""
+    return f"CASE WHEN {text} LIKE '%.%' THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
+
+
+def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str = "CAST") -> tuple[str, str]:
+    """Return the condition under which a moment, a date or a time is cast as dlt coerces it, and the cast.
+
+    Args:
+        retype: from what to what.
+        value: the expression of the value.
+        type_of: the database's type of a column.
+        try_cast: its cast that gives null where it fails, where it has one.
+    """
+    before, after = retype.before, retype.after
+    kind = type_of(after)
+    cast, naive = f"CAST({value} AS {kind})", in_utc(before, value)
+    match before.data_type, after.data_type:
+        case DataType.TIMESTAMP, DataType.TIMESTAMP:
+            return keeps_fraction(retype, naive, type_of, try_cast), from_utc(after, naive, kind)
+        case DataType.TIMESTAMP, DataType.DATE:
+            is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
+            return conjoin(is_python_timestamp(naive), is_midnight), f"CAST({naive} AS DATE)"
+        case DataType.DATE, DataType.TIMESTAMP:
+            return is_python_date(value), from_utc(after, f"CAST({value} AS TIMESTAMP)", kind)
+        case DataType.TIME, DataType.TIME:
+            return TRUE if has_any_precision(retype) else f"{cast} = {value}", cast
+        case one, other:
+            return (TRUE, cast) if one is other else (FALSE, f"CAST(NULL AS {kind})")
+
+
+def keeps_fraction(retype: Retype, naive: str, type_of: ColumnType, try_cast: str = "CAST") -> str:
+    """Return the condition that a timestamp without a zone loses no parts of a second, where none may be lost."""
+    if has_any_precision(retype):
+        return TRUE
+    kind = type_of(Column("", {**retype.after.properties, "timezone": False}))
+    return f"CAST({try_cast}({naive} AS {kind}) AS TIMESTAMP) = {naive}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +233,20 @@ def plain_number(number: Decimal) -> Decimal:
     return Decimal(f"{number.normalize(exact):f}") if number else Decimal(0)
 
 
-def write_retype(retype: Retype, kept: Collection[str] = _KEPT) -> str:
+def write_retype(retype: Retype, type_of: ColumnType | None = None) -> str:
     """Return a retype as a text, which ``read_retype`` reads: functions of a database get it as an argument.
 
     Args:
         retype: from what to what.
-        kept: the properties of its columns that count.
+        type_of: the database's type of a column, which states the sizes of decimals; None where it keeps no sizes.
     """
+    kept = _KEPT if type_of is not None else _KEPT[:2]
     sides = [
         {key: column.properties[key] for key in kept if column.properties.get(key) is not None}
         for column in (retype.before, retype.after)
     ]
+    if type_of is not None and retype.after.data_type in _DECIMALS:
+        sides[1]["precision"], sides[1]["scale"] = sizes_of(type_of(retype.after))
     return json.dumps([*sides, retype.counts_seconds, retype.is_strict])
 
 
@@ -303,7 +356,7 @@ def _in_length(value: L, column: Column) -> L:
 
 
 def _in_bits(number: int, column: Column) -> int:
-    bits = min(int(column.properties.get("precision") or 64), 64)
+    bits = bits_of(column)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
         raise ValueError(f"beyond {bits} bits")
     return number

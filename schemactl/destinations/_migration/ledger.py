@@ -97,7 +97,10 @@ class Ledger(MigrationSession):
             self.replace_rows(STEPS, [row_of(step) for step in steps])
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        found = _read(VERSION_TABLE, version_rows(self.read_rows), _version_of)
+        def version_of(row: Mapping[str, Any]) -> Version:
+            return Version(*(row[name] for name in ("schema_name", "version", "version_hash", "inserted_at")))
+
+        found = _read(VERSION_TABLE, version_rows(self.read_rows), version_of)
         return tuple(each for each in found if schema_name in (None, each.schema_name))
 
     def schema_of(self, version_hash: str) -> Schema | None:
@@ -170,10 +173,6 @@ def step_of(row: Mapping[str, Any]) -> StepRecord:
         started=_moment(row["started"]),
         finished=_moment(row["finished"]),
     )
-
-
-def _version_of(row: Mapping[str, Any]) -> Version:
-    return Version(row["schema_name"], row["version"], row["version_hash"], row["inserted_at"])
 
 
 def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Read]) -> list[Read]:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from schemactl.destinations._address import FileAddress, file_address
-from schemactl.destinations._catalogue import (
-    VERSIONS_TABLE,
-    Catalogue,
-    choose_dataset,
-    column_of,
-    hashes_of,
-    keeps_versions,
-    keys_of,
-    missing_driver,
-    schema_name,
-    schema_of,
-)
+from schemactl.destinations._address import file_address
+from schemactl.destinations._catalogue import VERSIONS_TABLE, Catalogue, choose_dataset, missing_driver
 from schemactl.destinations._session import quote
-from schemactl.destinations.duckdb.session import is_lock
+from schemactl.destinations._sql_catalogue import catalogue_of
+from schemactl.destinations.duckdb.session import DuckDbSession, is_lock
 from schemactl.destinations.duckdb.types import kind_of
 from schemactl.errors import DestinationError
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 _COLUMNS: Final = """
     select database_name, schema_name, table_name, column_name, data_type, is_nullable, duckdb_columns.comment,
@@ -34,7 +21,7 @@ _COLUMNS: Final = """
 """
 
 _CONSTRAINTS: Final = """
-    select table_name, constraint_type = 'PRIMARY KEY', constraint_column_names
+    select table_name, constraint_index, constraint_type = 'PRIMARY KEY', unnest(constraint_column_names)
     from duckdb_constraints()
     where database_name = current_database() and schema_name = ? and constraint_type in ('PRIMARY KEY', 'UNIQUE')
 """
@@ -54,29 +41,17 @@ def read_catalogue(url: str) -> Catalogue:
         raise missing_driver("duckdb", "duckdb") from None
     try:
         with duckdb.connect(address.path, read_only=True) as connection:
-            return read_connection(connection, address, address.dataset)
+            return read_session(DuckDbSession(connection, address), address.dataset)
     except duckdb.Error as error:
         hint = "another process has it open for writing: end that first, or name a copy" if is_lock(error) else None
         raise DestinationError(f"cannot read `{address}`: {str(error).splitlines()[0]}", hint=hint) from error
 
 
-def read_connection(connection: DuckDBPyConnection, address: FileAddress, asked: str | None) -> Catalogue:
-    """Return the tables of one dataset of an open file; ``address`` is for messages."""
-    rows: list[tuple[Any, ...]] = connection.execute(_COLUMNS).fetchall()
-    dataset = choose_dataset({row[1] for row in rows}, asked, str(address))
-    held = [row[2:] for row in rows if row[1] == dataset]
-    keys = keys_of(connection.execute(_CONSTRAINTS, [dataset]).fetchall())
-    stated: list[tuple[Any, ...]] = []
-    if keeps_versions(row[:2] for row in held):
-        # With the file's own name: `shop.orders` is ambiguous in `shop.duckdb`.
-        file = rows[0][0]
-        table = ".".join(quote(name) for name in (file, dataset, VERSIONS_TABLE))
-        newest_first = f"select schema_name, version_hash from {table} order by inserted_at desc"
-        stated = connection.execute(newest_first).fetchall()
-    columns = (
-        (table, column_of(name, kind_of(of), is_null, keys.get(table), text))
-        for table, name, of, is_null, text, _ in held
-    )
-    texts = {row[0]: row[-1] for row in held}
-    name = schema_name({row[0] for row in stated}, dataset)
-    return Catalogue(schema_of(name, columns, texts), f"{address}?dataset={dataset}", hashes_of(stated))
+def read_session(session: DuckDbSession, asked: str | None) -> Catalogue:
+    """Return the tables of one dataset of an open file."""
+    rows = session.query(_COLUMNS)
+    dataset = choose_dataset({row[1] for row in rows}, asked, session.shown)
+    held = ((row[2], row[3], kind_of(row[4]), *row[5:]) for row in rows if row[1] == dataset)
+    # With the file's own name: `shop.orders` is ambiguous in `shop.duckdb`.
+    versions = ".".join(map(quote, (rows[0][0], dataset, VERSIONS_TABLE)))
+    return catalogue_of(session, dataset, held, session.query(_CONSTRAINTS, dataset), versions=versions)

@@ -12,6 +12,9 @@ from schemactl.destinations._migration.conversion import (
     MOMENT,
     TRUE,
     Converted,
+    begins_with_digit,
+    bits_of,
+    cast_of_time,
     coerce_text,
     conjoin,
     from_utc,
@@ -20,11 +23,12 @@ from schemactl.destinations._migration.conversion import (
     is_python_timestamp,
     is_short,
     is_zoned,
-    sized,
+    keeps_fraction,
+    plain_decimal,
     write_retype,
 )
 from schemactl.destinations._session import literal
-from schemactl.destinations._types import parse_type
+from schemactl.destinations._types import sizes_of
 from schemactl.destinations.duckdb.types import column_type
 from schemactl.migration.statements import Retype, checked_type
 from schemactl.schema.structure import DATABASE_TYPE
@@ -76,7 +80,7 @@ def convert(retype: Retype, value: str) -> Converted:
         is_sure, cast = _cast_other(retype, value, kind)
         return Converted(is_sure, cast, f"CAST(NULL AS {kind})", refused)
     is_sure, cast = _cast_text(retype, value, kind) if before.data_type is DataType.TEXT else _cast(retype, value, kind)
-    text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(sized(retype, _sizes_of)))})"
+    text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(retype, type_of))})"
     match after.data_type:
         case DataType.TEXT:
             coerced = text
@@ -100,17 +104,6 @@ def _as_text(value: str, column: Column) -> str:
             return f"CAST({value} AS VARCHAR)"
 
 
-def _sizes_of(column: Column) -> tuple[int, int]:
-    parsed = parse_type(type_of(column))
-    assert parsed is not None  # decimals of dlt's have sizes
-    precision, scale = parsed.sizes
-    return precision, scale
-
-
-def _bits(column: Column) -> int:
-    return min(int(column.properties.get("precision") or 64), 64)
-
-
 def _cast_other(retype: Retype, value: str, kind: str) -> tuple[str, str]:
     """Return how a value of a type that dlt does not know becomes a text, or the reverse."""
     before, after = retype.before, retype.after
@@ -132,12 +125,13 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             is_same = f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}"
             return conjoin(is_same, _in_bits(f"TRY_CAST({value} AS {kind})", after)), cast
         case DataType.DOUBLE:
-            return conjoin(_begins_as_number(value), is_read), cast
+            # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``.
+            return conjoin(begins_with_digit(value), is_read), cast
         case DataType.DECIMAL | DataType.WEI:
             # More digits than the scale would be rounded, and so would what has a negative exponent.
-            is_long = f"{value} LIKE '%.{'_' * (_sizes_of(after)[1] + 1)}%'"
+            is_long = f"{value} LIKE '%.{'_' * (sizes_of(kind)[1] + 1)}%'"
             is_exact = f"NOT ({is_long}) AND {value} NOT LIKE '_%-%'"
-            return conjoin(_begins_as_number(value), is_exact, is_read), cast
+            return conjoin(begins_with_digit(value), is_exact, is_read), cast
         case DataType.BOOL:
             return is_read, cast
         case DataType.DATE:
@@ -156,7 +150,7 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             is_usual = conjoin(is_moment, f"TRY_CAST({value} AS TIMESTAMPTZ) IS NOT NULL")
             # Years at the ends of Python's calendar may leave it with an offset.
             inside = f"{value} BETWEEN '0002' AND '9999' AND regexp_full_match({value}, {literal(MOMENT)})"
-            sure = conjoin(f"({is_usual} OR ({inside}))", _keeps_fraction(retype, naive))
+            sure = conjoin(f"({is_usual} OR ({inside}))", keeps_fraction(retype, naive, type_of, "TRY_CAST"))
             zoned = f"CAST({value} AS TIMESTAMPTZ)"
             return sure, zoned if is_zoned(after) else f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})"
         case DataType.JSON if kind == "JSON":
@@ -169,15 +163,8 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             return FALSE, cast
 
 
-def _begins_as_number(text: str) -> str:
-    # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``. The colon
-    # comes after the nine: so ``0xff`` is left out, which dlt reads as a number.
-    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
-    return f"({' OR '.join(f'{text} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
-
-
 def _in_bits(number: str, column: Column) -> str:
-    bits = _bits(column)
+    bits = bits_of(column)
     # Types of other sizes hold more than the column may.
     return TRUE if bits in (8, 16, 32, 64) else f"{number} BETWEEN {-(2 ** (bits - 1))} AND {2 ** (bits - 1) - 1}"
 
@@ -194,10 +181,10 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             is_sure, text = _text_of(retype, value)
             return conjoin(is_sure, is_short(text, after)), text
         case DataType.BIGINT, DataType.BIGINT:
-            is_wider = there == kind and _bits(before) <= _bits(after)
+            is_wider = there == kind and bits_of(before) <= bits_of(after)
             return TRUE if is_wider else conjoin(f"{tried} IS NOT NULL", _in_bits(tried, after)), cast
         case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
-            precision, scale = _sizes_of(after)
+            precision, scale = sizes_of(kind)
             return TRUE if precision - scale >= 19 else f"{tried} IS NOT NULL", cast
         case DataType.BIGINT, DataType.DOUBLE:
             return f"abs(CAST({value} AS HUGEINT)) <= {2**53}", cast
@@ -226,10 +213,8 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             return is_same if retype.is_strict else f"{tried} IS NOT NULL", cast
         case DataType.BINARY, DataType.BINARY:
             return is_short(value, after, "octet_length"), value
-        case DataType.TIMESTAMP | DataType.DATE | DataType.TIME, _:
-            return _cast_of_time(retype, value, kind)
-        case one, other:
-            return TRUE if one is other else FALSE, cast
+        case _:
+            return cast_of_time(retype, value, type_of, "TRY_CAST")
 
 
 def _text_of(retype: Retype, value: str) -> tuple[str, str]:
@@ -244,10 +229,9 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
         case DataType.JSON:
             return TRUE, f"CAST(json({value}) AS VARCHAR)"
         case DataType.DECIMAL | DataType.WEI:
-            plain = f"CASE WHEN {text} LIKE '%.%' THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
             # Python writes numbers below a millionth with an exponent.
             is_plain = f"({text} NOT LIKE '0.000000%' AND {text} NOT LIKE '-0.000000%')"
-            return TRUE if _sizes_of(before)[1] <= 6 else is_plain, plain
+            return TRUE if sizes_of(type_of(before))[1] <= 6 else is_plain, plain_decimal(text)
         case DataType.TIMESTAMP:
             naive = f"CAST({in_utc(before, value)} AS TIMESTAMP)"
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE strftime({naive}, '.%f') END"
@@ -260,30 +244,3 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
             return f"{text} NOT LIKE '24%'", padded
         case _:
             return TRUE, text
-
-
-def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
-    """Return the condition under which DuckDB casts a moment, a date or a time as dlt does, and the cast."""
-    before, after = retype.before, retype.after
-    match before.data_type, after.data_type:
-        case DataType.TIMESTAMP, DataType.TIMESTAMP:
-            naive = in_utc(before, value)
-            return _keeps_fraction(retype, naive), from_utc(after, naive, kind)
-        case DataType.TIMESTAMP, DataType.DATE:
-            naive = in_utc(before, value)
-            is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
-            return conjoin(is_python_timestamp(naive), is_midnight), f"CAST({naive} AS DATE)"
-        case DataType.DATE, DataType.TIMESTAMP:
-            return is_python_date(value), from_utc(after, f"CAST({value} AS TIMESTAMP)", kind)
-        case DataType.TIME, DataType.TIME if retype.is_strict and after.properties.get("precision") not in (None, 6):
-            return f"CAST({value} AS {kind}) = {value}", value
-        case one, other:
-            return TRUE if one is other else FALSE, f"CAST({value} AS {kind})"
-
-
-def _keeps_fraction(retype: Retype, naive: str) -> str:
-    after = retype.after
-    if not retype.is_strict or after.properties.get("precision") in (None, 6):
-        return TRUE
-    sized = type_of(Column("", {**after.properties, "timezone": False}))
-    return f"CAST(TRY_CAST({naive} AS {sized}) AS TIMESTAMP) = {naive}"

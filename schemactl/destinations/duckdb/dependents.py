@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal
+from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -41,7 +42,7 @@ class Dependents:
 
     indexes: tuple[str, ...] = ()
     referring: tuple[str, ...] = ()
-    constraints: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    constraints: tuple[tuple[str, Sequence[str]], ...] = ()
     defaults: tuple[str, ...] = ()
     has_collation: bool = False
     comments: tuple[tuple[str, str], ...] = ()
@@ -72,50 +73,30 @@ class Dependents:
         ]
 
 
-class _Asked(Protocol):
-    def query(self, statement: str) -> list[tuple[Any, ...]]: ...
+_CONSTRAINTS: Final = "FROM duckdb_constraints() {where} AND constraint_type <> 'NOT NULL'"
+_READ: Final = (
+    ("indexes", "SELECT table_name, index_name FROM duckdb_indexes() {where} ORDER BY ALL"),
+    ("constraints", f"SELECT table_name, constraint_type, constraint_column_names {_CONSTRAINTS}"),
+    ("referring", f"SELECT referenced_table, table_name {_CONSTRAINTS} AND referenced_table <> ''"),
+    ("defaults", "SELECT table_name, column_name FROM duckdb_columns() {where} AND column_default IS NOT NULL"),
+    ("comments", "SELECT table_name, column_name, comment FROM duckdb_columns() {where} AND comment IS NOT NULL"),
+    ("comments", "SELECT table_name, '', comment FROM duckdb_tables() {where} AND comment IS NOT NULL"),
+)
+"""Queries of tables, and what goes into a field of ``Dependents``."""
 
 
-def read_dependents(database: _Asked, dataset: str) -> dict[str, Dependents]:
+def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependents]:
     """Return the dependents of each table of a dataset, by its name in lower case; tables without any are left out."""
     where = f"WHERE database_name = current_database() AND schema_name = {literal(dataset)}"
-    found: dict[str, Dependents] = {}
-    for table, name, value in (*_constraints(database, where), *_of_columns(database, where)):
-        there = found.get(table.lower(), Dependents())
-        more: dict[str, Any] = {name: (*getattr(there, name), value)}
-        found[table.lower()] = replace(there, **more)
+    found: dict[str, dict[str, Any]] = {}
+    for name, query in _READ:
+        for table, *values in database.query(query.format(where=where)):
+            fields = found.setdefault(table.lower(), {})
+            fields[name] = (*fields.get(name, ()), values[0] if len(values) == 1 else tuple(values))
     for table, made in database.query(f"SELECT table_name, sql FROM duckdb_tables() {where}"):
         if _COLLATE.search(_QUOTED.sub("", made)):
-            found[table.lower()] = replace(found.get(table.lower(), Dependents()), has_collation=True)
-    return found
-
-
-def _constraints(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield tables with the name of a field of ``Dependents``, and one more value for it."""
-    for table, index in database.query(f"SELECT table_name, index_name FROM duckdb_indexes() {where} ORDER BY ALL"):
-        yield table, "indexes", index
-    for table, kind, columns, target in database.query(
-        "SELECT table_name, constraint_type, constraint_column_names, referenced_table"
-        f" FROM duckdb_constraints() {where} AND constraint_type <> 'NOT NULL'"
-    ):
-        yield table, "constraints", (kind, tuple(columns))
-        if target:
-            yield target, "referring", table
-
-
-def _of_columns(database: _Asked, where: str) -> Iterator[tuple[str, str, Any]]:
-    for table, column, default, comment in database.query(
-        f"SELECT table_name, column_name, column_default, comment FROM duckdb_columns() {where}"
-        " AND (column_default IS NOT NULL OR comment IS NOT NULL)"
-    ):
-        if default is not None:
-            yield table, "defaults", column
-        if comment is not None:
-            yield table, "comments", (column, comment)
-    for table, comment in database.query(
-        f"SELECT table_name, comment FROM duckdb_tables() {where} AND comment IS NOT NULL"
-    ):
-        yield table, "comments", ("", comment)
+            found.setdefault(table.lower(), {})["has_collation"] = True
+    return {table: Dependents(**fields) for table, fields in found.items()}
 
 
 def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker | None:

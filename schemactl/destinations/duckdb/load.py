@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
-from schemactl.destinations._migration.opening import waiting
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._readiness import check_names
 from schemactl.destinations._sql_load import check_schema, load_package, past_loads
-from schemactl.destinations.duckdb.session import DuckDbSession, is_in_use, open_session, wrap_errors
+from schemactl.destinations.duckdb.session import await_session, is_in_use, wrap_errors
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Schema
@@ -27,7 +25,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     address = parse_file_address(url)
     if not address.path.exists():
         return PastLoads()
-    with waiting(lambda: open_session(address, is_read_only=True), _PATIENCE_SECONDS, is_in_use) as session:
+    with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
         return past_loads(session, address.dataset, schema_name)
 
 
@@ -35,7 +33,7 @@ def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema could be loaded; nothing is kept of the attempt. See ``Loader``."""
     address = parse_file_address(url)
     if address.path.exists():
-        with waiting(lambda: open_session(address), _PATIENCE_SECONDS, is_in_use) as session:
+        with await_session(address, _PATIENCE_SECONDS) as session:
             check_schema(session, address.dataset, schema)
     else:
         check_names(schema, NAMES, str(address))
@@ -51,32 +49,30 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     with wrap_errors(address, "make the folder"):
         address.path.parent.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for others who have `{address}` open", None)
-    with _opened(address, is_absent) as session:
+    with ExitStack() as stack:
+        try:
+            session = stack.enter_context(await_session(address, _PATIENCE_OF_LOADS_SECONDS))
+        except DestinationError as error:
+            if is_absent and not is_in_use(error):
+                _remove(address)
+            raise
         opened = _identity(address)
         # Another load may have made the file since.
         is_ours = is_absent and session.is_empty()
         try:
-            _remove_leftovers(address)
+            # What a killed DuckDB has put aside; whoever has the file open for writing is alone.
+            for leftover in Path(f"{address.path}.tmp").glob("duckdb_temp_*"):
+                leftover.unlink(missing_ok=True)
             load_package(session, address.dataset, package, progress)
         except BaseException:
             if is_ours:
                 _remove(address)
             raise
-        _check_place(address, opened)
-
-
-@contextmanager
-def _opened(address: FileAddress, is_absent: bool) -> Iterator[DuckDbSession]:
-    """Open a transaction; where that fails, nothing is left of a file that was not there before."""
-    with ExitStack() as stack:
-        try:
-            opened = waiting(lambda: open_session(address), _PATIENCE_OF_LOADS_SECONDS, is_in_use)
-            session = stack.enter_context(opened)
-        except DestinationError as error:
-            if is_absent and not is_in_use(error):
-                _remove(address)
-            raise
-        yield session
+        found = _identity(address)
+        if found != opened:  # DuckDB goes on with a file that is gone
+            what = "was removed" if found is None else "was replaced by another file"
+            message = f"`{address.path}` {what} while the load wrote to it: the load is not there"
+            raise DestinationError(message, hint="load again")
 
 
 def _identity(address: FileAddress) -> tuple[int, int] | None:
@@ -88,26 +84,6 @@ def _identity(address: FileAddress) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _check_place(address: FileAddress, opened: tuple[int, int] | None) -> None:
-    """Find out whether the file that was written is the one that readers find: DuckDB goes on with one that is gone.
-
-    Raises:
-        DestinationError: it was removed, or another one has its name.
-    """
-    found = _identity(address)
-    if found != opened:
-        what = "was removed" if found is None else "was replaced by another file"
-        raise DestinationError(
-            f"`{address.path}` {what} while the load wrote to it: the load is not there", hint="load again"
-        )
-
-
 def _remove(address: FileAddress) -> None:
     address.path.unlink(missing_ok=True)
     Path(f"{address.path}.wal").unlink(missing_ok=True)
-
-
-def _remove_leftovers(address: FileAddress) -> None:
-    """Remove what a killed DuckDB has put aside; whoever has the file open for writing is alone."""
-    for file in Path(f"{address.path}.tmp").glob("duckdb_temp_*"):
-        file.unlink(missing_ok=True)

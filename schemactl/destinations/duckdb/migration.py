@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
-from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
-from schemactl.destinations._migration.known import Unguarded
-from schemactl.destinations._migration.opening import choose, waiting
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
+from schemactl.destinations._migration.files import FileMigration
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
-from schemactl.destinations.duckdb.catalogue import read_connection
+from schemactl.destinations._sql_bookkeeping import choose_migrated
+from schemactl.destinations.duckdb.catalogue import read_session
 from schemactl.destinations.duckdb.conversion import convert, has_texts, register, type_of
 from schemactl.destinations.duckdb.dependents import (
     Dependents,
@@ -27,12 +27,12 @@ from schemactl.destinations.duckdb.dependents import (
     read_dependents,
 )
 from schemactl.destinations.duckdb.nested import gains, structure_in
-from schemactl.destinations.duckdb.session import DuckDbSession, is_in_use, open_session
+from schemactl.destinations.duckdb.session import DuckDbSession, await_session
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.statements import COPY_PREFIX, Engine, by_copy, change_type, is_keyed, retype_of
+from schemactl.migration.statements import Engine, by_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
     AddUnique,
     Backfill,
@@ -41,6 +41,7 @@ from schemactl.migration.steps import (
     DropPrimaryKey,
     DropUnique,
     FillColumn,
+    RenameTable,
     RewriteTable,
     Step,
     table_of,
@@ -129,61 +130,51 @@ def _once(value: str, body: Callable[[str], str]) -> str:
     return f'list_transform([{value}], lambda "_value": {body(chr(34) + "_value" + chr(34))})[1]'
 
 
-def unguarded(step: ChangeType, dataset: str) -> Unguarded | None:
-    """Return how a retype is done where a look finds that DuckDB's own cast is right for every value."""
-    found = _converted(step)
-    if found.is_sure in (TRUE, FALSE) or is_keyed(step.before):
-        return None
-    name, table = ENGINE.name(step.before.name), ENGINE.table(dataset, step.table)
-    # Apart from the test for null: beside another condition, the first one costs twice as much.
-    rare = f"SELECT {name} FROM {table} WHERE ({found.is_sure}) IS NOT TRUE"
-    look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
-    # Who has opened the file writes alone: what the look finds stays so.
-    return Unguarded(look, _change_type(step, dataset, _of_rows_there(found.cast)))
-
-
 def _of_rows_there(value: str) -> str:
     """Return a value that is null where it fails: an ALTER converts rows that were deleted, too."""
     return f"TRY({value})"
 
 
 @dataclass(frozen=True, slots=True)
-class DuckDbMigration(SqlMigration[DuckDbSession]):
+class DuckDbMigration(FileMigration[DuckDbSession]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
         dependents: what hung on the tables when it was first asked for; read anew where a table is copied.
+        plain: the retypes for whose values, as a look within the transaction found, DuckDB's own cast is right.
     """
 
-    def kept(self) -> tuple[str, ...]:
-        return copies_of(self.database.address.path)
+    engine = ENGINE
 
-    def drop_kept(self, names: Sequence[str]) -> None:
-        self.prepare_writing()
-        remove_copies(names)
+    dependents: dict[str, Dependents] = field(default_factory=dict)
+    plain: list[ChangeType] = field(default_factory=list)
 
-    def back_up(self, label: str) -> str:
-        """Copy the file, once it holds all that is kept; nobody else writes."""
-        copy = copy_path(self.database.address.path, label)
+    def read_tables(self) -> Catalogue:
+        return read_session(self.database, self.dataset)
+
+    def sampled(self, place: str, relation: Relation, share: float) -> str:  # noqa: ARG002
+        # Row by row, not by blocks: a table of one block would be read whole or not at all.
+        return f"SELECT * FROM {place} USING SAMPLE {share * 100:.9f} PERCENT (bernoulli, 0)"
+
+    @property
+    def file(self) -> Path:
+        return self.database.address.path
+
+    def copy_file(self, copy: Path) -> None:
         with self.database.wrap_errors("write the file out"):
             self.database.execute("CHECKPOINT")
         try:
-            shutil.copyfile(self.database.address.path, copy)
+            shutil.copyfile(self.file, copy)
         except OSError as error:
-            raise DestinationError(
-                f"cannot copy the file to `{copy}`: {error.strerror}", hint="make room there"
-            ) from error
-        return str(copy)
-
-    dependents: dict[str, Dependents] = field(default_factory=dict)
+            message = f"cannot copy the file to `{copy}`: {error.strerror}"
+            raise DestinationError(message, hint="make room there") from error
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why DuckDB does not take a step, before any has run; see ``destinations.MigrationSession``."""
         found = self._dependents_of(table_of(step))
-        return blocker_of(step, found, _is_copied_there(step, found))
+        is_keyed_table = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in found.constraints)
+        return blocker_of(step, found, is_keyed_table if isinstance(step, DropColumn) else _is_copied(step, None))
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; views go by names."""
         return tuple(self._dependents_of(table).of_column_alone(column))
 
     def _dependents_of(self, table: str) -> Dependents:
@@ -192,68 +183,88 @@ class DuckDbMigration(SqlMigration[DuckDbSession]):
                 self.dependents.update({"": Dependents(), **read_dependents(self.database, self.dataset)})
         return self.dependents.get(table.lower(), Dependents())
 
-    def run(self, step: Step, statements: Sequence[str]) -> None:
-        start = f"CREATE TABLE {ENGINE.name(self.dataset)}.{ENGINE.name(COPY_PREFIX)[:-1]}"
-        if not any(statement.startswith(start) for statement in statements):
-            if isinstance(step, ChangeType) and self._is_forgiven(step, statements):
-                statements = _convert_rows_there(step, self.dataset)
-            SqlMigration.run(self, step, statements)
-            return
-        with self._copying(table_of(step), _dropped((step,))):
-            SqlMigration.run(self, step, statements)
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self.plain.clear()
+        try:
+            with SqlMigration.transaction(self):
+                yield
+        finally:
+            self.plain.clear()
 
-    def _is_forgiven(self, step: ChangeType, statements: Sequence[str]) -> bool:
-        """Return whether a guard would look at values that might not survive, and no row that is there has one."""
-        if self.known.holds(step) or tuple(statements) != _retype_guarded(step, self.dataset):
-            return False  # it goes without a guard, or what is run undoes the step
-        if _converted(step).is_sure == TRUE:
-            return False
-        return not SqlMigration.unfit(self, step, step.table).count
+    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+        if isinstance(step, ChangeType) and table is None and column is None and not self.is_read_only:
+            with self.database.wrap_errors("count values that do not survive"):
+                if self._relation(step.table) and self._is_plain(step):
+                    return Unfit(0, self.row_count(step.table))
+        return SqlMigration.unfit(self, step, table, column)
+
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        if isinstance(step, ChangeType) and tuple(statements) == _retype_guarded(step, self.dataset):
+            statements = self._without_guard(step) or statements
+        FileMigration.run(self, step, statements)
+        self._forget(step)
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
-        """Do steps by one copy of their table, which keeps its comments."""
-        with self._copying(rewrite.table.name, _dropped(rewrite.changes)):
-            SqlMigration.run_rewrite(self, rewrite)
+        FileMigration.run_rewrite(self, rewrite)
+        for step in rewrite.changes:
+            self._forget(step)
+
+    def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
+        self.plain.clear()
+        SqlMigration.run_own(self, statements, file, instead_of)
+
+    def _is_plain(self, step: ChangeType) -> bool:
+        """Return whether DuckDB's own cast is right for every value; who has opened the file writes alone."""
+        name, found = ENGINE.name(step.before.name), _converted(step)
+        if step in self.plain:
+            return True
+        if found.is_sure in (TRUE, FALSE) or is_keyed(step.before):
+            return False
+        # Apart from the test for null: beside another condition, the first one costs twice as much.
+        rare = f"SELECT {name} FROM {ENGINE.table(self.dataset, step.table)} WHERE ({found.is_sure}) IS NOT TRUE"
+        look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
+        if self.database.query(look):
+            return False
+        self.plain.append(step)
+        return True
+
+    def _without_guard(self, step: ChangeType) -> tuple[str, ...] | None:
+        """Return the statements of a retype where the value of every row that is there survives; None where not."""
+        found = _converted(step)
+        if found.is_sure == TRUE:
+            return None
+        with self.database.wrap_errors("migrate"):
+            is_plain = self._is_plain(step)
+        if is_plain:
+            return _change_type(step, self.dataset, _of_rows_there(found.cast))
+        if SqlMigration.unfit(self, step).count:
+            return None
+        value = _once(ENGINE.name(step.before.name), lambda each: _converted(step, each).or_null)
+        return _change_type(step, self.dataset, _of_rows_there(value))
+
+    def _forget(self, step: Step) -> None:
+        """Forget of a table what a step that has run may have changed: its values, or the names of its columns."""
+        names = {table_of(step).casefold(), step.after.casefold() if isinstance(step, RenameTable) else ""}
+        column = step.before.name.casefold() if isinstance(step, ChangeType) else None
+        self.plain[:] = [
+            each
+            for each in self.plain
+            if each.table.casefold() not in names or column not in (None, each.before.name.casefold())
+        ]
 
     @contextmanager
-    def _copying(self, table: str, dropped: Collection[str]) -> Iterator[None]:
-        """Let a table be copied that loses nothing by it; what is said of it is said again.
-
-        Raises:
-            DestinationError: the table has what a copy would lose.
-        """
+    def copying(self, table: str, steps: Sequence[Step]) -> Iterator[None]:
         with self.database.wrap_errors("copy a table"):
             dependents = read_dependents(self.database, self.dataset).get(table.lower(), Dependents())
-        lost = copy_blocker(table, dependents, dropped)
-        if lost is not None:
+        dropped = [step.column.name for step in steps if isinstance(step, DropColumn)]
+        if (lost := copy_blocker(table, dependents, dropped)) is not None:
             raise DestinationError(f"{lost.message}, in `{self.origin}`", hint=lost.hint)
         yield
         with self.database.wrap_errors("copy a table"):
             relation = self.database.relation(self.dataset, table)
             for statement in comments_again(self.dataset, table, dependents, relation.columns if relation else ()):
                 self.database.execute(statement)
-
-
-def _convert_rows_there(step: ChangeType, dataset: str) -> tuple[str, ...]:
-    """Return the statements of a retype of which every value survives, but those of rows that were deleted."""
-    value = _once(ENGINE.name(step.before.name), lambda each: _converted(step, each).or_null)
-    return _change_type(step, dataset, _of_rows_there(value))
-
-
-def _dropped(steps: Sequence[Step]) -> list[str]:
-    return [step.column.name for step in steps if isinstance(step, DropColumn)]
-
-
-def _is_copied_there(step: Step, dependents: Dependents) -> bool:
-    """Return whether a step copies its table, as the table is before any step."""
-    is_table_keyed = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in dependents.constraints)
-    match step:
-        case DropColumn():
-            return is_table_keyed
-        case ChangeType():
-            return is_keyed(step.before)
-        case _:
-            return isinstance(step, AddUnique | DropUnique | DropPrimaryKey)
 
 
 @contextmanager
@@ -270,16 +281,8 @@ def connect(
     if is_read_only and not may_be_new and not address.path.is_file():
         raise InputError(f"there is no file `{address.path}`")
 
-    def catalogue(session: DuckDbSession, dataset: str) -> Catalogue:
-        return read_connection(session.connection, address, dataset)
-
-    with waiting(lambda: open_session(address, is_read_only=is_read_only), patience.seconds, is_in_use) as session:
+    with await_session(address, patience.seconds, is_read_only=is_read_only) as session:
         session.execute("COMMIT")
         register(session.connection)
-        dataset = choose(session, address.dataset, schema_name)
-        yield DuckDbMigration(session, dataset, ENGINE, catalogue, _sampled, is_read_only, None, unguarded)
-
-
-def _sampled(place: str, _: Relation, share: float) -> str:
-    # Row by row, not by blocks: a table of one block would be read whole or not at all.
-    return f"SELECT * FROM {place} USING SAMPLE {share * 100:.9f} PERCENT (bernoulli, 0)"
+        dataset = choose_migrated(session, address.dataset, schema_name)
+        yield DuckDbMigration(session, dataset, is_read_only)

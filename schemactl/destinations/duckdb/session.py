@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
+from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb.nested import WIDER, duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.schema.nested_types import structure_of
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
@@ -34,25 +33,25 @@ _DATASETS: Final = """
     order by oid
 """
 
-_RELATIONS: Final = """
-    select c.table_name, t.table_oid is not null, c.column_name, c.data_type
+_COLUMNS: Final = """
+    select c.table_name, t.table_oid is not null, true, c.column_name, c.data_type
     from duckdb_columns() c left join duckdb_tables() t using (database_name, schema_name, table_name)
-    where database_name = current_database() and lower(schema_name) = lower($dataset)
+    where database_name = current_database() and lower(schema_name) = lower(?)
     order by c.table_name, c.column_index
 """
 
 _NAMES: Final = """
     select table_name from duckdb_tables()
-    where database_name = current_database() and lower(schema_name) = lower($dataset)
+    where database_name = current_database() and lower(schema_name) = lower(?)
     union all
     select view_name from duckdb_views()
-    where database_name = current_database() and not internal and lower(schema_name) = lower($dataset)
+    where database_name = current_database() and not internal and lower(schema_name) = lower(?)
 """
 
 _VIEW: Final = """
     select view_name from duckdb_views()
-    where database_name = current_database() and lower(schema_name) = lower($dataset)
-        and lower(view_name) = lower($name)
+    where database_name = current_database() and lower(schema_name) = lower(?)
+        and lower(view_name) = lower(?)
 """
 
 _IS_EMPTY: Final = """
@@ -74,32 +73,20 @@ _HINTS: Final[dict[str, str]] = {
 _QUOTED: Final = re.compile(r'"[^"]*"')
 """Names of files and tables, which may say anything."""
 
+_PAUSE_SECONDS: Final = 0.2
 _IN_USE: Final = "IO Error: Could not set lock on file"
 _END_FIRST: Final = "another process has it open; DuckDB lets one process write at a time: end that first"
 
 
 @dataclass(frozen=True, slots=True)
-class DuckDbSession(SqlDefaults):
+class DuckDbSession(Session):
     """A transaction that is open; see ``destinations._session.Session``."""
+
+    dialect = "duckdb"
+    names = NAMES
 
     connection: DuckDBPyConnection
     address: FileAddress
-
-    @property
-    def dialect(self) -> str:
-        return "duckdb"
-
-    @property
-    def names(self) -> NameLimits:
-        return NAMES
-
-    @property
-    def shown(self) -> str:
-        return str(self.address)
-
-    @property
-    def makes_unique(self) -> bool:
-        return False
 
     def column_type(self, column: Column) -> str:
         return column_type(column)
@@ -115,46 +102,45 @@ class DuckDbSession(SqlDefaults):
         row = self.connection.execute(statement).fetchone()
         return row[0] if row and isinstance(row[0], int) else 0
 
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
-        return found
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        self.connection.executemany(statement, [list(row) for row in rows])
+        return len(rows)
 
-    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        listed = ", ".join(quote(name) for name in columns)
-        places = ", ".join("?" for _ in columns)
-        self.connection.executemany(f"INSERT INTO {target} ({listed}) VALUES ({places})", [list(row) for row in rows])
+    def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
+        return found
 
     def datasets(self) -> list[str]:
         return [row[0] for row in self.query(_DATASETS)]
 
-    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
-        if folded is not None:
-            named = (name for name in self.relation_names(dataset) if name.lower() == folded.lower())
-            found = (self.relation(dataset, name) for name in named)
-            return {relation.name.lower(): relation for relation in found if relation}
-        columns: dict[tuple[str, bool], dict[str, str]] = {}
-        for table, is_table, name, kind in self.connection.execute(_RELATIONS, {"dataset": dataset}).fetchall():
-            columns.setdefault((table, is_table), {})[name] = spelt(kind)
-        return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
+    def relation_names(self, dataset: str) -> list[str]:
+        return [row[0] for row in self.query(_NAMES, dataset, dataset)]
+
+    def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
+        if folded is None:
+            return [(*row[:3], row[3], spelt(row[4])) for row in self.query(_COLUMNS, dataset)]
+        named = [name for name in self.relation_names(dataset) if name.lower() == folded.lower()]
+        return [row for name in named for row in self._columns_of(dataset, name)]
 
     def relation(self, dataset: str, name: str) -> Relation | None:
+        rows = self._columns_of(dataset, name)
+        return Relation(name, rows[0][1], {column: kind for *_, column, kind in rows}) if rows else None
+
+    def _columns_of(self, dataset: str, name: str) -> list[tuple[str, bool, bool, str, str]]:
         # Of each list of tables or columns DuckDB makes all before it leaves any out: 15 ms of 1,000 tables.
         import duckdb
 
         place = ".".join(quote(part) for part in (_ALIAS, dataset, name))
         try:
-            columns = self.connection.execute("select name, type from pragma_table_info(?)", [place]).fetchall()
+            columns = self.query("select name, type from pragma_table_info(?)", place)
         except duckdb.CatalogException:
-            return None
-        is_table = not self.connection.execute(_VIEW, {"dataset": dataset, "name": name}).fetchall()
-        return Relation(name, is_table, {each: spelt(kind) for each, kind in columns})
+            return []
+        is_table = not self.query(_VIEW, dataset, name)
+        return [(name, is_table, True, column, spelt(kind)) for column, kind in columns]
 
     def is_empty(self) -> bool:
         """Return whether nothing was ever put into the file."""
         return self.query(_IS_EMPTY) == [(True,)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.connection.execute(_NAMES, {"dataset": dataset}).fetchall()]
 
     def stage(self, name: str, staged: StagedTable) -> None:
         self.execute(f"CREATE TEMPORARY VIEW {quote(name)} AS {_select(staged)}")
@@ -163,13 +149,8 @@ class DuckDbSession(SqlDefaults):
         columns = ", ".join(quote(name) for name in staged.table.columns)
         return self.execute(f"INSERT INTO {target} ({columns}) {_select(staged)}")
 
-    def lock(self, dataset: str) -> None:
-        """Do nothing: whoever has the file open for writing is alone."""
-
-    @contextmanager
-    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
-        with wrap_errors(self.address, task, hint):
-            yield
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
+        return wrap_errors(self.address, task, hint)
 
 
 def _select(staged: StagedTable) -> str:
@@ -178,13 +159,10 @@ def _select(staged: StagedTable) -> str:
         f"CAST({quote(column.name)} AS {column_type(column)}) AS {quote(column.name)}"
         for column in staged.table.columns.values()
     )
-    files = ", ".join(literal(_as_glob(file)) for file in staged.files)
+    # DuckDB takes every path for a pattern.
+    paths = ("".join(f"[{each}]" if each in "[*?" else each for each in str(file.absolute())) for file in staged.files)
+    files = ", ".join(map(literal, paths))
     return f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false)"
-
-
-def _as_glob(path: Path) -> str:
-    """Return a path so that DuckDB, which takes every path for a pattern, finds this very file."""
-    return "".join(f"[{each}]" if each in "[*?" else each for each in str(path.absolute()))
 
 
 _OF_VALUES: Final = ("ConversionException", "ConstraintException", "InvalidInputException", "OutOfRangeException")
@@ -249,3 +227,23 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("BEGIN TRANSACTION")
         yield DuckDbSession(connection, address)
+
+
+@contextmanager
+def await_session(address: FileAddress, patience: float, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
+    """Open a transaction on a file as soon as no other process has it open.
+
+    Raises:
+        DestinationError: it cannot be opened, or not within ``patience`` seconds.
+    """
+    end = time.monotonic() + patience
+    with ExitStack() as stack:
+        while True:
+            try:
+                session = stack.enter_context(open_session(address, is_read_only=is_read_only))
+                break
+            except DestinationError as error:
+                if not is_in_use(error) or time.monotonic() >= end:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+        yield session

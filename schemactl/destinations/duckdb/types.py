@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.destinations._types import decimal, integer, parse_type, type_in
 from schemactl.destinations.duckdb.nested import duckdb_type, spelt
 from schemactl.schema.nested_types import structure_of
-from schemactl.schema.sql_types import defined_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -65,8 +63,6 @@ def column_type(column: Column) -> str:
         ValueError: the column is incomplete.
         InputError: it states a type that is none, or a size that dlt refuses.
     """
-    if DATABASE_TYPE in column.properties:
-        return stated_type(column, "duckdb")
-    if column.data_type is DataType.JSON and (structure := structure_of(column)) is not None:
-        return duckdb_type(structure)
-    return defined_type(column, "duckdb")
+    if column.data_type is DataType.JSON and DATABASE_TYPE not in column.properties and (of := structure_of(column)):
+        return duckdb_type(of)
+    return type_in(column, "duckdb")

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from schemactl.destinations._catalogue import (
-    VERSIONS_TABLE,
-    Catalogue,
-    choose_dataset,
-    column_of,
-    hashes_of,
-    keeps_versions,
-    keys_of,
-    schema_name,
-    schema_of,
-)
-from schemactl.destinations._session import qualify
+from schemactl.destinations._catalogue import Catalogue, choose_dataset
+from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
 from schemactl.destinations.mysql.types import kind_of
 
@@ -33,8 +23,8 @@ _COLUMNS: Final = """
 """
 
 _KEYS: Final = """
-    select table_name, index_name, column_name from information_schema.statistics
-    where table_schema = %s and non_unique = 0 and sub_part is null order by table_name, index_name, seq_in_index
+    select table_name, index_name, index_name = 'PRIMARY', column_name from information_schema.statistics
+    where table_schema = %s and non_unique = 0 and sub_part is null
 """
 
 
@@ -53,29 +43,9 @@ def read_catalogue(url: str) -> Catalogue:
 def read_session(session: MySqlSession, asked: str | None) -> Catalogue:
     """Return the tables of one dataset over an open connection."""
     dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, asked, session.shown)
-    rows = session.query(_COLUMNS, dataset)
-    indexes: dict[tuple[str, str], list[str]] = {}
-    for table, index, column in session.query(_KEYS, dataset):
-        indexes.setdefault((table, index), []).append(column)
-    keys = keys_of((table, index == "PRIMARY", columns) for (table, index), columns in indexes.items())
-    stated: list[tuple[Any, ...]] = []
-    if keeps_versions(row[:2] for row in rows):
-        table = qualify(dataset, VERSIONS_TABLE)
-        stated = session.query(f"select schema_name, version_hash from {table} order by inserted_at desc")
     jsons = json_columns(session, dataset)
-    columns = (
-        (
-            table,
-            column_of(
-                name,
-                kind_of("json" if (table, name) in jsons else text_of(written)),
-                bool(is_nullable),
-                keys.get(table),
-                text_of(text),
-            ),
-        )
-        for table, name, written, is_nullable, text, _ in rows
+    rows = (
+        (table, name, kind_of("json" if (table, name) in jsons else text_of(of)), bool(is_null), *map(text_of, texts))
+        for table, name, of, is_null, *texts in session.query(_COLUMNS, dataset)
     )
-    name = schema_name({row[0] for row in stated}, dataset)
-    texts = {row[0]: text_of(row[-1]) for row in rows}
-    return Catalogue(schema_of(name, columns, texts), f"{session.shown}?dataset={dataset}", hashes_of(stated))
+    return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset))

@@ -7,15 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from schemactl.destinations._migration.conversion import (
-    FALSE,
-    Converted,
-    coerce_text,
-    sized,
-    write_retype,
-)
+from schemactl.destinations._migration.conversion import FALSE, Converted
 from schemactl.migration.statements import Retype
-from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import Column, DataType
 
 MAPPING: Final = "`_schemactl_coerced`"
@@ -53,26 +46,16 @@ def as_text(value: str, column: Column) -> str:
             return f"CAST({value} AS CHAR)"
 
 
-def coerce_stored(text: str, retype: Retype) -> str | None:
-    """Return the text that MySQL takes for the coerced value; None where the value does not survive."""
-    made = coerce_text(text, written_retype(retype))
-    if made is None:
-        return None
-    match retype.after.data_type:
+def stored_text(made: str | None, column: Column) -> str | None:
+    """Return the text that MySQL takes for a coerced value's; None where the column holds no such value."""
+    match column.data_type:
+        case _ if made is None:
+            return None
         case DataType.BOOL:
             return "1" if made == "true" else "0"
         case DataType.TIMESTAMP:
             return made.removesuffix("Z").replace("T", " ")
         case DataType.DOUBLE if made in ("nan", "inf", "-inf"):
-            return None  # which MySQL has none of
+            return None
         case _:
             return made
-
-
-def written_retype(retype: Retype) -> str:
-    """Return a retype as ``coerce_text`` takes it."""
-    return write_retype(sized(retype, _sizes_of))
-
-
-def _sizes_of(column: Column) -> tuple[int, int]:
-    return (38, 0) if column.data_type is DataType.WEI else decimal_sizes(column.properties)

@@ -6,31 +6,26 @@ came. A size changes in place; of another type, a new column takes the values an
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.conversion import coerce_text, has_spellings
-from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Blocker, Example, Patience, Unfit
+from schemactl.destinations._migration.mapping import MappedMigration
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
-from schemactl.destinations._session import Relation, literal
+from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations._sql_bookkeeping import choose_migrated
+from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.catalogue import read_session
-from schemactl.destinations.mysql.conversion import (
-    MAKE_MAPPING,
-    MAPPING,
-    as_text,
-    coerce_stored,
-    convert,
-    written_retype,
-)
-from schemactl.destinations.mysql.definitions import with_comment
+from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, stored_text
 from schemactl.destinations.mysql.dependents import dependents_of, find_blocker
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type
+from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
 from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
@@ -51,10 +46,11 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.ddl import Dialect, cut_comment
-from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.types import Column, DataType, Table
 
 _READING_SECONDS: Final = 60
+_PART: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[(),]|[^\s'"`(),]+|\s+""")
+"""A part of a column's definition."""
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -76,7 +72,7 @@ def _is_wider(before: Column, after: Column) -> bool:
         case DataType.BIGINT:
             return (new or 64) >= (old or 64)
         case DataType.DECIMAL:
-            (old_digits, old_scale), (digits, scale) = (decimal_sizes(each.properties) for each in (before, after))
+            (old_digits, old_scale), (digits, scale) = (sizes_of(type_of(each)) for each in (before, after))
             return scale >= old_scale and digits - scale >= old_digits - old_scale
         case DataType.TIME | DataType.TIMESTAMP:
             return (6 if new is None else new) >= (6 if old is None else old)
@@ -158,16 +154,25 @@ _KEPT: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class MySqlMigration(SqlMigration[MySqlSession]):
+class MySqlMigration(MappedMigration[MySqlSession]):
     """See ``destinations.MigrationSession``."""
 
+    engine = ENGINE
+
+    def read_tables(self) -> Catalogue:
+        return read_session(self.database, self.dataset)
+
+    def sampled(self, place: str, relation: Relation, share: float) -> str | None:
+        """Return about that share of the rows, the same each time: by a hash of their keys, where they have one."""
+        if not relation.is_table or "_dlt_id" not in relation.columns:
+            return None
+        return f"SELECT * FROM {place} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"
+
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why a step would break or lose something; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             return find_blocker(self.database, self.dataset, step)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"):
             return tuple(dependents_of(self.database, self.dataset, table, column))
 
@@ -175,7 +180,7 @@ class MySqlMigration(SqlMigration[MySqlSession]):
         """Run the statements of a step; values go through dlt's coercion before, and comments stay."""
         match step:
             case Backfill(taken=Taken.FITTING):
-                self._stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
+                self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
             case DropUnique():
                 statements = self._drop_unique(step)
             case DescribeTable():
@@ -218,81 +223,71 @@ class MySqlMigration(SqlMigration[MySqlSession]):
             statement = statement.replace(f" {kind} ", f" {kind} COLLATE {collation} ", 1)
         return f"{statement} COMMENT {literal(text_of(comment))}" if comment else statement
 
-    def _stage_coerced(self, retype: Retype, table: str) -> None:
-        """Put what dlt's coercion makes of a column's values into the mapping table."""
-        name = ENGINE.name(retype.before.name)
-        with self.database.wrap_errors("coerce values"):
-            self.database.execute(f"USE {ENGINE.name(self.dataset)}")
-            for statement in MAKE_MAPPING:
-                self.database.execute(statement)
-            rows = [
-                (_hash(text), made)
-                for text, _ in self._texts(retype.before, name, table)
-                if (made := coerce_stored(text, retype)) is not None
-            ]
-            if rows:
-                self.database.insert_rows(MAPPING, ("given", "made"), rows)
-
-    def _texts(self, column: Column, name: str, place: str) -> list[tuple[str, int]]:
-        """Return the distinct values of a column as texts, with their counts; collations do not matter."""
-        text = f"CAST({as_text(name, column)} AS BINARY)"
-        found = self.database.query(f"SELECT {text}, count(*) FROM {place} WHERE {name} IS NOT NULL GROUP BY 1")
-        return [(text_of(each), count) for each, count in found]
-
     def _count(
         self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
     ) -> Unfit:
-        """Count values by dlt's coercion."""
-        if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
-            return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
-        retype = retype_of(step)
-        name = ENGINE.name(column or retype.before.name)
-        ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
-        if is_undone and not has_spellings(retype):
-            return Unfit()
-        if not is_undone and isinstance(step, ChangeType) and _is_wider(step.before, step.after):
-            return Unfit(0, rows)
-        found: dict[str, tuple[int, str | None]] = {}
-        for text, count in self._texts(retype.before, name, place):
-            made = coerce_text(text, written_retype(retype))
-            if not is_undone and coerce_stored(text, retype) is None:
-                found[text] = count, None
-            elif is_undone and made is not None:
-                back = Retype(retype.after, retype.before, is_strict=False)
-                again = coerce_text(made, written_retype(back))
-                if again != text:
-                    found[text] = count, again
-        return Unfit(
-            sum(count for count, _ in found.values()), rows, self._examples(found, retype, name, place, relation)
-        )
+        if isinstance(step, ChangeType) and not is_undone and _is_wider(step.before, step.after):
+            return Unfit(0, self.row_count(relation.name))
+        return MappedMigration._count(self, step, column, place, relation, is_undone=is_undone)
 
-    def _examples(
-        self, found: dict[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
-    ) -> tuple[Example, ...]:
-        """Return rows of a few values that were found."""
-        if not found:
-            return ()
-        keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
-        text = f"CAST({as_text(name, retype.before)} AS BINARY)"
-        wanted = ", ".join(f"CAST({literal(each)} AS BINARY)" for each in list(found)[:MOST_EXAMPLES])
-        listed = ", ".join(
-            (text, ENGINE.shown(name, SHOWN_CHARACTERS), *(f"CAST({ENGINE.name(key)} AS CHAR)" for key in keys))
-        )
-        held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({wanted}) LIMIT {MOST_EXAMPLES}")
-        return tuple(
-            Example(
-                {each: str(part) for each, part in zip(keys, key, strict=True)},
-                text_of(value),
-                found[text_of(given)][1],
-            )
-            for given, value, *key in held
-        )
+    def text_of(self, value: str, retype: Retype) -> str:
+        return f"CAST({as_text(value, retype.before)} AS BINARY)"  # collations do not matter
+
+    def literal(self, text: str) -> str:
+        return f"CAST({literal(text)} AS BINARY)"
+
+    def coerce(self, text: str, retype: Retype) -> str | None:
+        return stored_text(self.coerce_text(text, retype), retype.after)
+
+    def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002
+        text = self.text_of(name, retype)
+        found = self.database.query(f"SELECT {text}, count(*) FROM {place} WHERE {name} IS NOT NULL GROUP BY 1")
+        return [(text_of(each), count) for each, count in found]
+
+    def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
+        self.database.execute(f"USE {ENGINE.name(self.dataset)}")
+        for statement in MAKE_MAPPING:
+            self.database.execute(statement)
+        if pairs:
+            rows = [(hashlib.sha256(text.encode()).digest(), made) for text, made in pairs]
+            self.database.insert_rows(MAPPING, ("given", "made"), rows)
 
 
-def _hash(text: str) -> bytes:
-    import hashlib
+def with_comment(made: str, column: str, text: str | None) -> str:
+    """Return a column's name and definition with another comment.
 
-    return hashlib.sha256(text.encode()).digest()
+    Args:
+        made: what SHOW CREATE TABLE says, with names in double quotes.
+        column: its name.
+        text: of the comment; None for none.
+
+    Raises:
+        DestinationError: there is no such column.
+    """
+    start = made.find(f"\n  {quote(column)} ")
+    if start < 0:
+        raise DestinationError(f"the server states no column `{column}`: {made}")
+    parts = list(_definition(made, start))
+    words = [part.upper() for part in parts]
+    end = words.index("CHECK") if "CHECK" in words else len(parts)  # MariaDB's, which comes last
+    at = words.index("COMMENT") if "COMMENT" in words else end
+    rest = parts[end:]
+    return "".join((*parts[:at], f" COMMENT {literal(text or '')}", *([" "] if rest else []), *rest)).strip()
+
+
+def _definition(made: str, start: int) -> Iterator[str]:
+    """Yield the parts of a definition, with what stands in brackets as one."""
+    depth, inner = 0, ""
+    for found in _PART.finditer(made, start):
+        part = found[0]
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if depth < 0 or (depth == 0 and part == ","):
+            return
+        if depth or part == ")":
+            inner += part
+        if not depth:
+            yield inner or part
+            inner = ""
 
 
 @contextmanager
@@ -310,9 +305,6 @@ def connect(
     """
     address = parse_address(url)
 
-    def catalogue(session: MySqlSession, dataset: str) -> Catalogue:
-        return read_session(session, dataset)
-
     with open_session(address) as session:
         with session.wrap_errors("begin a migration"):
             session.connection.autocommit(True)
@@ -321,14 +313,7 @@ def connect(
             session.execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")
             if is_read_only:
                 session.execute("SET SESSION TRANSACTION READ ONLY")
-            dataset = choose(session, address.dataset, schema_name)
+            dataset = choose_migrated(session, address.dataset, schema_name)
             if not is_read_only:
                 take_lock(session, dataset, patience.seconds)
-        yield MySqlMigration(session, dataset, ENGINE, catalogue, _sampled, is_read_only)
-
-
-def _sampled(place: str, relation: Relation, share: float) -> str | None:
-    """Return about that share of the rows, the same each time: by a hash of their keys, where they have one."""
-    if not relation.is_table or "_dlt_id" not in relation.columns:
-        return None
-    return f"SELECT * FROM {place} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"
+        yield MySqlMigration(session, dataset, is_read_only)

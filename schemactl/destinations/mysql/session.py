@@ -5,9 +5,8 @@ It speaks standard SQL there: names in double quotes, no escapes in texts, UTC, 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,16 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._rows import batches, in_utc
-from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
+from schemactl.destinations._rows import stored_rows
+from schemactl.destinations._session import Session, literal
 from schemactl.destinations.mysql.types import NAMES, column_type, kind_of
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
 from schemactl.examples import shown_error
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pymysql.connections import Connection
 
 _TAKEN: Final = ("host", "user", "password", "unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "read_default_file")
@@ -36,7 +33,7 @@ _DATASETS: Final = """
     select schema_name from information_schema.schemata
     where schema_name not in ('information_schema', 'performance_schema', 'mysql', 'sys') order by schema_name
 """
-_RELATIONS: Final = """
+_COLUMNS: Final = """
     select t.table_name, t.table_type = 'BASE TABLE', c.column_name, c.column_type
     from information_schema.tables t
         join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
@@ -64,51 +61,24 @@ _OF_VALUES: Final = (1062, 1264, 1265, 1292, 1366, 1406)
 
 
 @dataclass(frozen=True, slots=True)
-class MySqlSession(SqlDefaults):
+class MySqlSession(Session):
     """An open connection; see ``destinations._session.Session``."""
+
+    dialect = "mysql"
+    names = NAMES
+    placeholder = "%s"
+    has_transactional_ddl = False
+    casts_to_columns = False
+    has_merge_statement = False
+    takes_moments_as_texts = True
+    tie = "NULL"  # the engine has chosen of rows with one key, and a row has no text here
 
     connection: Connection[Any]
     address: ServerAddress
 
     @property
-    def dialect(self) -> str:
-        return "mysql"
-
-    @property
-    def names(self) -> NameLimits:
-        return NAMES
-
-    @property
-    def shown(self) -> str:
-        return self.address.shown
-
-    @property
-    def makes_unique(self) -> bool:
-        return False
-
-    @property
-    def has_transactional_ddl(self) -> bool:
-        return False
-
-    @property
-    def casts_to_columns(self) -> bool:
-        return False
-
-    @property
     def merges(self) -> bool:
         return self.is_mariadb  # MySQL reads a temporary table once in a statement, and merges read theirs twice
-
-    @property
-    def has_merge_statement(self) -> bool:
-        return False
-
-    @property
-    def tie(self) -> str:
-        return "NULL"  # the engine has chosen of rows with one key, and a row has no text here
-
-    @property
-    def takes_moments_as_texts(self) -> bool:
-        return True
 
     @property
     def is_mariadb(self) -> bool:
@@ -125,60 +95,48 @@ class MySqlSession(SqlDefaults):
     def column_type(self, column: Column) -> str:
         return column_type(column)
 
-    def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are JSON
-        return None
-
     def execute(self, statement: str) -> int:
         with self.connection.cursor() as cursor:
             done: int = cursor.execute(statement)
             return max(done, 0)
+
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        with self.connection.cursor() as cursor:
+            return max(cursor.executemany(statement, rows) or 0, 0)
 
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         with self.connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             return list(cursor.fetchall())
 
-    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        self.insert_rows(target, columns, [[_plain(value) for value in row] for row in rows])
-
-    def insert_rows(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
-        """Put rows into a table, many by one statement; return how many."""
-        listed = ", ".join(quote(name) for name in columns).replace("%", "%%")
-        places = ", ".join("%s" for _ in columns)
-        statement = f"INSERT INTO {target.replace('%', '%%')} ({listed}) VALUES ({places})"
-        with self.connection.cursor() as cursor:
-            return max(cursor.executemany(statement, rows) or 0, 0)
-
     def datasets(self) -> list[str]:
         return [row[0] for row in self.query(_DATASETS)]
-
-    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
-        columns: dict[tuple[str, bool], dict[str, str]] = {}
-        jsons = json_columns(self, dataset)
-        for table, is_table, name, kind in self.query(_RELATIONS, dataset, folded, folded):
-            written = "json" if (table, name) in jsons else text_of(kind)
-            columns.setdefault((table, bool(is_table)), {})[name] = _as_made(written)
-        return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
 
     def relation_names(self, dataset: str) -> list[str]:
         return [row[0] for row in self.query(_NAMES, dataset)]
 
-    def relation(self, dataset: str, name: str) -> Relation | None:
-        found = self.relations(dataset, name).values()
-        return next((each for each in found if each.name == name), None)
+    def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
+        jsons = json_columns(self, dataset)
+        return [
+            (table, is_table, True, name, _as_made("json" if (table, name) in jsons else text_of(kind)))
+            for table, is_table, name, kind in self.query(_COLUMNS, dataset, folded, folded)
+        ]
 
-    def stage(self, name: str, staged: StagedTable) -> None:
-        columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())
-        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns})")
-        self.append(quote(name), staged)
-
-    def append(self, target: str, staged: StagedTable) -> int:
-        columns = tuple(staged.table.columns.values())
-        done = 0
-        for batch in batches(staged):
-            values = [_stored(each, column) for each, column in zip(batch.columns, columns, strict=True)]
-            done += self.insert_rows(target, tuple(staged.table.columns), list(zip(*values, strict=True)))
-        return done
+    def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
+        # Without a scale it keeps no digits after the point, as with dlt: MySQL would round them.
+        whole = [
+            (at, column)
+            for at, column in enumerate(staged.table.columns.values())
+            if column.data_type is DataType.DECIMAL and column_type(column).endswith(",0)")
+        ]
+        for rows in stored_rows(staged):
+            for at, column in whole:
+                if any(row[at] is not None and row[at] % 1 for row in rows):
+                    message = f"column `{column.name}` of table `{staged.table.name}` is `{column_type(column)}`"
+                    raise DestinationError(
+                        f"{message}: it keeps no digits after the point", hint="state a `scale` in the schema"
+                    )
+            yield rows
 
     def lock(self, dataset: str) -> None:
         take_lock(self, dataset, _PATIENCE_SECONDS)
@@ -228,30 +186,6 @@ def _as_made(written: str) -> str:
     """Return a type of the catalog as this destination writes it: the same type has several spellings there."""
     kind = kind_of(written)
     return column_type(Column("", kind)) if "data_type" in kind else written
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a ledger as the driver takes it: moments in UTC, without their zone."""
-    from datetime import UTC, datetime
-
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
-
-
-def _stored(values: pa.Array, column: Column) -> list[Any]:
-    """Return the values of a column as the driver writes them."""
-    import pyarrow as pa
-
-    match column.data_type:
-        case DataType.TIMESTAMP:
-            return in_utc(values).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-        case DataType.DATE:
-            return values.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-        case DataType.TIME:
-            return values.cast(pa.time64("us")).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-        case DataType.JSON:
-            return [None if each is None else json.dumps(json.loads(each)) for each in values.to_pylist()]
-        case _:
-            return values.to_pylist()  # type: ignore[no-any-return]
 
 
 def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:

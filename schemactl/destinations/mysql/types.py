@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import decimal, integer, parse_type
-from schemactl.schema.sql_types import defined_type
+from schemactl.destinations._types import decimal, integer, parse_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, Properties
 
@@ -72,6 +70,4 @@ def column_type(column: Column) -> str:
         ValueError: the column is incomplete.
         InputError: it states a type that is none, or a size that dlt refuses.
     """
-    if DATABASE_TYPE in column.properties:
-        return stated_type(column, "mysql")
-    return defined_type(column, "mysql")
+    return type_in(column, "mysql")

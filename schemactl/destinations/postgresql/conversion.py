@@ -17,18 +17,21 @@ from schemactl.destinations._migration.conversion import (
     TIME_OF_DAY,
     TRUE,
     Converted,
+    begins_with_digit,
+    bits_of,
+    cast_of_time,
     conjoin,
     from_utc,
+    has_any_precision,
     in_utc,
     is_python_date,
     is_python_timestamp,
     is_short,
     is_zoned,
-    sized,
-    write_retype,
+    plain_decimal,
 )
 from schemactl.destinations._session import literal
-from schemactl.destinations._types import parse_type
+from schemactl.destinations._types import sizes_of
 from schemactl.destinations.postgresql.types import column_type, has_texts
 from schemactl.migration.statements import Retype, checked_type
 from schemactl.schema.structure import DATABASE_TYPE
@@ -111,11 +114,6 @@ def guarded(retype: Retype, value: str) -> str:
     return f"CASE {is_right}{is_sure}WHEN {value} IS NOT NULL THEN {_refuse(value, kind)} END"
 
 
-def written_retype(retype: Retype) -> str:
-    """Return a retype as ``coerce_text`` takes it."""
-    return write_retype(sized(retype, _sizes_of))
-
-
 def as_text(value: str, column: Column) -> str:
     """Return a value as ``conversion.read_value`` reads it."""
     match column.data_type:
@@ -163,15 +161,8 @@ def other_text(value: str, kind: str) -> str:
     return f"abbrev({value})" if kind == "inet" else f"CAST({value} AS text)"
 
 
-def _sizes_of(column: Column) -> tuple[int, int]:
-    parsed = parse_type(type_of(column))
-    assert parsed is not None  # decimals of dlt's have sizes
-    precision, scale = parsed.sizes
-    return precision, scale
-
-
 def _bounds(column: Column) -> tuple[int, int]:
-    bits = min(int(column.properties.get("precision") or 64), 64)
+    bits = bits_of(column)
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
@@ -189,9 +180,9 @@ def _cast_text(retype: Retype, value: str, kind: str) -> OwnCast:
         case DataType.DOUBLE:
             # The C library's reader takes ``0x1p3`` and ``nan(1)``, too.
             is_sure = f"octet_length({value}) <= {_SURE_CHARACTERS} AND {_matches(value, '-?[0-9]+([.][0-9]+)?')}"
-            return OwnCast(f"({is_sure})", cast, _begins_with_digit(value))
+            return OwnCast(f"({is_sure})", cast, begins_with_digit(f"{value} {_BYTES}"))
         case DataType.DECIMAL | DataType.WEI:
-            return _decimal_of_text(value, cast, *_sizes_of(after))
+            return _decimal_of_text(value, cast, *sizes_of(kind))
         case DataType.BOOL:
             # The cast takes blanks around, ``on``, ``off``, and parts of a word.
             return OwnCast(f"{value} IN ({', '.join(map(literal, dict.fromkeys(_BOOLS)))})", cast)
@@ -210,24 +201,18 @@ def _integer_of_text(value: str, cast: str, column: Column) -> OwnCast:
     if (column.properties.get("precision") or 64) not in (16, 32, 64):
         return OwnCast(is_sure, cast)  # its type holds more than the column may
     # Before version 16, the cast fails on ``1_000``.
-    return OwnCast(is_sure, cast, rf"({_begins_with_digit(value)} AND {value} {_BYTES} NOT LIKE '%\_%')")
+    return OwnCast(is_sure, cast, rf"({begins_with_digit(f'{value} {_BYTES}')} AND {value} {_BYTES} NOT LIKE '%\_%')")
 
 
 def _decimal_of_text(value: str, cast: str, precision: int, scale: int) -> OwnCast:
     # More digits than the scale would be rounded, and so would what has a negative exponent.
     is_long = f"{value} {_BYTES} LIKE '%.{'_' * (scale + 1)}%'"
-    is_right = f"({_begins_with_digit(value)} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
+    is_right = f"({begins_with_digit(f'{value} {_BYTES}')} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
     # Counts of a regular expression are slow: the length says that neither side of the point has too many digits.
     digits, is_number = precision - scale, _matches(value, "-?[0-9]+([.][0-9]+)?")
     is_short = f"length({value}) <= {digits} AND "
     is_short += f"(strpos({value}, '.') = 0 OR length({value}) - strpos({value}, '.') <= {scale})"
     return OwnCast(f"({is_short} AND {is_number})" if digits else FALSE, cast, is_right)
-
-
-def _begins_with_digit(text: str) -> str:
-    """Return a condition that holds for numbers but not for ``0x1``; the colon comes after the nine."""
-    ranges = (("1", ":"), ("-1", "-:"), ("0", "0:"), ("-0", "-0:"))
-    return f"({' OR '.join(f'{text} {_BYTES} BETWEEN {literal(low)} AND {literal(high)}' for low, high in ranges)})"
 
 
 def _is_shaped(text: str, shape: str, mark: str) -> str:
@@ -241,7 +226,7 @@ def _moment_of_text(retype: Retype, value: str, kind: str) -> OwnCast:
     """Return the cast of a text to a date, a time or a timestamp."""
     after = retype.after
     has_year = f"left({value}, 4) <> '0000'"
-    is_any_precision = not retype.is_strict or after.properties.get("precision") in (None, 6)
+    is_any_precision = has_any_precision(retype)
     match after.data_type:
         case DataType.DATE:
             is_sure = conjoin(_matches(value, DAY_ALONE), has_year)
@@ -288,7 +273,7 @@ def _cast(  # noqa: C901, PLR0911 - a case for each pair
         case DataType.BIGINT, DataType.BIGINT:
             return TRUE if _bounds(before)[1] <= high else f"{value} BETWEEN {low} AND {high}", cast
         case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
-            precision, scale = _sizes_of(after)
+            precision, scale = sizes_of(kind)
             is_small = f"abs(CAST({value} AS numeric)) < {10 ** (precision - scale)}"
             return TRUE if precision - scale >= 19 else is_small, cast
         case DataType.BIGINT, DataType.DOUBLE:
@@ -310,12 +295,12 @@ def _cast(  # noqa: C901, PLR0911 - a case for each pair
         case DataType.BINARY, DataType.BINARY:
             return is_short(value, after, "octet_length"), value
         case _:
-            return _cast_of_time(retype, value, kind)
+            return cast_of_time(retype, value, type_of)
 
 
 def _fits_decimal(retype: Retype, value: str, number: str) -> str:
     """Return whether a number fits a decimal column."""
-    precision, scale = _sizes_of(retype.after)
+    precision, scale = sizes_of(type_of(retype.after))
     rounded = f"round({number}, {scale})"
     is_plain = _is_number(value)
     if retype.before.data_type is DataType.DOUBLE:
@@ -341,9 +326,8 @@ def _text_of(column: Column, value: str) -> tuple[str, str]:
         case DataType.DOUBLE:
             return f"abs({value}) < 1e15", f"CASE WHEN {text} ~ '^-?[0-9]+$' THEN {text} || '.0' ELSE {text} END"
         case DataType.DECIMAL | DataType.WEI:
-            plain = f"CASE WHEN {text} LIKE '%.%' THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
             # Python writes numbers below a millionth with an exponent.
-            return conjoin(_is_number(value), f"(abs({value}) >= 0.000001 OR {value} = 0)"), plain
+            return conjoin(_is_number(value), f"(abs({value}) >= 0.000001 OR {value} = 0)"), plain_decimal(text)
         case DataType.TIMESTAMP:
             naive = in_utc(column, value)
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE to_char({naive}, '.US') END"
@@ -356,24 +340,3 @@ def _text_of(column: Column, value: str) -> tuple[str, str]:
             return f"{text} NOT LIKE '24%'", padded
         case _:
             return TRUE, text
-
-
-def _cast_of_time(retype: Retype, value: str, kind: str) -> tuple[str, str]:
-    """Return the condition under which a moment, a date or a time is cast as dlt does it, and the cast."""
-    before, after, cast = retype.before, retype.after, f"CAST({value} AS {kind})"
-    is_any_precision = not retype.is_strict or after.properties.get("precision") in (None, 6)
-    match before.data_type, after.data_type:
-        case DataType.TIMESTAMP, DataType.TIMESTAMP:
-            naive = in_utc(before, value)
-            cut = f"CAST({naive} AS {type_of(Column('', {**after.properties, 'timezone': False}))})"
-            return TRUE if is_any_precision else f"{cut} = {naive}", from_utc(after, naive, kind)
-        case DataType.TIMESTAMP, DataType.DATE:
-            naive = in_utc(before, value)
-            is_midnight = f"{naive} = date_trunc('day', {naive})" if retype.is_strict else TRUE
-            return conjoin(is_python_timestamp(naive), is_midnight), f"CAST({naive} AS DATE)"
-        case DataType.DATE, DataType.TIMESTAMP:
-            return is_python_date(value), from_utc(after, f"CAST({value} AS TIMESTAMP)", kind)
-        case DataType.TIME, DataType.TIME:
-            return TRUE if is_any_precision else f"{cast} = {value}", cast
-        case one, other:
-            return (TRUE, cast) if one is other else (FALSE, f"CAST(NULL AS {kind})")

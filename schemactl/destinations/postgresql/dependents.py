@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Final
 
 from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal, qualify, quote
@@ -21,7 +21,7 @@ from schemactl.migration.steps import (
     Step,
 )
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType
+from schemactl.schema.types import DataType
 
 _DEPENDENTS: Final = """
 SELECT DISTINCT CASE WHEN g.attname IS NULL THEN 'object' ELSE 'generated' END, a.attname,
@@ -96,17 +96,11 @@ SELECT typname FROM made WHERE typtype <> 'd' AND typtype <> 'e' AND typcategory
 """The type that a column's is made of, where its values have no texts: no enum, no kind of text, no domain of such."""
 
 
-class _Asked(Protocol):
-    def query(self, statement: str) -> list[tuple[Any, ...]]: ...
-
-    def column_type(self, column: Column) -> str: ...
-
-
 Trial = Callable[[ChangeType], str | None]
 """Returns what PostgreSQL says to a change of type; None where it takes it."""
 
 
-def find_blocker(database: _Asked, dataset: str, step: Step, trial: Trial) -> Blocker | None:
+def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Trial) -> Blocker | None:
     """Return why PostgreSQL does not take a step; None where it does.
 
     Of tables that refer to a dropped one PostgreSQL itself says when the step runs.
@@ -142,7 +136,7 @@ def find_blocker(database: _Asked, dataset: str, step: Step, trial: Trial) -> Bl
             return None
 
 
-def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Blocker | None:
+def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Blocker | None:
     """Return why a step cannot be done while others write."""
     hint = "plan without `--online`"
     place, found = _oid(dataset, step.step.table), step.step
@@ -159,7 +153,7 @@ def _of_prepared(database: _Asked, dataset: str, step: Prepare) -> Blocker | Non
     return None
 
 
-def dependents_of(database: _Asked, dataset: str, table: str, column: str) -> list[str]:
+def dependents_of(database: PostgresSession, dataset: str, table: str, column: str) -> list[str]:
     """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
     place = _oid(dataset, table)
     views = {what for _, what in _of_column(database, _DEPENDENTS, place, column)}
@@ -182,12 +176,12 @@ def _oid(dataset: str, table: str) -> str:
     )
 
 
-def _of_column(database: _Asked, query: str, table: str, column: str) -> list[tuple[str, str]]:
+def _of_column(database: PostgresSession, query: str, table: str, column: str) -> list[tuple[str, str]]:
     rows = database.query(query.format(table=table))
     return sorted((kind, what) for kind, name, what in rows if name == column)
 
 
-def _dependents(database: _Asked, table: str, column: str | None) -> list[str]:
+def _dependents(database: PostgresSession, table: str, column: str | None) -> list[str]:
     """Return what is no part of the table and needs the column; None: any, or none of them."""
     rows = database.query(_DEPENDENTS.format(table=table))
     return sorted({what for kind, name, what in rows if kind == "object" and column in (None, name)})
@@ -205,7 +199,7 @@ def _inherited(table: str, column: str) -> Blocker:
     return Blocker(f"`{table}.{column}` is inherited from another table", "change that table: this one follows")
 
 
-def _of_dropped(database: _Asked, dataset: str, table: str, column: str) -> Blocker | None:
+def _of_dropped(database: PostgresSession, dataset: str, table: str, column: str) -> Blocker | None:
     place = _oid(dataset, table)
     kinds = {kind for kind, _ in _of_column(database, _COLUMNS, place, column)}
     if "inherited" in kinds:
@@ -219,7 +213,7 @@ def _partitioned(table: str, column: str) -> Blocker:
     return Blocker(f"`{table}` is partitioned by `{column}`", "make the table anew")
 
 
-def _of_changed(database: _Asked, dataset: str, step: ChangeType, trial: Trial) -> Blocker | None:
+def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial: Trial) -> Blocker | None:
     table, column, place = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
     kind = step.before.properties.get(DATABASE_TYPE, "")
@@ -247,14 +241,14 @@ def _of_changed(database: _Asked, dataset: str, step: ChangeType, trial: Trial) 
     return None if said is None else _refused(database, place, step, said)
 
 
-def _without_texts(database: _Asked, table: str, column: str) -> str | None:
+def _without_texts(database: PostgresSession, table: str, column: str) -> str | None:
     """Return the type that a column of a type which dlt does not know is made of, where its values have no texts."""
     known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
     rows = database.query(_WITHOUT_TEXTS.format(table=table, column=literal(column), known=known))
     return str(rows[0][0]) if rows else None
 
 
-def _refused(database: _Asked, table: str, step: ChangeType, said: str) -> Blocker:
+def _refused(database: PostgresSession, table: str, step: ChangeType, said: str) -> Blocker:
     """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
     rows = database.query(_ASKING.format(table=table, column=literal(step.before.name)))
     asking = [what for (what,) in rows]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from schemactl.destinations._package import LoadPackage, PastLoads, Progress
 from schemactl.destinations._sql_load import check_schema, load_package, past_loads
-from schemactl.destinations.postgresql.address import parse_address
-from schemactl.destinations.postgresql.session import open_session
+from schemactl.destinations.postgresql.session import open_session, parse_address
 from schemactl.schema.types import Schema
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from schemactl.destinations._catalogue import Catalogue
-from schemactl.destinations._migration.conversion import FALSE, coerce_text, has_spellings
-from schemactl.destinations._migration.opening import choose
-from schemactl.destinations._migration.records import MOST_EXAMPLES, NO_PATIENCE, Blocker, Example, Patience, Unfit
+from schemactl.destinations._migration.conversion import FALSE
+from schemactl.destinations._migration.mapping import MappedMigration
+from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation, literal
-from schemactl.destinations.postgresql.address import parse_address
-from schemactl.destinations.postgresql.catalogue import read_connection
+from schemactl.destinations._sql_bookkeeping import choose_migrated
+from schemactl.destinations.postgresql.catalogue import read_session
 from schemactl.destinations.postgresql.conversion import (
     INDEX_MAPPING,
     MAKE_MAPPING,
@@ -27,7 +26,6 @@ from schemactl.destinations.postgresql.conversion import (
     other_text,
     own_cast,
     type_of,
-    written_retype,
 )
 from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, refusal_of
 from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
@@ -43,7 +41,7 @@ from schemactl.destinations.postgresql.online import (
     restore_column,
     set_proven_not_null,
 )
-from schemactl.destinations.postgresql.session import PostgresSession, open_session
+from schemactl.destinations.postgresql.session import PostgresSession, open_session, parse_address
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
@@ -114,11 +112,6 @@ def _is_cast(before: Column, after: Column) -> bool:
     return False
 
 
-def _refuses_unfit(before: Column, after: Column) -> bool:
-    """Return whether values are converted: by one guarded statement, which costs less than a look and a cast."""
-    return not _is_cast(before, after)
-
-
 def _lock_of(step: Step) -> Lock | None:
     """Return the lock that a step takes (PostgreSQL, chapter "Explicit Locking", and each form of ALTER TABLE)."""
     match step:
@@ -137,7 +130,8 @@ def _lock_of(step: Step) -> Lock | None:
 ABILITIES: Final = Abilities(
     names=NAMES,
     retype=_retype,
-    refuses_unfit=_refuses_unfit,
+    # What is converted is so by one guarded statement, which costs less than a look and a cast.
+    refuses_unfit=lambda before, after: not _is_cast(before, after),
     adds_not_null=True,
     adds_filled=True,
     is_online=True,
@@ -167,9 +161,9 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case AddUnique() | AddPrimaryKey() if step.is_prepared:
             return (key_by_index(step, ENGINE, dataset),)
         case DropUnique():
-            return (_drop_unique(step, dataset),)
+            return _block(_DROP_UNIQUE, dataset, step.table, step.column)
         case DropPrimaryKey():
-            return (_drop_primary_key(step, dataset),)
+            return _block(_DROP_PRIMARY_KEY, dataset, step.table)
         case OnlineStep():
             return render_online(step, ENGINE, dataset, table)
         case _:
@@ -186,10 +180,9 @@ def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
     )
 
 
-def _drop_unique(step: DropUnique, dataset: str) -> str:
-    """Return a block that drops what makes the column unique, under whatever names."""
-    ENGINE.table(dataset, step.table), ENGINE.name(step.column)
-    return f"DO {literal(_DROP_UNIQUE.format(*map(literal, (dataset, step.table, step.column))))}"
+def _block(body: str, *names: str) -> tuple[str, ...]:
+    """Return what drops a constraint under whatever name; ``names`` are those of dataset, table and column."""
+    return (f"DO {literal(body.format(*(literal(ENGINE.checked(name)) for name in names)))}",)
 
 
 _DROP_UNIQUE: Final = """
@@ -216,13 +209,6 @@ BEGIN
 END
 """
 
-
-def _drop_primary_key(step: DropPrimaryKey, dataset: str) -> str:
-    """Return a block that drops a table's primary key, under whatever name."""
-    ENGINE.table(dataset, step.table)
-    return f"DO {literal(_DROP_PRIMARY_KEY.format(*map(literal, (dataset, step.table))))}"
-
-
 _DROP_PRIMARY_KEY: Final = """
 DECLARE found record;
 BEGIN
@@ -238,7 +224,6 @@ BEGIN
 END
 """
 
-
 _STORAGE: Final = """
     SELECT a.attstorage::text, t.typstorage::text
     FROM pg_catalog.pg_attribute a
@@ -252,29 +237,36 @@ _STORAGES: Final = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresMigration(SqlMigration[PostgresSession]):
+class PostgresMigration(MappedMigration[PostgresSession]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
         holder: the session whose transaction holds the lock; None where nothing is written.
     """
 
+    engine = ENGINE
+
     holder: PostgresSession | None = None
 
+    def read_tables(self) -> Catalogue:
+        return read_session(self.database, self.dataset)
+
+    def sampled(self, place: str, relation: Relation, share: float) -> str | None:
+        if not relation.is_table:
+            return None  # PostgreSQL samples no views
+        return f"SELECT * FROM {place} TABLESAMPLE BERNOULLI ({share * 100:.9f}) REPEATABLE (0)"
+
     def begin(self) -> None:
-        """Begin a transaction, while the lock is held."""
         if self.holder is not None:
             with self.holder.wrap_errors("keep the lock of the migration"):
                 self.holder.query("SELECT 1")
         self.database.begin()
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why PostgreSQL does not take a step; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             return find_blocker(self.database, self.dataset, step, self._try)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"):
             return tuple(dependents_of(self.database, self.dataset, table, column))
 
@@ -289,7 +281,6 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def run_outside(
         self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Notify
     ) -> None:
-        """Run a step that keeps what it does bit by bit."""
         self.prepare_writing()
         if isinstance(step, Backfill):
             batches = batches_of(step, ENGINE, self.dataset, table)
@@ -326,14 +317,13 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def _fill_pages(self, step: Backfill, batches: Batches, first: int, end: int) -> tuple[int, int]:
         """Fill the rows of some pages; return how many were filled, and how many others hold."""
         with self.database.wrap_errors("fill a column"):
-            found = self.database.query(batches.count(str(first), str(end)))
-            counts = {
-                text: count for text, count in found if text is None or _coerce(text, retype_of(step)) is not None
-            }
-            expected = sum(counts.values())
+            counts = dict(self.database.query(batches.count(str(first), str(end))))
+            expected, coerced = counts.pop(None, 0), {}
+            for text, count in counts.items():
+                if (made := self.coerce(text, retype_of(step))) is not None:
+                    expected, coerced[text] = expected + count, made
             if not expected:
                 return 0, 0
-            coerced = {text: str(_coerce(text, retype_of(step))) for text in counts if text is not None}
             filled = self.database.execute(batches.fill(str(first), str(end), coerced))
         return filled, max(expected - filled, 0)
 
@@ -381,43 +371,37 @@ class PostgresMigration(SqlMigration[PostgresSession]):
             value = f"CASE WHEN {name} IS NOT NULL THEN {convert(retype, name).value} END"
             SqlMigration.run(self, step, (change_type(step, ENGINE, self.dataset, value),))
 
-    def stage_coerced(self, retype: Retype, table: str) -> int:
-        """Put what dlt's coercion makes of a column's values into the mapping table; return how many values it holds.
+    def text_of(self, value: str, retype: Retype) -> str:
+        return as_text(value, retype.before)
 
-        Args:
-            retype: of the column.
-            table: its full name.
-        """
-        name = ENGINE.name(retype.before.name)
-        odd = (text for text, _ in self._odd_values(retype, name, table))
-        made = [(text, coerced) for text in odd if (coerced := _coerce(text, retype)) is not None]
-        with self.database.wrap_errors("stage coerced values"):
-            for statement in MAKE_MAPPING:
-                self.database.execute(statement)
-            with self.database.connection.cursor() as cursor, cursor.copy(f"COPY {MAPPING} FROM STDIN") as copy:
-                for row in made:
-                    copy.write_row(row)
-            self.database.execute(INDEX_MAPPING)
-        return len(made)
+    def literal(self, text: str) -> str:
+        return literal(text)
 
-    def _odd_values(self, retype: Retype, name: str, place: str, but: str = FALSE) -> list[tuple[str, int]]:
-        """Return the distinct values of a column that PostgreSQL may not cast as dlt does, as texts, with their counts.
+    def coerce(self, text: str, retype: Retype) -> str | None:
+        made = self.coerce_text(text, retype)
+        is_held = made is None or retype.after.data_type is not DataType.JSON or r"\u0000" not in made
+        return made if is_held else None  # jsonb holds no NUL
 
-        Args:
-            retype: of the column.
-            name: of the column, quoted.
-            place: the table's full name, or a query.
-            but: values of which this holds are left out.
-        """
-        is_left_out = but if but != FALSE else own_cast(retype, name).is_sure
-        with self.database.wrap_errors("look for values to coerce"):
-            return [
-                (text, count)
-                for text, count in self.database.query(
-                    f"SELECT {as_text(name, retype.before)}, count(*) FROM {place} "
-                    f"WHERE {name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE GROUP BY 1"
-                )
-            ]
+    def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
+        for statement in MAKE_MAPPING:
+            self.database.execute(statement)
+        with self.database.connection.cursor() as cursor, cursor.copy(f"COPY {MAPPING} FROM STDIN") as copy:
+            for pair in pairs:
+                copy.write_row(pair)
+        self.database.execute(INDEX_MAPPING)
+
+    def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
+        own = own_cast(retype, name)
+        is_left_out = own.is_sure
+        if is_undone:  # what comes back as it was
+            again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({own.cast})")
+            is_same = f"CASE WHEN {again.is_sure} THEN {again.cast} = {name} END"
+            is_left_out = f"CASE WHEN {own.is_sure} THEN {is_same} END"
+        found: list[Any] = self.database.query(
+            f"SELECT {as_text(name, retype.before)}, count(*) FROM {place} "
+            f"WHERE {name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE GROUP BY 1"
+        )
+        return found
 
     @contextmanager
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
@@ -437,7 +421,7 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
         """Take back what is done inside where it fails; a statement that stands alone needs none."""
-        if not self.known.is_open:
+        if not self.database.is_in_transaction:
             yield
             return
         with self.database.wrap_errors("set a savepoint"):
@@ -455,24 +439,11 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def _count(
         self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
     ) -> Unfit:
-        """Count values by dlt's coercion: a session that writes nothing has no mapping table."""
-        if isinstance(step, RestoreColumn):
-            query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
-            ((rows, count),) = self.database.query(query)
-            return Unfit(count, rows)
-        if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
-            return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
-        retype = retype_of(step)
-        name = ENGINE.name(column or retype.before.name)
-        found: dict[str, tuple[int, str | None]]
-        if not is_undone:
-            odd = self._odd_values(retype, name, place)
-            found = {text: (count, None) for text, count in odd if not self._survives(text, retype)}
-        elif has_spellings(retype):
-            found = self._other_undone(retype, name, place)
-        else:
-            return Unfit()
-        return self._unfit_values(found, retype, name, place, relation)
+        if not isinstance(step, RestoreColumn):
+            return MappedMigration._count(self, step, column, place, relation, is_undone=is_undone)
+        query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
+        ((rows, count),) = self.database.query(query)
+        return Unfit(count, rows)
 
     def written_value(self, step: Backfill | FillColumn) -> str:
         """Return what a step writes into a row; a session that writes nothing has no mapping table."""
@@ -483,47 +454,14 @@ class PostgresMigration(SqlMigration[PostgresSession]):
     def _coerced(self, step: Backfill) -> dict[str, str]:
         """Return what dlt's coercion makes of a column's values that PostgreSQL does not cast as it does."""
         retype, place = retype_of(step), ENGINE.table(self.dataset, step.table)
-        odd = self._odd_values(retype, ENGINE.name(step.source.name), place)
-        return {text: made for text, _ in odd if (made := _coerce(text, retype)) is not None}
+        with self.database.wrap_errors("look for values to coerce"):
+            odd = self.odd_values(retype, ENGINE.name(step.source.name), place)
+        return {text: made for text, _ in odd if (made := self.coerce(text, retype)) is not None}
 
-    def _other_undone(self, retype: Retype, name: str, place: str) -> dict[str, tuple[int, str | None]]:
-        """Return the texts that come back from a retype as others, each with its count and what it becomes."""
-        own, back = own_cast(retype, name), Retype(retype.after, retype.before, is_strict=False)
-        again = own_cast(back, f"({own.cast})")
-        is_same = f"CASE WHEN {own.is_sure} THEN CASE WHEN {again.is_sure} THEN {again.cast} = {name} END END"
-        found = {}
-        for text, count in self._odd_values(retype, name, place, is_same):
-            made = _coerce(text, retype)
-            becomes = None if made is None else coerce_text(made, written_retype(back))
-            if made is not None and becomes != text:
-                found[text] = count, becomes
-        return found
-
-    def _unfit_values(
-        self, found: Mapping[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
-    ) -> Unfit:
-        """Return values that were found, with the rows of a few."""
-        with self.database.wrap_errors("count rows"):
-            ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
-        if not found:
-            return Unfit(0, rows)
-        keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
-        text = as_text(name, retype.before)
-        shown = ", ".join(map(literal, list(found)[:MOST_EXAMPLES]))
-        row = (f"CAST({ENGINE.name(key)} AS text)" for key in keys)
-        listed = ", ".join((text, ENGINE.shown(name, SHOWN_CHARACTERS), *row))
-        with self.database.wrap_errors("look for rows"):
-            held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({shown}) LIMIT {MOST_EXAMPLES}")
-        examples = tuple(
-            Example({each: str(part) for each, part in zip(keys, key, strict=True)}, value, found[given][1])
-            for given, value, *key in held
-        )
-        return Unfit(sum(count for count, _ in found.values()), rows, examples)
-
-    def _survives(self, text: str, retype: Retype) -> bool:
+    def survives(self, text: str, retype: Retype) -> bool:
         """Return whether dlt's coercion takes a value, or PostgreSQL reads it as a type that dlt does not know."""
         if retype.before.data_type is not None and retype.after.data_type is not None:
-            return _coerce(text, retype) is not None
+            return self.coerce(text, retype) is not None
         kind = type_of(retype.after)
         if retype.before.data_type is not DataType.TEXT or own_cast(retype, "v").is_right == FALSE:
             return False
@@ -570,39 +508,25 @@ def connect(
     if is_read_only:
         settings.append("transaction_read_only = on")
 
-    def catalogue(session: PostgresSession, dataset: str) -> Catalogue:
-        return read_connection(session.connection, address, dataset)
-
     with ExitStack() as stack:
         opened = stack.enter_context(open_session(address, is_read_only=is_read_only))
         session = replace(opened, settings=tuple(settings))
         with session.wrap_errors("begin a migration"):
             session.connection.rollback()
             session.connection.autocommit = True
-            dataset = choose(session, address.dataset, schema_name)
+            dataset = choose_migrated(session, address.dataset, schema_name)
         holder = None
         if not is_read_only:
             holder = stack.enter_context(open_session(address))
             with holder.wrap_errors("take the lock"):
                 _lock(holder, dataset, patience.seconds)
         try:
-            yield PostgresMigration(session, dataset, ENGINE, catalogue, _sampled, is_read_only, holder=holder)
+            yield PostgresMigration(session, dataset, is_read_only, holder)
         finally:
             if holder is not None:
-                _unlock(holder)
-
-
-def _coerce(text: str, retype: Retype) -> str | None:
-    """Return the text of a coerced value; None where it does not survive."""
-    made = coerce_text(text, written_retype(retype))
-    is_held = made is None or retype.after.data_type is not DataType.JSON or r"\u0000" not in made
-    return made if is_held else None  # jsonb holds no NUL
-
-
-def _sampled(place: str, relation: Relation, share: float) -> str | None:
-    if not relation.is_table:
-        return None  # PostgreSQL samples no views
-    return f"SELECT * FROM {place} TABLESAMPLE BERNOULLI ({share * 100:.9f}) REPEATABLE (0)"
+                # At once: of a connection that is closed, the server frees the lock a while later.
+                with suppress(DestinationError), holder.wrap_errors("free the lock"):  # a lost connection has freed it
+                    holder.connection.rollback()
 
 
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
@@ -621,9 +545,3 @@ def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
                 hint="wait for its end: `--lock-timeout SECONDS`",
             )
         time.sleep(_PAUSE_SECONDS)
-
-
-def _unlock(session: PostgresSession) -> None:
-    """Free the lock at once: of a connection that is closed, the server frees it a while later."""
-    with suppress(DestinationError), session.wrap_errors("free the lock"):  # a lost connection has freed it
-        session.connection.rollback()

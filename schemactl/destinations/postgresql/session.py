@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import missing_driver
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._session import Relation, SqlDefaults, literal, quote
-from schemactl.destinations.postgresql.address import Address, without_password
+from schemactl.destinations._session import Session, literal, quote
 from schemactl.destinations.postgresql.copying import csv_of
 from schemactl.destinations.postgresql.types import NAMES, column_type
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
@@ -28,22 +27,23 @@ _DATASETS: Final = """
     order by oid
 """
 
-_RELATIONS: Final = """
+_COLUMNS: Final = """
     select relname, relkind in ('r', 'p', 'f'), pg_catalog.has_table_privilege(tables.oid, 'INSERT'),
         attname, pg_catalog.format_type(atttypid, atttypmod)
     from pg_catalog.pg_class as tables
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
         left join pg_catalog.pg_attribute on attrelid = tables.oid and attnum > 0 and not attisdropped
-    where nspname = %(dataset)s and relkind in ('r', 'p', 'f', 'v', 'm')
-        and (%(folded)s::text is null or relname = %(folded)s)
+    where nspname = %s and relkind in ('r', 'p', 'f', 'v', 'm')
+        and (%s::text is null or relname = %s)
     order by tables.oid, attnum
 """
 
 _NAMES: Final = """
     select relname from pg_catalog.pg_class join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
-    where nspname = %(dataset)s and relkind in ('r', 'p', 'f', 'v', 'm')
+    where nspname = %s and relkind in ('r', 'p', 'f', 'v', 'm')
 """
 
+_CONNECT_SECONDS: Final = "10"
 _PATIENCE_FOR_LOADS: Final = "10min"
 _PATIENCE_FOR_OTHERS: Final = "60s"
 
@@ -88,7 +88,7 @@ _LOST: Final = "the connection is lost; load again with the same `--load-id`: wh
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSession(SqlDefaults):
+class PostgresSession(Session):
     """A connection on which a transaction is open; see ``destinations._session.Session``.
 
     Attributes:
@@ -96,38 +96,30 @@ class PostgresSession(SqlDefaults):
             another connection: what is set for longer would be lost, or left to others.
     """
 
+    dialect = "postgres"
+    names = NAMES
+    placeholder = "%s"
+    makes_unique = True
+    temporary_end = " ON COMMIT DROP"
+
     connection: Connection[Any]
-    address: Address
+    address: ServerAddress
     is_read_only: bool = False
     settings: tuple[str, ...] = ()
-
-    @property
-    def dialect(self) -> str:
-        return "postgres"
-
-    @property
-    def names(self) -> NameLimits:
-        return NAMES
-
-    @property
-    def shown(self) -> str:
-        return self.address.shown
-
-    @property
-    def makes_unique(self) -> bool:
-        return True
 
     def column_type(self, column: Column) -> str:
         return column_type(column)
 
-    def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are ``jsonb``
-        return None
-
     def execute(self, statement: str) -> int:
         return max(self._run(statement).rowcount, 0)
 
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        return self._run(statement).fetchall()
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        with self.connection.cursor() as cursor:
+            cursor.executemany(statement.encode(), rows)
+            return max(cursor.rowcount, 0)
+
+    def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._run(statement, values or None).fetchall()
 
     def execute_alone(self, statement: str) -> None:
         """Run a statement that no transaction can hold; the settings are those of the server."""
@@ -145,46 +137,33 @@ class PostgresSession(SqlDefaults):
                 self.connection.execute("; ".join(self._local_settings()).encode())
             yield
 
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        from psycopg.pq import TransactionStatus
+
+        return self.connection.info.transaction_status is not TransactionStatus.IDLE
+
     def _local_settings(self) -> Iterator[str]:
         return (f"SET LOCAL {setting}" for setting in self.settings)
 
-    def _run(self, statement: str, values: Mapping[str, Any] | None = None) -> Cursor[Any]:
-        from psycopg.pq import TransactionStatus
-
-        if not self.settings or self.connection.info.transaction_status is not TransactionStatus.IDLE:
+    def _run(self, statement: str, values: Sequence[Any] | None = None) -> Cursor[Any]:
+        if not self.settings or self.is_in_transaction:
             return self.connection.execute(statement.encode(), values)
         with self.transaction():
             return self.connection.execute(statement.encode(), values)
 
-    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        listed = ", ".join(quote(name) for name in columns)
-        start = f"INSERT INTO {target} ({listed}) VALUES (".replace("%", "%%")
-        with self.connection.cursor() as cursor:
-            cursor.executemany(f"{start}{', '.join('%s' for _ in columns)})".encode(), rows)
-
     def datasets(self) -> list[str]:
         return [row[0] for row in self.query(_DATASETS)]
 
-    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
-        columns: dict[tuple[str, bool, bool], dict[str, str]] = {}
-        asked = {"dataset": dataset, "folded": folded}
-        for *table, name, kind in self._run(_RELATIONS, asked).fetchall():
-            held = columns.setdefault((table[0], table[1], table[2]), {})
-            if name is not None:  # a table may have no columns
-                held[name] = kind
-        return {name: Relation(name, is_table, held, is_ours) for (name, is_table, is_ours), held in columns.items()}
-
     def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self._run(_NAMES, {"dataset": dataset}).fetchall()]
+        return [row[0] for row in self.query(_NAMES, dataset)]
 
-    def relation(self, dataset: str, name: str) -> Relation | None:
-        found = self.relations(dataset, name).values()
-        return next((each for each in found if each.name == name), None)
+    def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
+        return [(*row[:4], row[4]) for row in self.query(_COLUMNS, dataset, folded, folded)]
 
     def stage(self, name: str, staged: StagedTable) -> None:
-        columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())
-        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns}) ON COMMIT DROP")
-        self.append(quote(name), staged)
+        Session.stage(self, name, staged)
         self.execute(f"ANALYZE {quote(name)}")
 
     def append(self, target: str, staged: StagedTable) -> int:
@@ -217,7 +196,7 @@ _OF_VALUES: Final = ("22", "23")
 
 
 def _wrap_error(
-    error: Error, task: str, address: Address, hint: str | None = None, is_read_only: bool = False
+    error: Error, task: str, address: ServerAddress, hint: str | None = None, is_read_only: bool = False
 ) -> DestinationError:
     said = error.diag
     context = "; ".join((said.context or "").splitlines())
@@ -260,8 +239,18 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
     return f"grant the user what is missing: GRANT {privilege} ON {quote(denied['name'])} TO ..."
 
 
+def parse_address(url: str) -> ServerAddress:
+    """Return what an address says.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    found = parse_server_address(url, "PostgreSQL")
+    return replace(found, parameters={"connect_timeout": _CONNECT_SECONDS, **found.parameters})
+
+
 @contextmanager
-def open_session(address: Address, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
+def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
     """Open a transaction; it is taken back unless ``commit`` was called.
 
     Args:

@@ -6,9 +6,7 @@ import re
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import DatabaseType, decimal, integer, parse_type
-from schemactl.schema.sql_types import defined_type
+from schemactl.destinations._types import DatabaseType, decimal, integer, parse_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, Properties
 
@@ -101,7 +99,6 @@ def column_type(column: Column) -> str:
         ValueError: the column is incomplete.
         InputError: PostgreSQL has no type of this size, or what is stated is none.
     """
-    if DATABASE_TYPE in column.properties:
-        return stated_type(column, "postgres")
-    written = defined_type(column, "postgres")
-    return written.replace("varchar", "character varying").replace(" (", "(")
+    written = type_in(column, "postgres")
+    is_stated = DATABASE_TYPE in column.properties
+    return written if is_stated else written.replace("varchar", "character varying").replace(" (", "(")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemactl.destinations._stated_type import stated_type
+from schemactl.destinations._types import stated_type
 from schemactl.destinations.spark.address import NAMES, namespace_of
 from schemactl.destinations.spark.tables import COPY
 from schemactl.destinations.spark.types import spark_type

@@ -6,7 +6,6 @@ SQLite keeps any value in any column, and its CAST never fails (``abc`` is 0): o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import copysign
@@ -20,8 +19,6 @@ from schemactl.destinations._migration.conversion import (
     read_retype,
     write_retype,
 )
-from schemactl.destinations._package import StagedTable
-from schemactl.destinations._rows import batches, in_utc
 from schemactl.destinations._session import literal
 from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column, DataType
@@ -29,80 +26,41 @@ from schemactl.schema.types import Column, DataType
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-    import pyarrow as pa
-
 SECONDS: Final = "_schemactl_seconds"
 COERCED: Final = "_schemactl_coerced"
 CHECKED: Final = "_schemactl_checked"
 
-_KEPT: Final = ("data_type", "timezone")
-
 
 def register(connection: Connection) -> None:
     """Make the functions known to a connection."""
-    connection.create_function(SECONDS, 1, _seconds, deterministic=True)
-    connection.create_function(COERCED, 2, _coerced, deterministic=True)
-    connection.create_function(CHECKED, 2, _checked, deterministic=True)
+
+    def seconds(stored: Any) -> float | None:
+        return None if stored is None else datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp()
+
+    def convert_or_null(stored: Any, written: str) -> Any:
+        try:
+            return None if stored is None else _convert_stored(stored, written)
+        except (ValueError, ArithmeticError):
+            return None
+
+    connection.create_function(SECONDS, 1, seconds, deterministic=True)
+    connection.create_function(COERCED, 2, convert_or_null, deterministic=True)
+    connection.create_function(CHECKED, 2, _convert_stored, deterministic=True)
 
 
 def convert(retype: Retype, value: str) -> Converted:
     """Return how SQLite converts a value: by dlt's coercion alone."""
-    arguments = f"({value}, {literal(write_retype(retype, _KEPT))})"
+    arguments = f"({value}, {literal(write_retype(retype))})"
     return Converted(FALSE, value, f"{COERCED}{arguments}", f"{CHECKED}{arguments}")
 
 
-def _seconds(stored: Any) -> float | None:
-    """Return the seconds since 1970 of a moment as dlt's loader stores it."""
-    return None if stored is None else datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp()
-
-
-def stored_rows(staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a staged table, a batch at a time, as dlt's loader stores them."""
-    columns = tuple(staged.table.columns.values())
-    for batch in batches(staged):
-        values = [_stored_values(each, column) for each, column in zip(batch.columns, columns, strict=True)]
-        yield list(zip(*values, strict=True))
-
-
-def _stored_values(values: pa.Array, column: Column) -> list[Any]:
-    import pyarrow as pa
-
-    match column.data_type:
-        case DataType.TIMESTAMP:
-            return in_utc(values).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-        case DataType.DATE:
-            return values.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-        case DataType.TIME:
-            return values.cast(pa.time64("us")).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-        case DataType.DECIMAL | DataType.WEI:
-            return [None if each is None else _number(each, is_strict=False) for each in values.to_pylist()]
-        case DataType.JSON:
-            return [None if each is None else json.dumps(json.loads(each)) for each in values.to_pylist()]
-        case _:
-            return values.to_pylist()  # type: ignore[no-any-return]
-
-
-def _coerced(stored: Any, spec: str) -> Any:
-    try:
-        return None if stored is None else convert_stored(stored, read_retype(spec))
-    except (ValueError, ArithmeticError):
-        return None
-
-
-def _checked(stored: Any, spec: str) -> Any:
-    return convert_stored(stored, read_retype(spec))
-
-
-def convert_stored(stored: Any, retype: Retype) -> Any:
-    """Return what SQLite stores after a conversion.
-
-    Args:
-        stored: what it stores before; not null.
-        retype: from what to what.
+def _convert_stored(stored: Any, written: str) -> Any:
+    """Return what SQLite stores after a conversion of what it stores before, which is not null.
 
     Raises:
-        ValueError: the value does not survive.
+        ValueError, ArithmeticError: the value does not survive.
     """
+    retype = read_retype(written)
     return _encode(coerced(_decode(stored, retype.before), retype), retype)
 
 
@@ -139,7 +97,7 @@ def _encode(value: Any, retype: Retype) -> Any:
         case bool():
             return int(value)
         case Decimal():
-            return _number(value, retype.is_strict)
+            return stored_decimal(value, retype.is_strict)
         case float() if value != value or (value == 0 and copysign(1, value) < 0):
             raise ValueError("SQLite makes null of NaN, and 0.0 of -0.0")
         case int() if not -(2**63) <= value < 2**63:
@@ -155,8 +113,12 @@ def _encode(value: Any, retype: Retype) -> Any:
             return value
 
 
-def _number(number: Decimal, is_strict: bool) -> int | float:
-    """Return a decimal as SQLite keeps it: as an integer or a floating-point number."""
+def stored_decimal(number: Decimal, is_strict: bool = False) -> int | float:
+    """Return a decimal as SQLite keeps it: as an integer or a floating-point number.
+
+    Raises:
+        ValueError: that would lose digits, where that is forbidden.
+    """
     plain = plain_number(number)
     if plain == plain.to_integral_value() and abs(plain) < 2**63:
         return int(plain)

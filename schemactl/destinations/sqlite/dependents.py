@@ -40,11 +40,11 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]
 
 def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
     """Return why a table cannot be copied: what the copy would not have; None where it has all."""
-    found = database.connection.execute(_MADE_FOR, [table]).fetchall()
+    found = database.query(_MADE_FOR, table)
     made = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in found if kind == "table")
     lost = [" ".join(word.upper().split()) for words in made for word in words]
     lost = ["GENERATED" if word == "AS" else word for word in lost]
-    lost += [f"UNIQUE ({row[0]})" for row in database.connection.execute(_SEVERAL_UNIQUE, [table])]
+    lost += [f"UNIQUE ({row[0]})" for row in database.query(_SEVERAL_UNIQUE, table)]
     if not lost:
         return None
     return Blocker(
@@ -55,18 +55,18 @@ def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
 
 def made_again(database: SqliteDatabase, table: str) -> list[str]:
     """Return the statements that made the indexes and triggers of a table."""
-    found = database.connection.execute(_MADE_FOR, [table]).fetchall()
+    found = database.query(_MADE_FOR, table)
     return [sql for kind, sql in found if kind in ("index", "trigger")]
 
 
 def unique_indexes(database: SqliteDatabase, step: DropUnique) -> list[str]:
     """Return the names of the indexes that were made to keep a column unique."""
-    return [row[0] for row in database.connection.execute(_UNIQUE_INDEXES, [step.table, step.column]).fetchall()]
+    return [row[0] for row in database.query(_UNIQUE_INDEXES, step.table, step.column)]
 
 
 def indexes(database: SqliteDatabase, step: DropColumn) -> list[str]:
     """Return the names of the indexes that somebody has made and that have a column in them."""
-    return [row[0] for row in database.connection.execute(_INDEXES, [step.table, step.column.name]).fetchall()]
+    return [row[0] for row in database.query(_INDEXES, step.table, step.column.name)]
 
 
 # Tries on an empty copy of a SQLite file, in memory, what its views, triggers and indexes do not take.
@@ -77,7 +77,7 @@ SPARE: Final = "_schemactl_trial"
 _MADE: Final = r"""
 select name, sql from sqlite_master
 where sql is not null and name not like 'sqlite\_%' escape '\' and (
-    lower(tbl_name) = lower(:table) or exists (select 1 from sqlite_master where type in ('view', 'trigger'))
+    lower(tbl_name) = lower(?) or exists (select 1 from sqlite_master where type in ('view', 'trigger'))
 )
 order by type <> 'table', rowid
 """
@@ -90,7 +90,7 @@ _DEFAULT: Final = "select dflt_value from pragma_table_xinfo(?) where name = ? c
 @contextmanager
 def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
     """Yield a database in memory that has what a file has, as far as it may concern a table, but for the rows."""
-    made = database.connection.execute(_MADE, {"table": table}).fetchall()
+    made = database.query(_MADE, table)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         register(connection)
         for name, statement in made:
@@ -103,7 +103,7 @@ def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
 def has_column(database: SqliteDatabase, table: str, column: str) -> bool:
     """Return whether a table is there and has a column."""
     asked = "select 1 from pragma_table_xinfo(?) where name = ? collate nocase"
-    return database.connection.execute(asked, [table, column]).fetchone() is not None
+    return bool(database.query(asked, table, column))
 
 
 def unreadable(database: SqliteDatabase) -> str | None:
@@ -129,10 +129,10 @@ def refusal_of_rename(database: SqliteDatabase, table: str, column: str) -> str 
 
 def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str]:
     """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
-    found = database.connection.execute(_DEFAULT, [table, column]).fetchone()
-    before = database.connection.execute(_DEPENDENTS).fetchall()
+    found = database.query(_DEFAULT, table, column)
+    before = database.query(_DEPENDENTS)
     if refusal_of_rename(database, table, column) is not None:
         return []  # what is in its way is reported as that
-    after = {(kind, name): sql for kind, name, sql in database.connection.execute(_DEPENDENTS).fetchall()}
+    after = {(kind, name): sql for kind, name, sql in database.query(_DEPENDENTS)}
     dependents = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
-    return [*dependents, *(["its default"] if found is not None and found[0] is not None else [])]
+    return [*dependents, *(["its default"] if found and found[0][0] is not None else [])]

@@ -11,18 +11,18 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
-from schemactl.destinations._migration.copies import copies_of, copy_path, remove_copies
+from schemactl.destinations._migration.files import FileMigration
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
-from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import reader
-from schemactl.destinations.sqlite.catalogue import MAIN, files_of, has_tables, read_connection
+from schemactl.destinations.sqlite.catalogue import read_session
 from schemactl.destinations.sqlite.conversion import convert
 from schemactl.destinations.sqlite.dependents import (
     SPARE,
@@ -36,13 +36,13 @@ from schemactl.destinations.sqlite.dependents import (
     unique_indexes,
     unreadable,
 )
-from schemactl.destinations.sqlite.session import SqliteDatabase, open_database
+from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, open_database
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.spelling import spelled_as
-from schemactl.migration.statements import COPY_PREFIX, Engine, by_copy, checked_type, is_keyed
+from schemactl.migration.statements import Engine, by_copy, checked_type, is_keyed
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -59,11 +59,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.ddl import Dialect
-from schemactl.schema.types import Column, Table
-
-
-def _retype(*_: Column) -> Way:
-    return Way.COPY
+from schemactl.schema.types import Table
 
 
 def _is_copied(step: Step, table: Table | None) -> bool:
@@ -76,7 +72,7 @@ def _is_copied(step: Step, table: Table | None) -> bool:
 
 ABILITIES: Final = Abilities(
     names=NAMES,
-    retype=_retype,
+    retype=lambda *_: Way.COPY,
     drop_column=Way.REWRITE,
     set_not_null=Way.COPY,
     drop_not_null=Way.COPY,
@@ -89,11 +85,10 @@ ABILITIES: Final = Abilities(
 )
 
 
-def _type_of(column: Column) -> str:
-    return checked_type(column, column_type)
+_PRIME: Final = 1_000_003
+_FACTOR: Final = 617_939
 
-
-ENGINE: Final = Engine(Dialect("sqlite"), _type_of, convert, NAMES, text="TEXT")
+ENGINE: Final = Engine(Dialect("sqlite"), partial(checked_type, column_type=column_type), convert, NAMES, text="TEXT")
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  # noqa: ARG001
@@ -125,22 +120,32 @@ def _index(step: AddUnique | DropUnique) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteMigration(SqlMigration[SqliteDatabase]):
+class SqliteMigration(FileMigration[SqliteDatabase]):
     """See ``destinations.MigrationSession``."""
 
-    def kept(self) -> tuple[str, ...]:
-        return copies_of(self.database.path)
+    engine = ENGINE
+    schema = MAIN
 
-    def drop_kept(self, names: Sequence[str]) -> None:
-        self.prepare_writing()
-        remove_copies(names)
+    def read_tables(self) -> Catalogue:
+        return read_session(self.database, self.dataset)
 
-    def back_up(self, label: str) -> str:
-        """Copy the file, as it is kept at this moment."""
-        copy = copy_path(self.database.path, label)
+    def sampled(self, place: str, relation: Relation, share: float) -> str | None:
+        """Return the rows by their row ids, shuffled: data that repeats at even steps would fool each n-th row."""
+        taken = {name.lower() for name in relation.columns}
+        row_id = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
+        if row_id is None or not relation.is_table:
+            return None
+        # Times a factor modulo a prime, each rest comes once: the share is exact.
+        shuffled = f"abs({row_id} % {_PRIME}) * {_FACTOR} % {_PRIME}"
+        return f"SELECT * FROM {place} WHERE {shuffled} < {math.ceil(share * _PRIME)}"
+
+    @property
+    def file(self) -> Path:
+        return self.database.path
+
+    def copy_file(self, copy: Path) -> None:
         with self.database.wrap_errors("copy the file"), closing(sqlite3.connect(copy)) as made:
             self.database.connection.backup(made)
-        return str(copy)
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; indexes and triggers of a table that is copied are made again."""
@@ -149,26 +154,18 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         if isinstance(step, DropUnique):
             statements = statements[1:]  # the index may be somebody's, or have got its name before a rename
         self._drop_indexes((step,))
-        start = f"CREATE TABLE {ENGINE.name(MAIN)}.{ENGINE.name(COPY_PREFIX)[:-1]}"
-        if not any(statement.startswith(start) for statement in statements):
-            SqlMigration.run(self, step, statements)
-            return
-        with self._copying(table_of(step)):
-            SqlMigration.run(self, step, statements)
+        FileMigration.run(self, step, statements)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         dropped = (_index(step) for step in rewrite.changes if isinstance(step, DropUnique))
         indexes = (_drop_index(index) for index in dropped)
-        return (*indexes, *SqlMigration.render_rewrite(self, rewrite))
+        return (*indexes, *FileMigration.render_rewrite(self, rewrite))
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
-        """Do steps by one copy of their table; its indexes and triggers are made again."""
         self._drop_indexes(rewrite.changes)
-        with self._copying(rewrite.table.name):
-            SqlMigration.run_rewrite(self, rewrite)
+        FileMigration.run_rewrite(self, rewrite)
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        """Return why SQLite does not take a step; see ``destinations.MigrationSession``."""
         with self.database.wrap_errors("look at what hangs on a table"):
             if _is_copied(step, None) and (lost := lost_by_copy(self.database, table_of(step))):
                 return lost
@@ -205,7 +202,6 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
         return unreadable(trial) if was_readable else None  # a copy of the table goes by its views and triggers
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        """Return what goes with a column that makes room for another; see ``SqlMigration.left_behind``."""
         with self.database.wrap_errors("look at what hangs on a column"), trial_of(self.database, table) as trial:
             return tuple(dependents_of(trial, table, column)) if has_column(trial, table, column) else ()
 
@@ -223,10 +219,11 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
                 there.execute(_drop_index(name))
 
     @contextmanager
-    def _copying(self, table: str) -> Iterator[None]:
-        """Let a table be copied; what hangs on it is made again."""
+    def copying(self, table: str, steps: Sequence[Step]) -> Iterator[None]:  # noqa: ARG002
         with self.database.wrap_errors("copy a table"):
-            others = self._made_for(table)
+            if lost := lost_by_copy(self.database, table):
+                raise DestinationError(f"{lost.message}, in `{self.database.path}`", hint=lost.hint)
+            others = made_again(self.database, table)
             self.database.execute("PRAGMA legacy_alter_table = ON")  # else views of the table are in the way
         try:
             yield
@@ -239,20 +236,10 @@ class SqliteMigration(SqlMigration[SqliteDatabase]):
 
     def _free_index(self, step: AddUnique) -> str:
         """Return a name for the step's index; one that was made before a rename keeps the name that it had."""
-        rows = self.database.connection.execute("select lower(name) from sqlite_master").fetchall()
-        taken, name = {row[0] for row in rows}, _index(step)
+        taken = {row[0] for row in self.database.query("select lower(name) from sqlite_master")}
+        name = _index(step)
         free = (f"{name}{ending}" for ending in ("", *(f"_{number}" for number in range(2, len(taken) + 3))))
         return next(each for each in free if each.lower() not in taken)
-
-    def _made_for(self, table: str) -> list[str]:
-        """Return the statements that made what hangs on a table.
-
-        Raises:
-            DestinationError: the table has what a copy would lose.
-        """
-        if lost := lost_by_copy(self.database, table):
-            raise DestinationError(f"{lost.message}, in `{self.database.path}`", hint=lost.hint)
-        return made_again(self.database, table)
 
 
 @contextmanager
@@ -270,26 +257,8 @@ def connect(
     if is_read_only and not may_be_new and not path.is_file():
         raise InputError(f"there is no file `{path}`")
 
-    def catalogue(database: SqliteDatabase, asked: str) -> Catalogue:
-        return read_connection(database.connection, address, asked, path)
-
     with open_database(address, path, patience=patience.seconds, is_read_only=is_read_only) as database:
-        yield SqliteMigration(database, dataset, ENGINE, catalogue, _sampled, is_read_only, MAIN)
-
-
-_PRIME: Final = 1_000_003
-_FACTOR: Final = 617_939
-
-
-def _sampled(place: str, relation: Relation, share: float) -> str | None:
-    """Return the rows by their row ids, shuffled: data that repeats at even steps would fool each n-th row."""
-    taken = {name.lower() for name in relation.columns}
-    row_id = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
-    if row_id is None or not relation.is_table:
-        return None
-    # Times a factor modulo a prime, each rest comes once: the share is exact.
-    shuffled = f"abs({row_id} % {_PRIME}) * {_FACTOR} % {_PRIME}"
-    return f"SELECT * FROM {place} WHERE {shuffled} < {math.ceil(share * _PRIME)}"
+        yield SqliteMigration(database, dataset, is_read_only)
 
 
 def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
@@ -300,13 +269,12 @@ def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
         return address.dataset, beside.get(address.dataset, made)
     held = {name: path for name, path in beside.items() if path.is_file() and has_tables(path)}
     if len(held) > 1:
-        loaded = [name for name, path in held.items() if _knows_schema(address, path, schema_name)]
+        loaded = []
+        for name, path in held.items():
+            with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read the ledger"):
+                if knows_schema(reader(database, MAIN), schema_name):
+                    loaded.append(name)
         if len(loaded) == 1:
             return loaded[0], held[loaded[0]]
     name = choose_dataset(held, None, str(address)) if held else MAIN
     return name, beside[name]
-
-
-def _knows_schema(address: FileAddress, path: Path, schema_name: str) -> bool:
-    with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read the ledger"):
-        return knows_schema(reader(database, MAIN), schema_name)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._busy import is_busy
 from schemactl.destinations._package import StagedTable
-from schemactl.destinations._session import Relation, SqlDefaults, quote
-from schemactl.destinations.sqlite.catalogue import MAIN, has_tables, recover
-from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_rows
+from schemactl.destinations._rows import stored_rows
+from schemactl.destinations._session import Session
+from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column
 
-_RELATIONS: Final = """
-    select tables.name, tables.type = 'table', columns.name, columns.type
+MAIN: Final = "main"
+_WAL_MARK: Final = slice(18, 20)
+_WAL: Final = b"\x02\x02"
+
+_COLUMNS: Final = """
+    select tables.name, tables.type = 'table', true, columns.name, columns.type
     from sqlite_master as tables join pragma_table_xinfo(tables.name) as columns
     where tables.type in ('table', 'view') and tables.name not like 'sqlite\\_%' escape '\\'
-        and (:folded is null or lower(tables.name) = lower(:folded))
+        and (?1 is null or lower(tables.name) = lower(?1))
     order by tables.rowid, columns.cid
 """
 
@@ -35,20 +37,18 @@ _NAMES: Final = r"""
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteDatabase(SqlDefaults):
+class SqliteDatabase(Session):
     """A connection on which every statement is kept at once, but within a transaction; see ``_session.Session``."""
+
+    dialect = "sqlite"
+    names = NAMES
+    has_merge_statement = False
+    takes_moments_as_texts = True
+    tie = "n.rowid"
 
     connection: sqlite3.Connection
     address: FileAddress
     path: Path
-
-    @property
-    def dialect(self) -> str:
-        return "sqlite"
-
-    @property
-    def shown(self) -> str:
-        return str(self.address)
 
     def column_type(self, column: Column) -> str:
         return column_type(column)
@@ -56,67 +56,23 @@ class SqliteDatabase(SqlDefaults):
     def execute(self, statement: str) -> int:
         return max(self.connection.execute(statement).rowcount, 0)
 
-    def query(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.connection.execute(statement).fetchall()
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        return max(self.connection.executemany(statement, rows).rowcount, 0)
 
-    def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        listed = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-        places = ", ".join("?" for _ in columns)
-        found = [[_stored(value) for value in row] for row in rows]
-        self.connection.executemany(f"INSERT INTO {target} ({listed}) VALUES ({places})", found)
+    def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self.connection.execute(statement, values).fetchall()
 
     def datasets(self) -> list[str]:
         return [MAIN]
 
-    def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:  # noqa: ARG002
-        columns: dict[tuple[str, bool], dict[str, str]] = {}
-        for table, is_table, name, kind in self.connection.execute(_RELATIONS, {"folded": folded}).fetchall():
-            columns.setdefault((table, bool(is_table)), {})[name] = kind
-        return {name.lower(): Relation(name, is_table, held) for (name, is_table), held in columns.items()}
-
     def relation_names(self, dataset: str) -> list[str]:  # noqa: ARG002
-        return [row[0] for row in self.connection.execute(_NAMES).fetchall()]
+        return [row[0] for row in self.query(_NAMES)]
 
-    def relation(self, dataset: str, name: str) -> Relation | None:
-        found = self.relations(dataset, name).values()
-        return next((each for each in found if each.name == name), None)
+    def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:  # noqa: ARG002
+        return [(*row[:3], row[3], row[4]) for row in self.query(_COLUMNS, folded)]
 
-    @property
-    def names(self) -> NameLimits:
-        return NAMES
-
-    @property
-    def makes_unique(self) -> bool:
-        return False
-
-    @property
-    def has_merge_statement(self) -> bool:
-        return False
-
-    @property
-    def tie(self) -> str:
-        return "n.rowid"
-
-    @property
-    def takes_moments_as_texts(self) -> bool:
-        return True
-
-    def grown_type(self, column: Column, there: str) -> None:  # noqa: ARG002 - structs are JSON texts
-        return None
-
-    def stage(self, name: str, staged: StagedTable) -> None:
-        columns = ", ".join(f"{quote(column.name)} {column_type(column)}" for column in staged.table.columns.values())
-        self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns})")
-        self.append(quote(name), staged)
-
-    def append(self, target: str, staged: StagedTable) -> int:
-        listed = ", ".join(quote(name) for name in staged.table.columns)
-        places = ", ".join("?" for _ in staged.table.columns)
-        statement = f"INSERT INTO {target} ({listed}) VALUES ({places})"
-        return sum(max(self.connection.executemany(statement, rows).rowcount, 0) for rows in stored_rows(staged))
-
-    def lock(self, dataset: str) -> None:
-        """Do nothing: whoever has the file open for writing is alone."""
+    def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
+        return stored_rows(staged, stored_decimal)
 
     def seconds_of(self, value: str) -> str:
         return f"{SECONDS}({value})"
@@ -128,13 +84,6 @@ class SqliteDatabase(SqlDefaults):
         except (sqlite3.Error, OSError) as error:
             found = "another process has it open: end that first, or wait" if is_busy(error) else hint
             raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=found) from error
-
-
-def _stored(value: Any) -> Any:
-    """Return a value as dlt's loader stores it."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", timespec="microseconds")
-    return value
 
 
 _COMMIT_SECONDS: Final = 5.0
@@ -161,7 +110,6 @@ def open_database(
     is_new = not path.exists()
     if is_read_only:
         recover(path)
-    if is_read_only:
         patience = max(patience, _COMMIT_SECONDS)
     mode = "ro" if is_read_only else "rwc"
     place = "file::memory:" if is_new and is_read_only else f"{path.absolute().as_uri()}?mode={mode}"
@@ -184,3 +132,49 @@ def open_database(
     finally:
         if is_new and not is_read_only and path.exists() and not has_tables(path):
             path.unlink()
+
+
+def files_of(path: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the datasets of a file with their own files, those without tables too."""
+    yield MAIN, path
+    start = f"{path.stem}__"
+    for beside in sorted(path.parent.iterdir()):
+        if beside.suffix == path.suffix and beside.stem.startswith(start):
+            yield beside.stem.removeprefix(start), beside
+
+
+def has_tables(path: Path) -> bool:
+    """Return whether a file that is there holds tables."""
+    if path.stat().st_size == 0:
+        return False
+    with reading(path) as connection:
+        return bool(connection.execute("select 1 from sqlite_master where type = 'table' limit 1").fetchall())
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file for reading only; of one that its writer has left half done, that is taken back first.
+
+    Raises:
+        DestinationError: it cannot be read.
+    """
+    recover(path)
+    try:
+        # A reader of a database with a write-ahead log would make that log where it is not there; then nobody writes.
+        with path.open("rb") as file:
+            has_log = file.read(_WAL_MARK.stop)[_WAL_MARK] == _WAL
+        is_quiet = has_log and not path.with_name(f"{path.name}-wal").exists()
+        mode = "mode=ro&immutable=1" if is_quiet else "mode=ro"
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as connection:
+            yield connection
+    except (sqlite3.Error, OSError) as error:
+        raise DestinationError(f"cannot read `{path}`: {error}") from error
+
+
+def recover(path: Path) -> None:
+    """Take back what a killed writer has left half done: who opens a file for reading only could not, nor read it."""
+    if not path.with_name(f"{path.name}-journal").exists():
+        return
+    # A file that may not be written, or that somebody writes: reading it says so.
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        connection.execute("select 1 from sqlite_master limit 1").fetchall()

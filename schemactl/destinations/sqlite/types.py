@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._stated_type import stated_type
-from schemactl.destinations._types import integer, parse_type
-from schemactl.schema.sql_types import defined_type
+from schemactl.destinations._types import integer, parse_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -83,8 +81,7 @@ def column_type(column: Column) -> str:
         ValueError: the column is incomplete.
         InputError: it states a type that is none, or a size that dlt refuses.
     """
-    if DATABASE_TYPE in column.properties:
-        return stated_type(column, "sqlite")
-    if column.data_type is DataType.BIGINT and column.properties.get(_ROW_ID) and column.properties.get("primary_key"):
+    is_row_id = column.properties.get(_ROW_ID) and column.properties.get("primary_key")
+    if column.data_type is DataType.BIGINT and is_row_id and DATABASE_TYPE not in column.properties:
         return "INTEGER"
-    return defined_type(column, "sqlite")
+    return type_in(column, "sqlite")

@@ -1,0 +1,64 @@
+"""What the catalog of a SQL database says, as a schema; each database has its own queries for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from schemactl.destinations._catalogue import (
+    VERSIONS_TABLE,
+    Catalogue,
+    column_of,
+    hashes_of,
+    keeps_versions,
+    schema_name,
+    schema_of,
+)
+from schemactl.destinations._session import Session, qualify
+from schemactl.schema.types import Properties
+
+
+def catalogue_of(
+    session: Session,
+    dataset: str,
+    columns: Iterable[tuple[str, str, Properties, bool, str | None, str | None]],
+    keys: Iterable[Sequence[Any]],
+    *,
+    versions: str | None = None,
+    name: str | None = None,
+) -> Catalogue:
+    """Return the catalog of one dataset.
+
+    Args:
+        session: an open connection.
+        dataset: what is read.
+        columns: table, name, type, whether it takes nulls, description, and that of the table.
+        keys: table, key, whether it is the primary one (else its columns are unique together), and one of its columns.
+        versions: the full name of dlt's table of schemas; None for that of the dataset.
+        name: of the schema where dlt keeps none; None for that of the dataset.
+    """
+    rows, hints = list(columns), _hints(keys)
+    kept: list[tuple[Any, ...]] = []
+    if keeps_versions(row[:2] for row in rows):
+        place = versions or qualify(dataset, VERSIONS_TABLE)
+        kept = session.query(f"select schema_name, version_hash from {place} order by inserted_at desc")
+    found = (
+        (table, column_of(column, kind, is_nullable, hints.get((table, column)), text))
+        for table, column, kind, is_nullable, text, _ in rows
+    )
+    named = schema_name({row[0] for row in kept}, name or dataset)
+    made = schema_of(named, found, {row[0]: row[-1] for row in rows})
+    return Catalogue(made, f"{session.shown}?dataset={dataset}", hashes_of([(row[0], row[1]) for row in kept]))
+
+
+def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:
+    """Return what keys make the hints of columns, by the names of table and column."""
+    held: dict[tuple[bool, str, Any], list[str]] = {}
+    for table, key, is_primary, column in keys:
+        held.setdefault((not is_primary, table, key), []).append(column)
+    found: dict[tuple[str, str], Properties] = {}
+    for (is_other, table, _), columns in sorted(held.items(), key=lambda each: each[0][0]):
+        if not is_other or len(columns) == 1:  # dlt's hint speaks of one column alone
+            for column in columns:
+                found[table, column] = {**found.get((table, column), {}), "unique" if is_other else "primary_key": True}
+    return found
