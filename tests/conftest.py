@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -157,6 +158,22 @@ def spark() -> Iterator[SparkSession]:
     }
     with open_session(SparkOptions(master="local[2]", conf=conf)) as session:
         yield session
+
+
+@pytest.fixture
+def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands and flows that start Spark get the one that the tests have."""
+
+    @contextmanager
+    def opened(_options: object, progress: object = None) -> Iterator[SparkSession]:
+        yield spark
+
+    @contextmanager
+    def begun(options: object, progress: object = None) -> Iterator[object]:
+        yield options
+
+    monkeypatch.setattr("schemactl.engine.session.open_session", opened)
+    monkeypatch.setattr("schemactl.engine.session.begun", begun)
 
 
 @pytest.fixture(scope="session")
