@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.session.java import find_java
-
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[3]
@@ -333,41 +331,6 @@ def test_java_dies_with_a_killed_process(place: Place) -> None:
     process.kill()
     process.wait()
     assert place.await_end() == []
-
-
-PYTHONS = """
-    import sys, pyarrow
-    from pyspark.sql import functions as F, types as T
-    def python_of(values: pyarrow.Array) -> pyarrow.Array:
-        import sys
-        return pyarrow.array([sys.executable] * len(values))
-    with open_session(SparkOptions({options})) as spark:
-        # Made inside: which kind of function it becomes depends on the session.
-        python_of = F.arrow_udf(python_of, T.StringType())
-        places = spark.range(0, 100, 1, 4).select(python_of("id").alias("p")).distinct().collect()
-        assert [row["p"] for row in places] == [sys.executable]
-        assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"
-        equal_keys = spark.sql('''SELECT to_json(parse_json('{{"a": 1, "a": 2, "A": 3}}'))''')
-        assert equal_keys.first()[0] == '{{"A":3,"a":2}}'
-"""
-
-
-def test_a_cluster_of_executors_runs_our_python_on_the_java_of_the_install(place: Place) -> None:
-    home = str(find_java({"PATH": ""}).home)
-    assert place.run(PYTHONS.format(options="master='local-cluster[2,1,1024]'"), JAVA_HOME=home) == (0, "", "")
-    assert list(place.work.iterdir()) == []
-    assert list(place.temporary.iterdir()) == []
-
-
-def test_a_remote_spark_is_used_quietly(place: Place, connect_url: str) -> None:
-    assert place.run(PYTHONS.format(options=f"remote={connect_url!r}")) == (0, "", "")
-
-
-def test_a_missing_path_on_a_remote_spark_is_the_users_to_mend(place: Place, connect_url: str) -> None:
-    body = "spark.read.text('/no/such').count()"
-    code, out, err = place.run(CAUGHT.format(options=f"remote={connect_url!r}", body=body))
-    assert (code, err) == (0, "")
-    assert out.startswith("InputError|there is no `/no/such`|")
 
 
 def test_the_shared_session_runs_a_job(spark) -> None:
