@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,8 +36,8 @@ FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "
 """The mark of all tests in a folder."""
 
 # Most Spark processes of the tests live for seconds and plan each query once: Java's second compiler takes more than
-# it gives back.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# it gives back. Without it Java has room for little compiled code, and spends its time on throwing out some of it.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
 # Each command that the tests start would compile all modules anew: a third of its time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -114,13 +115,14 @@ def _share_java_classes() -> None:
     java, jars = find_java(), spark_home() / "jars"
     if java.version >= 25:  # whose file serves none but the same command
         return
-    key = hashlib.sha256(f"{java.home} {jars} {jars.stat().st_mtime_ns}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"load {java.home} {jars} {jars.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     folder = REPOSITORY / ".pytest_cache" / f"java-{key}"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):
         if not (found := [*folder.glob("*.jsa")]):
-            infer = ("infer", str(REPOSITORY / "fixtures" / "orders.jsonl"), "--schemas", "schemas")
-            command = [sys.executable, "-m", "schemactl", *infer, "--java-cache", "."]
+            # A load uses more of Spark's classes than a look at the data.
+            load = ("normalize", str(REPOSITORY / "fixtures" / "orders.jsonl"), "--schemas", "schemas")
+            command = [sys.executable, "-m", "schemactl", *load, "--to", "warehouse", "--java-cache", "."]
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
             found = [*folder.glob("*.jsa")]
     # Java goes on without a file that does not fit, with a warning.
@@ -148,15 +150,38 @@ def fixtures() -> Path:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session on two cores, opened as the commands open theirs."""
+    """A session on two cores, opened as the commands open theirs, with settings for many queries of a few rows."""
     from schemactl.engine.session import SparkOptions, open_session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "2g",
+        # Most of a small query's time goes into its plan: none is described for a page that nobody opens, ...
+        "spark.sql.ui.explainMode": "simple",
+        "spark.sql.maxPlanStringLength": "100",
+        # ... none is looked through after each rule, ...
+        "spark.sql.lightweightPlanChangeValidation": "false",
+        # ... and none is compiled; the Sparks that tests start in processes of their own compile theirs.
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     with open_session(SparkOptions(master="local[2]", conf=conf)) as session:
         yield session
+
+
+@pytest.fixture
+def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands and flows that start Spark get the one that the tests have."""
+
+    @contextmanager
+    def opened(_options: object, progress: object = None) -> Iterator[SparkSession]:
+        yield spark
+
+    @contextmanager
+    def begun(options: object, progress: object = None) -> Iterator[object]:
+        yield options
+
+    monkeypatch.setattr("schemactl.engine.session.open_session", opened)
+    monkeypatch.setattr("schemactl.engine.session.begun", begun)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -45,6 +46,19 @@ def running() -> Iterator[str]:
             yield f"postgresql://loader:{QUOTED_PASSWORD}@127.0.0.1:{port}/postgres"
         finally:
             _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+
+
+@contextmanager
+def database(url: str) -> Iterator[str]:
+    """Make a database in a server, for the tests of one file; yield its address."""
+    import psycopg
+
+    name = f"d{secrets.token_hex(8)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield f"{url.rpartition('/')[0]}/{name}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @contextmanager

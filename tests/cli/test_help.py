@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -190,13 +189,15 @@ def test_examples_run(
     assert code == (1 if call in FINDINGS else 0), capsys.readouterr().err
 
 
-@pytest.mark.e2e
-@pytest.mark.spark
+@pytest.mark.usefixtures("shared_session")
 @pytest.mark.parametrize("call", [call for words, call in EXAMPLES if words[0] in READS_DATA])
-def test_examples_with_data_run(call: str, tmp_path: Path) -> None:
+def test_examples_with_data_run(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(Path(__file__).parents[2] / "fixtures", tmp_path / "fixtures")
-    args = [*shlex.split(call), "--master", "local[1]", "--conf", "spark.driver.memory=1g"]
+    monkeypatch.chdir(tmp_path)
+    args = shlex.split(call)[1:]
 
-    done = subprocess.run([sys.executable, "-m", *args], cwd=tmp_path, capture_output=True, text=True, check=False)
+    code = run(args)
 
-    assert done.returncode == (1 if "--check" in args else 0), done.stderr
+    assert code == (1 if "--check" in args else 0), capsys.readouterr().err

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -39,6 +40,14 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def kept(keep_spark: Callable[[pytest.MonkeyPatch], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder as above, whose commands share a Spark."""
+    folder = keep_spark(monkeypatch)
+    (folder / "orders.jsonl").write_text(ORDERS)
+    return folder
+
+
 def start(*args: str) -> subprocess.Popen[str]:
     spark = ("--master", "local[1]", "--conf", "spark.driver.memory=1g")
     return subprocess.Popen(
@@ -66,7 +75,7 @@ def rows_of(table: str) -> int:
 
 
 @pytest.mark.spark
-def test_life_of_a_folder_of_tables(work: Path) -> None:
+def test_life_of_a_folder_of_tables(kept: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # first load
     answer = normalize("orders.jsonl", "--load-id", "monday")
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -76,18 +85,18 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     assert (rows_of("orders"), rows_of("orders__lines")) == (3, 1)
 
     # the same again
-    before = files(work)
+    before = files(kept)
     answer = normalize("orders.jsonl", "--load-id", "monday")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout == "shop: load monday was loaded before\n\nnothing to do: parquet:warehouse has it\n"
-    assert files(work) == before
+    assert files(kept) == before
 
     # no new files
     answer = normalize("orders.jsonl", "--new-only", "--format", "json")
     document = json.loads(answer.stdout)
     jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
     assert (answer.returncode, document["outcome"], document["seen"]) == (0, "nothing_new", ["orders.jsonl"])
-    assert files(work) == before
+    assert files(kept) == before
 
     # data that a frozen contract forbids
     Path("more.jsonl").write_text('{"id": 4}\n{"id": 5, "colour": "red"}\n')
@@ -96,18 +105,20 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     reported = " ".join(answer.stdout.split())
     assert 'orders.colour: expected no new column, found text in 1 value, first in more.jsonl:2: "red"' in reported
     assert answer.stdout.endswith("nothing loaded: the data violates a frozen contract\n")
-    assert {name: each for name, each in files(work).items() if name != "more.jsonl"} == before
+    assert {name: each for name, each in files(kept).items() if name != "more.jsonl"} == before
 
-    # the rest of it
+    # the rest of it, by a Spark of its own
+    monkeypatch.delenv("SCHEMACTL_KEEP_SPARK")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     answer = normalize("more.jsonl", "--table", "orders", "--contract", "columns=discard_row", "--quiet")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout.startswith("rejected: orders.colour: expected no new column, found text in 1 value")
     assert (rows_of("orders"), rows_of("_rejects")) == (4, 1)
-    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.spark
-def test_load_into_duckdb_adds_up(work: Path) -> None:
+def test_load_into_duckdb_adds_up(kept: Path) -> None:
     answer = normalize("orders.jsonl", "--to", "duckdb:///shop.duckdb?dataset=raw", "--format", "json", "--lineage")
 
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -221,10 +232,10 @@ Event = Annotated[Click | Buy, Field(discriminator="kind")]
 
 
 @pytest.mark.spark
-def test_a_model_of_the_working_folder_judges_records(work: Path) -> None:
-    (work / "event_models.py").write_text(MODEL)
+def test_a_model_of_the_working_folder_judges_records(kept: Path) -> None:
+    (kept / "event_models.py").write_text(MODEL)
     events = [{"kind": "click", "x": "1"}, {"kind": "buy", "total": 2}, {"kind": "click", "x": "a"}, {"kind": "view"}]
-    (work / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    (kept / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     asked = ("--model", "event_models:Event", "--dispatch", "buy=purchases")
 
     stopped = normalize("events.jsonl", *asked, "--format", "json")

@@ -24,8 +24,8 @@ DOCUMENTS = (
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres_server.running() as url:
+def server(postgres_url: str) -> Iterator[str]:
+    with postgres_server.database(postgres_url) as url:
         yield url
 
 

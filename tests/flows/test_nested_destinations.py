@@ -89,9 +89,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -
     return NestedShop(tmp_path, spark)
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    with postgres_server.running() as url:
+@pytest.fixture(scope="module")
+def server(postgres_url: str) -> Iterator[str]:
+    with postgres_server.database(postgres_url) as url:
         yield url
 
 

@@ -267,19 +267,10 @@ def plain(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres_server.running() as url:
-        yield url
-
-
 @pytest.fixture
-def postgres_database(server: str) -> Iterator[str]:
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("create database shop")
-    yield server.replace("/postgres", "/shop")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("drop database shop with (force)")
+def postgres_database(postgres_url: str) -> Iterator[str]:
+    with postgres_server.database(postgres_url) as url:
+        yield url
 
 
 @dataclass(frozen=True)

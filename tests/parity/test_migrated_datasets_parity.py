@@ -20,10 +20,10 @@ KINDS = {"duckdb": duckdb, "postgresql": postgresql, "sqlite": sqlite}
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(postgres_url):
     import postgres_server
 
-    with postgres_server.running() as url:
+    with postgres_server.database(postgres_url) as url:
         yield url
 
 

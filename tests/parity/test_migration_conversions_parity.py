@@ -262,10 +262,10 @@ def migration(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def parity_postgres_url():
+def parity_postgres_url(postgres_url):
     import postgres_server
 
-    with postgres_server.running() as url:
+    with postgres_server.database(postgres_url) as url:
         yield url
 
 

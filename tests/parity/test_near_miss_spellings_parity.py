@@ -48,10 +48,10 @@ def given_by_dlt(text, to):
 
 
 @pytest.fixture(scope="module")
-def near_miss_postgres():
+def near_miss_postgres(postgres_url):
     import postgres_server
 
-    with postgres_server.running() as url:
+    with postgres_server.database(postgres_url) as url:
         yield url
 
 

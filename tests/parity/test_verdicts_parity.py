@@ -21,11 +21,14 @@ Run = Callable[[str], list]
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[dict[str, Run]]:
+def engines(postgres_url: str) -> Iterator[dict[str, Run]]:
     import duckdb
     import psycopg
 
-    with postgres_server.running() as url, psycopg.connect(url, autocommit=True, prepare_threshold=None) as postgres:
+    with (
+        postgres_server.database(postgres_url) as url,
+        psycopg.connect(url, autocommit=True, prepare_threshold=None) as postgres,
+    ):
         memory = duckdb.connect()
         for connection in (postgres, memory):
             connection.execute("SET TimeZone = 'UTC'")

@@ -107,8 +107,11 @@ def watched(spark: SparkSession, report: Callable[[float], None]) -> Iterator[No
 def share_done(spark: SparkSession, group: str | None) -> float | None:
     """Return how much of the tasks of running jobs is done, None where no job runs."""
     tracker = spark.sparkContext.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    running = [job for job in jobs if job is not None and job.status == "RUNNING"]
+    # Not each of the group's jobs: a session has had thousands, and each question goes to Java and back.
+    active = set(tracker.getActiveJobsIds())
+    if active and group is not None:
+        active &= set(tracker.getJobIdsForGroup(group))
+    running = [job for job in map(tracker.getJobInfo, active) if job is not None]
     stages = [tracker.getStageInfo(stage) for job in running for stage in job.stageIds]
     # A stage that another job has done already is listed, and never begins.
     known = [stage for stage in stages if stage is not None and stage.numActiveTasks + stage.numCompletedTasks]

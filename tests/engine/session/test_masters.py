@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
+from schemactl.engine.session.java import find_java
 from schemactl.inference.sample import Sample
 from schemactl.inference.saved import write_evidence
 
@@ -22,18 +23,21 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[3]
 LIMIT_SECONDS = 240
 
-SCRIPT = """
+SCRIPT = '''
 import sys
 import warnings
 from pathlib import Path
 
+import pyarrow
+from pyspark.sql import functions as F, types as T
+
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
 from schemactl.engine.session import SparkOptions, open_session
+from schemactl.errors import SchemactlError
 from schemactl.inference.sample import Sample
 from schemactl.inference.saved import write_evidence
 
-warnings.simplefilter("ignore")  # of nanoseconds, which are no matter here
 master, remote, python, target, *sources = sys.argv[1:]
 small = {"files.maxPartitionBytes": "20000", "shuffle.partitions": "2"}
 conf = {} if remote else {"spark.executor.memory": "768m", **{f"spark.sql.{name}": small[name] for name in small}}
@@ -50,12 +54,34 @@ def has_package(batches):
         yield pyarrow.record_batch([pyarrow.array([found])], names=["found"])
 
 
-with open_session(SparkOptions(master=master or None, remote=remote or None, conf=conf)) as spark:
-    if python:
-        assert not spark.range(1).mapInArrow(has_package, "found boolean").first().found
-    scan = scan_inputs(spark, find_inputs(sources), Sample())
-Path(target).write_text(write_evidence(scan.evidence) + repr(scan.bad_records), encoding="utf-8")
-"""
+def python_of(values: pyarrow.Array) -> pyarrow.Array:
+    import sys
+
+    return pyarrow.array([sys.executable] * len(values))
+
+
+def check_session(spark):
+    # Made inside: which kind of function it becomes depends on the session.
+    places = spark.range(0, 100, 1, 4).select(F.arrow_udf(python_of, T.StringType())("id").alias("p"))
+    assert [row["p"] for row in places.distinct().collect()] == [sys.executable]
+    assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"
+    equal_keys = spark.sql("""SELECT to_json(parse_json('{"a": 1, "a": 2, "A": 3}'))""")
+    assert equal_keys.first()[0] == '{"A":3,"a":2}'
+
+
+try:
+    with open_session(SparkOptions(master=master or None, remote=remote or None, conf=conf)) as spark:
+        if not python:
+            check_session(spark)
+        else:
+            assert not spark.range(1).mapInArrow(has_package, "found boolean").first().found
+        warnings.simplefilter("ignore")  # of nanoseconds, which are no matter here
+        scan = scan_inputs(spark, find_inputs(sources), Sample())
+        Path(target).write_text(write_evidence(scan.evidence) + repr(scan.bad_records), encoding="utf-8")
+        spark.read.text("/no/such").count()
+except SchemactlError as error:
+    print(type(error).__name__, error.message, sep="|")
+'''
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +107,19 @@ def sources(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> list[st
     return [str(path) for path in found]
 
 
-def evidence_of(folder: Path, sources: list[str], master: str = "", remote: str = "", python: str = "") -> str:
+def evidence_of(
+    folder: Path, sources: list[str], master: str = "", remote: str = "", python: str = "", **changes: str
+) -> str:
+    """Return what is found in a process that says that a path is missing and nothing else, and leaves nothing."""
     target = folder / "evidence.txt"
     command = [sys.executable, "-c", SCRIPT, master, remote, python, str(target), *sources]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    work, temporary = folder / "work", folder / "temporary"
+    work.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **changes}
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "InputError|there is no `/no/such`\n", "")
+    assert [*work.iterdir(), *temporary.iterdir()] == []
     return target.read_text(encoding="utf-8")
 
 
@@ -100,8 +133,11 @@ def here(spark: SparkSession, sources: list[str], tmp_path_factory: pytest.TempP
     return found
 
 
-def test_a_cluster_of_executors_finds_the_same_evidence(here: str, sources: list[str], tmp_path: Path) -> None:
-    assert evidence_of(tmp_path, sources, master="local-cluster[2,1,1024]") == here
+def test_a_cluster_of_executors_on_the_java_of_the_install_finds_the_same_evidence(
+    here: str, sources: list[str], tmp_path: Path
+) -> None:
+    home = str(find_java({"PATH": ""}).home)
+    assert evidence_of(tmp_path, sources, master="local-cluster[2,1,1024]", JAVA_HOME=home) == here
 
 
 def python_without_schemactl(folder: Path) -> Path:

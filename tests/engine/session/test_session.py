@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.session.java import find_java
-
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[3]
@@ -84,13 +82,27 @@ def test_a_session_says_nothing_and_leaves_nothing_behind(place: Place) -> None:
     # The names of modules that Python's workers import: they must not take the user's files for them.
     for name in ("random", "types", "json"):
         (place.work / f"{name}.py").write_text("raise SystemExit('a file of the user was run')\n")
+    # PySpark's mapInArrow checks which pandas there is, so a scan imports it; neither a session by itself nor a worker
+    # that reads documents does.
     script = """
         import pyarrow, sys
         from pyspark.sql import functions as F, types as T
+        def loaded(batches):
+            import sys
+            found = all(name in sys.modules for name in ("orjson", "pyarrow.compute"))
+            import pyarrow
+            for batch in batches:
+                values = pyarrow.array([found])
+                values = pyarrow.array([found and "pandas" not in sys.modules])
+                yield pyarrow.record_batch([values], names=["found"])
         @F.arrow_udf(T.StringType())
         def python_of(values: pyarrow.Array) -> pyarrow.Array:
             return pyarrow.array([sys.executable] * len(values))
-        with open_session(SparkOptions(master="local[2]")) as spark:
+        with open_session(SparkOptions(master="local[2]", conf={"spark.driver.memory": "900m"})) as spark:
+            assert spark.range(3).selectExpr("id + 1 AS n").count() == 3
+            assert "pandas" not in sys.modules
+            assert str(spark.range(1).mapInArrow(loaded, "found boolean").collect()) == "[Row(found=True)]"
+            assert "pyspark.testing" not in sys.modules
             lines = spark.read.text("data.txt")
             assert lines.count() == 2
             assert lines.select(python_of("value").alias("p")).first()["p"] == sys.executable
@@ -98,6 +110,8 @@ def test_a_session_says_nothing_and_leaves_nothing_behind(place: Place) -> None:
             lines.createOrReplaceTempView("lines")
             spark.sql("CREATE TABLE kept USING parquet AS SELECT * FROM lines")
             assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+            # The collector keeps one of its survivor spaces out of the count.
+            assert 800 <= spark._jvm.Runtime.getRuntime().maxMemory() // 1024**2 <= 900
     """
     before = sorted(place.work.iterdir())
     assert place.run(script) == (0, "", "")
@@ -128,39 +142,35 @@ def test_spark_runs_without_java_on_the_machine_and_reads_any_file_name(place: P
     assert place.run(script, **environment) == (0, "", "")
 
 
-def test_the_drivers_memory_is_the_users(place: Place) -> None:
+def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_it(place: Place) -> None:
     script = """
-        with open_session(SparkOptions(master="local[1]", conf={"spark.driver.memory": "900m"})) as spark:
-            print(spark._jvm.Runtime.getRuntime().maxMemory() // 1024**2)
-    """
-    code, out, err = place.run(script)
-    assert (code, err) == (0, "")
-    # The collector keeps one of its survivor spaces out of the count.
-    assert 800 <= int(out) <= 900
-
-
-def test_a_second_session_opens_after_the_first_is_closed(place: Place) -> None:
-    script = """
+        from schemactl.errors import InputError
         import os, signal
+        def look(spark):
+            print(spark._jvm.ProcessHandle.current().pid() == options.begun.process.pid)
+            java = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+            print("-XX:TieredStopAtLevel=1" in java.getInputArguments(), spark.range(5).count())
         before = dict(os.environ), signal.getsignal(signal.SIGINT)
-        for _ in range(2):
-            with open_session(SparkOptions(master="local[1]")) as spark:
-                print(spark.range(5).count())
+        with begun(SparkOptions(master="local[1]", is_brief=True)) as options:
+            with open_session(options) as spark:
+                look(spark)
+            assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before
+            try:
+                with open_session(options) as spark:
+                    look(spark)
+                    spark.read.text("no/such").count()
+            except InputError as error:
+                print(error.message)
             assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before
     """
-    assert place.run(script) == (0, "5\n5\n", "")
-
-
-def test_java_that_was_begun_is_the_first_sessions(place: Place) -> None:
-    script = """
-        with begun(SparkOptions(master="local[1]", is_brief=True)) as options:
-            for _ in range(2):
-                with open_session(options) as spark:
-                    print(spark._jvm.ProcessHandle.current().pid() == options.begun.process.pid)
-                    java = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
-                    print("-XX:TieredStopAtLevel=1" in java.getInputArguments())
-    """
-    assert place.run(script, JDK_JAVA_OPTIONS=None) == (0, "True\nTrue\nFalse\nTrue\n", "")
+    # The option comes from `is_brief`, not from the tests' own.
+    others = os.environ["JDK_JAVA_OPTIONS"].replace("-XX:TieredStopAtLevel=1", "")
+    code, out, err = place.run(script, JDK_JAVA_OPTIONS=others)
+    assert (code, err) == (0, "")
+    *looks, missing = out.splitlines()
+    assert looks == ["True", "True 5", "False", "True 5"]
+    assert missing.startswith("there is no `")
+    assert missing.endswith("no/such`")
     assert list(place.temporary.iterdir()) == []
 
 
@@ -175,35 +185,6 @@ def test_java_that_was_begun_for_nothing_ends_at_once(place: Place) -> None:
     assert list(place.temporary.iterdir()) == []
 
 
-def test_a_session_imports_neither_pandas_nor_test_tools(place: Place) -> None:
-    # PySpark's mapInArrow checks which pandas there is, so a scan imports it; a session by itself does not.
-    script = """
-        import sys
-        with open_session(SparkOptions(master="local[1]")) as spark:
-            print(spark.range(3).selectExpr("id + 1 AS n").count())
-            assert "pandas" not in sys.modules
-            print(spark.range(3).mapInArrow(lambda batches: batches, "id long").count())
-        assert "pyspark.testing" not in sys.modules
-    """
-    assert place.run(script) == (0, "3\n3\n", "")
-
-
-def test_pythons_workers_start_with_what_reads_documents_and_without_pandas(place: Place) -> None:
-    script = """
-        def loaded(batches):
-            import sys
-            found = all(name in sys.modules for name in ("orjson", "pyarrow.compute"))
-            import pyarrow
-            for batch in batches:
-                values = pyarrow.array([found])
-                values = pyarrow.array([found and "pandas" not in sys.modules])
-                yield pyarrow.record_batch([values], names=["found"])
-        with open_session(SparkOptions(master="local[1]")) as spark:
-            print(spark.range(1).mapInArrow(loaded, "found boolean").collect())
-    """
-    assert place.run(script) == (0, "[Row(found=True)]\n", "")
-
-
 CAUGHT = """
     from schemactl.errors import SchemactlError
     import os, signal
@@ -214,14 +195,6 @@ CAUGHT = """
     except SchemactlError as error:
         print(type(error).__name__, error.message, error.hint, sep="|")
 """
-
-
-def test_a_missing_path_is_the_users_to_mend(place: Place) -> None:
-    code, out, err = place.run(CAUGHT.format(options="master='local[1]'", body="spark.read.text('no/such').count()"))
-    assert (code, err) == (0, "")
-    assert out.startswith("InputError|there is no `")
-    assert "no/such`" in out
-    assert list(place.temporary.iterdir()) == []
 
 
 def test_an_exhausted_memory_is_reported_with_the_way_out_and_the_log(place: Place) -> None:
@@ -358,41 +331,6 @@ def test_java_dies_with_a_killed_process(place: Place) -> None:
     process.kill()
     process.wait()
     assert place.await_end() == []
-
-
-PYTHONS = """
-    import sys, pyarrow
-    from pyspark.sql import functions as F, types as T
-    def python_of(values: pyarrow.Array) -> pyarrow.Array:
-        import sys
-        return pyarrow.array([sys.executable] * len(values))
-    with open_session(SparkOptions({options})) as spark:
-        # Made inside: which kind of function it becomes depends on the session.
-        python_of = F.arrow_udf(python_of, T.StringType())
-        places = spark.range(0, 100, 1, 4).select(python_of("id").alias("p")).distinct().collect()
-        assert [row["p"] for row in places] == [sys.executable]
-        assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"
-        equal_keys = spark.sql('''SELECT to_json(parse_json('{{"a": 1, "a": 2, "A": 3}}'))''')
-        assert equal_keys.first()[0] == '{{"A":3,"a":2}}'
-"""
-
-
-def test_a_cluster_of_executors_runs_our_python_on_the_java_of_the_install(place: Place) -> None:
-    home = str(find_java({"PATH": ""}).home)
-    assert place.run(PYTHONS.format(options="master='local-cluster[2,1,1024]'"), JAVA_HOME=home) == (0, "", "")
-    assert list(place.work.iterdir()) == []
-    assert list(place.temporary.iterdir()) == []
-
-
-def test_a_remote_spark_is_used_quietly(place: Place, connect_url: str) -> None:
-    assert place.run(PYTHONS.format(options=f"remote={connect_url!r}")) == (0, "", "")
-
-
-def test_a_missing_path_on_a_remote_spark_is_the_users_to_mend(place: Place, connect_url: str) -> None:
-    body = "spark.read.text('/no/such').count()"
-    code, out, err = place.run(CAUGHT.format(options=f"remote={connect_url!r}", body=body))
-    assert (code, err) == (0, "")
-    assert out.startswith("InputError|there is no `/no/such`|")
 
 
 def test_the_shared_session_runs_a_job(spark) -> None:
