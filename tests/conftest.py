@@ -161,8 +161,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.maxPlanStringLength": "100",
         # ... none is looked through after each rule, ...
         "spark.sql.lightweightPlanChangeValidation": "false",
-        # ... and none is compiled; the Sparks that tests start in processes of their own compile theirs.
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # ... and none is compiled as a whole; the Sparks that tests start in processes of their own compile theirs.
+        "spark.sql.codegen.wholeStage": "false",
     }
     with open_session(SparkOptions(master="local[2]", conf=conf)) as session:
         yield session
