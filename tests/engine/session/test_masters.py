@@ -110,7 +110,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> list[st
 def evidence_of(
     folder: Path, sources: list[str], master: str = "", remote: str = "", python: str = "", **changes: str
 ) -> str:
-    """Return what is found in a process that says that a path is missing and nothing else, and leaves nothing."""
+    """Return what is found in a process that says that a path is missing and nothing else.
+
+    It leaves nothing but the folder of what executors without schemactl are sent.
+    """
     target = folder / "evidence.txt"
     command = [sys.executable, "-c", SCRIPT, master, remote, python, str(target), *sources]
     work, temporary = folder / "work", folder / "temporary"
@@ -119,7 +122,8 @@ def evidence_of(
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **changes}
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert (done.returncode, done.stdout, done.stderr) == (0, "InputError|there is no `/no/such`\n", "")
-    assert [*work.iterdir(), *temporary.iterdir()] == []
+    left = [each.name for each in (*work.iterdir(), *temporary.iterdir())]
+    assert [name for name in left if not (python and name.startswith("schemactl-kernel-"))] == []
     return target.read_text(encoding="utf-8")
 
 
