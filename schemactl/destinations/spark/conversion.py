@@ -307,10 +307,12 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             micros = F.unix_micros(clock)
             is_same = (clock.cast("string") == naive) & _in_calendar(micros)
             return is_same, _timestamp(micros, is_naive=_is_naive(retype.after))
-        case ((Kind.BIGINT | Kind.DOUBLE | Kind.DECIMAL | Kind.WEI), Kind.BOOL):
-            # Compared as a decimal, a number of 38 digits after the point would be rounded.
-            number = value.cast("double")
-            return number.isin(0.0, 1.0), number != 0
+        case Kind.BIGINT | Kind.DOUBLE, Kind.BOOL:
+            return value.isin(0, 1), value != 0
+        case Kind.DECIMAL | Kind.WEI, Kind.BOOL:
+            # Compared as a number, one of 38 digits after the point would be rounded.
+            digits = _digits(value)
+            return digits.isin("0", "1"), digits != "0"
         case Kind.BIGINT, Kind.BIGINT | Kind.DECIMAL | Kind.WEI:
             return made.isNotNull(), made
         case Kind.BIGINT, Kind.DOUBLE:
