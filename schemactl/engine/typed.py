@@ -27,7 +27,7 @@ class TypedRows:
     """Rows for workers.
 
     Attributes:
-        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.read_rows`` knows; or
+        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.partitions.read_rows`` knows; or
             shares of files.
         names: what the columns are called.
         whole: the paths whose values come as JSON texts.
@@ -79,7 +79,7 @@ def count_rows(batch: Typed) -> dict[tuple[str, int], int]:
 
 
 def place_of(batch: Typed) -> tuple[Column, Column]:
-    """Return the columns ``file`` and ``block`` (``kernel.read_rows``)."""
+    """Return the columns ``file`` and ``block`` (``kernel.partitions.read_rows``)."""
     return F.col(FILE).alias("file"), _block(batch).alias("block")
 
 

@@ -1,4 +1,4 @@
-"""The statements of PostgreSQL by which steps are done while others read and write; see ``migration.online``.
+"""The statements of PostgreSQL by which steps are done while others read and write; see ``migration.retyping``.
 
 A column that gets another type is filled a few pages of its table at a time, and a trigger fills rows that are written
 meanwhile. So each row is filled once, wherever it moves: no key is needed.
