@@ -27,8 +27,8 @@ class TypedRows:
     """Rows for workers.
 
     Attributes:
-        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.partitions.read_rows`` knows; or
-            shares of files.
+        frame: the columns, and after them ``file`` and ``block``, under names that ``kernel.partitions.read_rows``
+            knows; or shares of files.
         names: what the columns are called.
         whole: the paths whose values come as JSON texts.
     """
