@@ -182,7 +182,7 @@ def statements_of(kind: str, before: str, after: str) -> tuple[str, str, str]:
     """
     from importlib import import_module
 
-    from schemactl.destinations.duckdb.migration import unguarded
+    from schemactl.destinations.duckdb.migration import plain_retype
     from schemactl.migration.steps import ChangeType
     from schemactl.schema.conversions import Conversion
     from schemactl.schema.types import Column, Table
@@ -191,11 +191,8 @@ def statements_of(kind: str, before: str, after: str) -> tuple[str, str, str]:
     step = ChangeType(TABLE, *columns, Conversion.DEPENDS)
     module = import_module(f"schemactl.destinations.{kind}.migration")
     (guarded,) = module.render(step, Table(TABLE, {"x": columns[0]}), DATASET)
-    found = unguarded(step, DATASET) if kind == "duckdb" else None
-    if found is None:
-        return "", guarded, guarded
-    (retype,) = found.statements
-    return found.query, retype, guarded
+    found = plain_retype(step, DATASET) if kind == "duckdb" else None
+    return ("", guarded, guarded) if found is None else (*found, guarded)
 
 
 def time_plans(folder: Path, tables: int, rounds: int) -> dict[str, float]:

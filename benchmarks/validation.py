@@ -110,7 +110,7 @@ def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.package import write_rows
     from schemactl.engine.scan import scan_inputs
-    from schemactl.formats._arc_fields import read_typing
+    from schemactl.formats.arc import read_typing
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
     from schemactl.kernel.outcome import LoadTime

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import schemactl
 
 PACKAGE = Path(schemactl.__file__).parent
+REPOSITORY = Path(__file__).parents[1]
 
 
 def imported_names(file: Path) -> Iterator[str]:
@@ -36,3 +38,27 @@ def test_every_name_that_destinations_offer_is_there() -> None:
     from schemactl import destinations
 
     assert [name for name in destinations.__all__ if getattr(destinations, name, None) is None] == []
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "docs", "fixtures"])
+def test_programs_beside_the_package_import_what_is_there(folder: str) -> None:
+    """No type checker looks at them, and no test runs the benchmarks."""
+    missing = [
+        f"{file.relative_to(REPOSITORY)}: {node.module}.{each.name}"
+        for file in sorted((REPOSITORY / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("schemactl")
+        for each in node.names
+        if not is_there(str(node.module), each.name)
+    ]
+    assert missing == []
+
+
+def is_there(module: str, name: str) -> bool:
+    try:
+        if hasattr(importlib.import_module(module), name):
+            return True
+        importlib.import_module(f"{module}.{name}")
+    except ModuleNotFoundError:
+        return False
+    return True

@@ -121,6 +121,20 @@ def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
     return _change_type(step, dataset, value)
 
 
+def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
+    """Return a query that finds a row which DuckDB's own cast gets wrong, and the statement by which it casts all.
+
+    None where its cast gets all of them right, or none.
+    """
+    name, found = ENGINE.name(step.before.name), _converted(step)
+    if found.is_sure in (TRUE, FALSE):
+        return None
+    # Apart from the test for null: beside another condition, the first one costs twice as much.
+    rare = f"SELECT {name} FROM {ENGINE.table(dataset, step.table)} WHERE ({found.is_sure}) IS NOT TRUE"
+    look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
+    return look, change_type(step, ENGINE, dataset, _of_rows_there(found.cast))
+
+
 def _converted(step: ChangeType, value: str | None = None) -> Converted:
     return convert(retype_of(step), ENGINE.name(step.before.name) if value is None else value)
 
@@ -216,15 +230,10 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
 
     def _is_plain(self, step: ChangeType) -> bool:
         """Return whether DuckDB's own cast is right for every value; who has opened the file writes alone."""
-        name, found = ENGINE.name(step.before.name), _converted(step)
         if step in self.plain:
             return True
-        if found.is_sure in (TRUE, FALSE) or is_keyed(step.before):
-            return False
-        # Apart from the test for null: beside another condition, the first one costs twice as much.
-        rare = f"SELECT {name} FROM {ENGINE.table(self.dataset, step.table)} WHERE ({found.is_sure}) IS NOT TRUE"
-        look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
-        if self.database.query(look):
+        found = plain_retype(step, self.dataset)
+        if found is None or is_keyed(step.before) or self.database.query(found[0]):
             return False
         self.plain.append(step)
         return True
