@@ -373,7 +373,7 @@ def _paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]
 
 
 def _frozen(value: Any) -> Any:
-    """Return a hashable stand-in."""
+    """Return a hashable copy of a value, by which equal values are found."""
     match value:
         case dict():
             return frozenset((key, _frozen(item)) for key, item in value.items())

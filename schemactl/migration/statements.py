@@ -253,7 +253,7 @@ def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool 
 def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "", table: Table | None = None) -> str:
     """Return the statement that changes a column's type: by an expression of its values, or by the engine's own cast.
 
-    The table is for engines that must be told the description again.
+    Engines that lose the description with the type take it from ``table``.
     """
     name, kind = engine.checked(step.before.name), engine.type_of(step.after)
     after = Column(name, {"nullable": step.before.nullable, **_description(name, table)})

@@ -321,8 +321,11 @@ def test_tables_of_others_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "w").write_text("a file")
-    assert "`" + str(tmp_path / "w") + "` is not a folder" in _refused(tmp_path / "w", shop(orders()), tmp_path).message
-    assert "is not a folder" in _refused(tmp_path / "w" / "x", shop(orders()), tmp_path).message
+    assert (
+        "`" + str(tmp_path / "w") + "` is a file, not a folder"
+        in _refused(tmp_path / "w", shop(orders()), tmp_path).message
+    )
+    assert "is a file, not a folder" in _refused(tmp_path / "w" / "x", shop(orders()), tmp_path).message
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     assert "link to nothing" in _refused(tmp_path / "link", shop(orders()), tmp_path).message
 

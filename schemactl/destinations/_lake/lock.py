@@ -62,13 +62,14 @@ def holding(folder: Path, patience: float = WAIT_SECONDS) -> Iterator[None]:
 
 
 def check_writable(folder: Path) -> None:
-    """Find out whether a folder can be written to, or made.
+    """Check that a folder can be written to, or made.
 
     Raises:
-        DestinationError: it is a file, or the rights are missing.
+        DestinationError: it is a file or a link to nothing, or the rights are missing.
     """
-    near = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    near = next(each for each in (folder, *folder.absolute().parents) if each.exists() or each.is_symlink())
     if not near.is_dir():
-        raise DestinationError(f"`{near}` is a file, not a folder")
+        what = "is a file, not a folder" if near.exists() else "is a link to nothing"
+        raise DestinationError(f"`{near}` {what}", hint="name a folder: `--to FOLDER`")
     if not os.access(near, os.W_OK | os.X_OK):
-        raise DestinationError(f"nothing may be written to `{near}`", hint=f"chmod u+wx {near}")
+        raise DestinationError(f"`{near}` cannot be written to", hint=f"chmod u+wx {near}")

@@ -89,7 +89,7 @@ def is_python_date(value: str) -> str:
 
 
 def is_python_timestamp(naive: str) -> str:
-    """Return the same of a timestamp without a zone."""
+    """Return the condition that a timestamp without a zone is in the years 1 to 9999, as Python's are."""
     return f"{naive} BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 
@@ -279,7 +279,7 @@ def coerce_text(text: str, written: str) -> str | None:
 
 
 def convert_text(text: str, retype: Retype) -> str | None:
-    """Return the same of a retype, without remembering it."""
+    """Convert a text as ``coerce_text`` does, without its cache, which Spark's workers cannot be sent."""
     before, after = retype.before.data_type, retype.after.data_type
     if after is None or (before is DataType.TEXT and not can_coerce(text, before, after)):
         return None

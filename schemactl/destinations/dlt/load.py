@@ -90,7 +90,7 @@ def _load_all(session: Session, packages: Packages, folder: Path, progress: Prog
         session: the destination.
         packages: that wait.
         folder: of them.
-        progress: is told of files.
+        progress: is called with each file.
         is_kept: whether it is another one once its tables are made ready.
     """
     if not packages.waiting:

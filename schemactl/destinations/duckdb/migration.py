@@ -232,8 +232,10 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         """Return whether DuckDB's own cast is right for every value; who has opened the file writes alone."""
         if step in self.plain:
             return True
-        found = plain_retype(step, self.dataset)
-        if found is None or is_keyed(step.before) or self.database.query(found[0]):
+        if (plain := plain_retype(step, self.dataset)) is None or is_keyed(step.before):
+            return False
+        look, _ = plain
+        if self.database.query(look):
             return False
         self.plain.append(step)
         return True

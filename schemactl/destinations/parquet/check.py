@@ -1,4 +1,4 @@
-"""Finds out whether the tables of a schema can be loaded into a folder of Parquet, without writing anything."""
+"""Checks whether the tables of a schema can be loaded into a folder of Parquet, without writing anything."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import chains_to_check
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.address import read_address
@@ -83,20 +84,6 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
                 raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
             if expected is not None:
                 _check_columns(path, name, there, expected, table.name)
-
-
-def check_writable(folder: Path) -> None:
-    """Find out whether a folder can be written to, or made.
-
-    Raises:
-        DestinationError: it cannot.
-    """
-    there = next((path for path in (folder, *folder.absolute().parents) if path.exists() or path.is_symlink()), None)
-    if there is None or not there.is_dir():
-        what = "is not a folder" if there is None or not there.is_symlink() else "is a link to nothing"
-        raise DestinationError(f"`{there or folder}` {what}", hint="name a folder: `--to FOLDER`")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise DestinationError(f"`{there}` cannot be written to", hint="it needs to be, or another folder named")
 
 
 def check_name(name: str) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake import rendering
-from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._package import rows_in
@@ -35,7 +35,7 @@ from schemactl.destinations.parquet.catalogue import (
     partition_keys,
     table_files,
 )
-from schemactl.destinations.parquet.check import check_name, check_writable
+from schemactl.destinations.parquet.check import check_name
 from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of
 from schemactl.destinations.parquet.journal import FOLDER, JOURNAL, check_device, commit, list_files, recover
 from schemactl.destinations.parquet.ledger import FolderLedger

@@ -342,7 +342,7 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
 
 
 def _cast_moment(value: Column, retype: Retype) -> tuple[Column, Column]:
-    """Return the same of a moment or a date."""
+    """Return what ``_own_cast`` returns for a timestamp or a date."""
     before, after = retype.before, retype.after
     micros = F.unix_micros(value) if before.data_type is Kind.TIMESTAMP else _midnight(value)
     inside = _in_calendar(micros)

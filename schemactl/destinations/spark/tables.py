@@ -95,7 +95,7 @@ class Tables:
         return f"{head}{number}_{name}" if name else f"{head}{number}"
 
     def check(self) -> None:
-        """Find out whether the tables may still be written."""
+        """Raise ``DestinationError`` if the lease is lost, and others may write the tables."""
         if self.lease is not None:
             self.lease.check()
 

@@ -212,7 +212,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One query over a column."""
+    """A query that counts the values of a column that do not follow the schema."""
 
     step: ChangeType | SetNotNull | AddUnique | AddPrimaryKey
     message: str
