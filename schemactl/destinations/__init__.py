@@ -62,11 +62,11 @@ if TYPE_CHECKING:
         LoadedInput,
         LoadPackage,
         PastLoads,
-        Progress,
         StagedTable,
     )
     from schemactl.migration.abilities import Abilities
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
+    from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -303,7 +303,7 @@ class MigrationSession(ABC):
         statements: Sequence[str],  # noqa: ARG002 - others do
         table: Table | None,  # noqa: ARG002
         batch_rows: int,  # noqa: ARG002
-        notify: Callable[[str, float | None], None],  # noqa: ARG002
+        notify: Progress,  # noqa: ARG002
     ) -> None:
         """Run a step of ``--online`` that no transaction can hold; whoever was killed runs it again.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +11,6 @@ from typing import Final
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
 from schemactl.schema.types import Schema, Table
-
-Progress = Callable[[str, float | None], None]
-"""Receives what is under way, and the share of the load that is done, None where that is not known."""
 
 INPUTS_TABLE: Final = "_schemactl_inputs"
 """Where a destination keeps which files were loaded: load_id, schema_name, path, bytes, modified."""

@@ -21,7 +21,6 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from schemactl.engine.scan import Scan
-from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import Records, run_kernel
 from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
@@ -33,6 +32,7 @@ from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
 from schemactl.normalization.tally import Rejected, Tally
+from schemactl.progress import Progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
 from schemactl.schema.nested_types import NestedType

@@ -21,7 +21,6 @@ from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, File
 from schemactl.engine.inputs import by_format
 from schemactl.engine.reading.files import file_documents
 from schemactl.engine.reading.rows import rows_as_documents
-from schemactl.engine.session.driver import Progress
 from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
 from schemactl.engine.typed import count_rows, stated_types, typed_rows
 from schemactl.errors import InputError
@@ -46,6 +45,7 @@ from schemactl.kernel.partitions import (
 )
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.recount import Absences, Scalars
+from schemactl.progress import Progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.typing.model import TypingTask
 

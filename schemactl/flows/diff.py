@@ -12,12 +12,12 @@ from schemactl.destinations import is_migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.lineage import sources_beside
 from schemactl.flows.pairs import Pair, comparable, find_pairs, reported
-from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred, find_schema
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.inference.lineage import Sources
 from schemactl.memory import paused_collector
+from schemactl.progress import Progress
 from schemactl.redaction import redact
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic

@@ -26,7 +26,6 @@ from schemactl.flows.lineage import save_lineage
 from schemactl.flows.loading import find_destination
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
-from schemactl.flows.progress import Progress
 from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
@@ -37,6 +36,7 @@ from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
+from schemactl.progress import Progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings

@@ -28,7 +28,6 @@ from schemactl.flows.packing import (
     rejects_together,
     report_of,
 )
-from schemactl.flows.progress import Progress
 from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.inference.evidence import Evidence, merge
@@ -40,6 +39,7 @@ from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.normalization.request import PlanRequest
+from schemactl.progress import Progress
 from schemactl.schema.contract import Entity, Mode
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from schemactl.errors import EngineError, InputError
 from schemactl.examples import shown
 from schemactl.flows.evidence import shown_records
 from schemactl.flows.evolution import Evolution
-from schemactl.flows.progress import Progress
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.paths import format_path
 from schemactl.inference.report import InferenceReport, ViolationFinding
@@ -26,6 +25,7 @@ from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally
+from schemactl.progress import Progress
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema, Table, ancestors, root_of

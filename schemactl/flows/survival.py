@@ -17,7 +17,6 @@ from schemactl.flows.evidence import (
     read_saved,
     table_of,
 )
-from schemactl.flows.progress import Progress
 from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
@@ -39,6 +38,7 @@ from schemactl.inference.survival import (
 )
 from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
+from schemactl.progress import Progress
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.review.report import Counted

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from schemactl.progress import Progress
 from schemactl.render.harmless import escape
-
-Progress = Callable[[str, float | None], None]
-"""Is called with what is being done, empty for what was said last, and how much of it is (0 to 1, None for unknown)."""
 
 
 @contextmanager

@@ -5,11 +5,12 @@ What makes tables and columns ends a transaction there: they are made first, and
 
 from __future__ import annotations
 
-from schemactl.destinations._package import LoadPackage, PastLoads, Progress
+from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations._readiness import choose_target
 from schemactl.destinations._session import ddl_of, quote
 from schemactl.destinations._sql_load import check_schema, load_package, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
+from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
 

@@ -31,7 +31,6 @@ from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependen
 from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
-    Notify,
     batches_of,
     can_sync,
     kept_backfill,
@@ -67,6 +66,7 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
+from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column, DataType, Table
@@ -279,7 +279,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         self._naming_holders(step, lambda: self._run(step, statements))
 
     def run_outside(
-        self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Notify
+        self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Progress
     ) -> None:
         self.prepare_writing()
         if isinstance(step, Backfill):
@@ -290,7 +290,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             with self.database.wrap_errors("migrate"):
                 self.database.execute_alone(statement)
 
-    def _fill(self, step: Backfill, batches: Batches, batch_rows: int, notify: Notify) -> None:
+    def _fill(self, step: Backfill, batches: Batches, batch_rows: int, notify: Progress) -> None:
         """Fill a column in batches, until no row is left that is not filled; rows that others hold come later.
 
         Raises:

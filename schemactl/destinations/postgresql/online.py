@@ -7,7 +7,7 @@ meanwhile. So each row is filled once, wherever it moves: no key is needed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
@@ -375,6 +375,3 @@ def batches_of(step: Backfill, engine: Engine, dataset: str, table: Table | None
         is_binary=step.target.data_type is DataType.BINARY,
         condition=condition,
     )
-
-
-Notify = Callable[[str, float | None], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from schemactl.engine.session.bounded import check_reachable
@@ -15,12 +15,10 @@ from schemactl.engine.session.java_cache import JavaStart, keep_cache, open_cach
 from schemactl.engine.session.launch import LOG_NAME, Launch, java_options
 from schemactl.engine.session.process import Gateway, await_end, await_gateway, spark_process
 from schemactl.engine.session.settings import SparkOptions, driver_conf, driver_memory_mb, parse_standalone
+from schemactl.progress import Progress
 from schemactl.store.own_folder import own_folder
 
 CACHE_LIMIT_SECONDS = 300
-
-Progress = Callable[[str, float | None], None]
-"""Reports what is being done, and how much of it is done (0 to 1, None where that is not known)."""
 
 
 @dataclass(slots=True)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from schemactl.engine.session.attach import MISLEADING, attached, environment, own_session, quiet
 from schemactl.engine.session.bounded import bounded, check_reachable, try_bounded
-from schemactl.engine.session.driver import Progress, started_driver
+from schemactl.engine.session.driver import started_driver
 from schemactl.engine.session.failure import explained
 from schemactl.engine.session.kept import can_keep, open_kept
 from schemactl.engine.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.errors import EngineError
+from schemactl.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

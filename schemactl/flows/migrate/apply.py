@@ -20,13 +20,13 @@ from schemactl.flows.migrate.running import LockRetry, Runner, UnfitValues, who
 from schemactl.flows.migrate.saved_plans import check_file, standing
 from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Target, decide_rewrites, find_target, find_wanted, read_state
-from schemactl.flows.progress import Progress
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of
+from schemactl.progress import Progress
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.text import read_text

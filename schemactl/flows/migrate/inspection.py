@@ -21,7 +21,6 @@ from schemactl.flows.migrate.saved_plans import standing
 from schemactl.flows.migrate.tables import fold, tables_now
 from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
 from schemactl.flows.pairs import comparable, reported
-from schemactl.flows.progress import Progress
 from schemactl.flows.references import Referred
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
@@ -32,6 +31,7 @@ from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanRe
 from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
 from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
+from schemactl.progress import Progress
 from schemactl.schema.diff import diff
 from schemactl.schema.types import Schema
 

@@ -22,7 +22,6 @@ from schemactl.flows.migrate.target import (
     read_state,
     rendering,
 )
-from schemactl.flows.progress import Progress
 from schemactl.memory import paused_collector
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
@@ -33,6 +32,7 @@ from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import RenameColumn, Step
 from schemactl.migration.tracing import in_first_names
+from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
 

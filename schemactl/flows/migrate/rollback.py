@@ -25,7 +25,6 @@ from schemactl.flows.migrate.undoing import (
     undo_one_by_one,
     with_rewrites_back,
 )
-from schemactl.flows.progress import Progress
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
@@ -47,6 +46,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.migration.tracing import traced, traced_table
+from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
 

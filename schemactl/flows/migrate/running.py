@@ -26,7 +26,6 @@ from schemactl.destinations import (
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
-from schemactl.flows.progress import Progress
 from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
@@ -34,6 +33,7 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
 from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
+from schemactl.progress import Progress
 from schemactl.schema.types import Table
 
 Notify = Callable[[int, Step], None]

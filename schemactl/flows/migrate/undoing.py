@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -21,9 +21,8 @@ from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
 from schemactl.migration.steps import Step, name_of, table_of
+from schemactl.progress import Progress
 from schemactl.schema.types import Table
-
-Notify = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +190,7 @@ def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) ->
 
 
 def undo_at_once(
-    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Notify
+    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Progress
 ) -> None:
     """Undo steps in the open transaction, and look at the tables before it ends.
 
@@ -234,7 +233,7 @@ def undo_at_once(
 
 
 def undo_one_by_one(
-    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Notify
+    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Progress
 ) -> None:
     """Undo steps one after the other; each is kept when it is done, and the ledger says so.
 

@@ -1,4 +1,4 @@
-"""The function by which a flow reports its progress."""
+"""The function by which work reports its progress."""
 
 from __future__ import annotations
 
