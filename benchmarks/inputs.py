@@ -39,16 +39,8 @@ print(len(spark.read.option("multiLine", sys.argv[3]).json(sys.argv[4]).schema.f
 
 DUCKDB_SCHEMA: Final = """
 import sys, duckdb
-options = "sample_size = -1, maximum_object_size = 2147483647"
+options = "sample_size = -1" + (", maximum_object_size = 2147483647" if sys.argv[2] == "True" else "")
 print(len(duckdb.sql(f"DESCRIBE SELECT * FROM read_json_auto('{sys.argv[1]}', {options})").fetchall()))
-"""
-
-DLT_LOAD: Final = """
-import sys, dlt
-from dlt.common import json
-target = dlt.destinations.duckdb(sys.argv[2] + ".duckdb")
-documents = [json.loadb(open(sys.argv[1], "rb").read())]
-dlt.pipeline("events", pipelines_dir=sys.argv[2], destination=target).run(documents, table_name="events")
 """
 
 
@@ -193,7 +185,7 @@ def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace)
     read = f"{path}/*" if path.is_dir() else str(path)
     commands = {
         "plain PySpark": [sys.executable, "-c", SPARK_SCHEMA, master, case.memory, str(not case.is_lines), str(path)],
-        "DuckDB": [sys.executable, "-c", DUCKDB_SCHEMA, read],
+        "DuckDB": [sys.executable, "-c", DUCKDB_SCHEMA, read, str(not case.is_lines)],
         "schemactl infer": [COMMAND, "infer", *ours],
     }
     if case.loads:
