@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.nested_fields import FieldChange, FieldEvent, fields_of
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRetyped,
@@ -41,35 +41,33 @@ class Shift:
     before: Mode
     after: Mode
 
-    @property
     def is_muted(self) -> bool:
         """Return whether what failed loudly is dropped in silence now."""
         return self.before is Mode.FREEZE and self.after in (Mode.DISCARD_ROW, Mode.DISCARD_VALUE)
 
-    @property
     def is_loosened(self) -> bool:
-        return not self.is_muted and _STRICTNESS[self.after] < _STRICTNESS[self.before]
+        return not self.is_muted() and _STRICTNESS[self.after] < _STRICTNESS[self.before]
 
-    @property
     def is_tightened(self) -> bool:
         return _STRICTNESS[self.after] > _STRICTNESS[self.before]
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Return the keys where the contract is stated, or would be."""
-        return ("settings", CONTRACT) if self.table is None else ("tables", self.table, CONTRACT)
 
-    @property
-    def match(self) -> Match:
-        """Return the match that rules report; before and after name the entity, so that no two of a table are equal."""
-        owner = "the schema" if self.table is None else f"`{self.table}`"
-        return Match(
-            sentence=f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`",
-            table=self.table,
-            keys=self.keys,
-            before={str(self.entity): str(self.before)},
-            after={str(self.entity): str(self.after)},
-        )
+def shift_rule(applies: Callable[[Shift], bool]) -> Finder:
+    """Return the finder of the modes that changed in one direction, wherever they are inherited from."""
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for shift in filter(applies, shifts(comparison)):
+            owner = "the schema" if shift.table is None else f"`{shift.table}`"
+            yield Match(
+                sentence=f"the contract on `{shift.entity}` of {owner} goes from `{shift.before}` to `{shift.after}`",
+                table=shift.table,
+                keys=("settings", CONTRACT) if shift.table is None else ("tables", shift.table, CONTRACT),
+                # They name the entity, so that no two matches of a table are equal.
+                before={str(shift.entity): str(shift.before)},
+                after={str(shift.entity): str(shift.after)},
+            )
+
+    return find
 
 
 def states_contract(schema: Schema) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.wording import listed, place, shown
+from schemactl.review.wording import listed, place, plain, shown
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
@@ -59,6 +59,41 @@ def has_rule(name: str) -> bool:
 
 
 HintChange = ColumnPropertyChanged | TablePropertyChanged
+_Change = TypeVar("_Change", ColumnPropertyChanged, TablePropertyChanged)
+
+
+def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], str | None]) -> Finder:
+    """Return the finder of changed properties of columns or of tables; null is the same as absent.
+
+    Args:
+        kind: of the change.
+        names: of the properties.
+        says: makes the sentence; None where the rule does not apply.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in comparison.of(kind):
+            differs = change.name in names and plain(change.before) != plain(change.after)
+            if differs and (sentence := says(change)) is not None:
+                yield Match.of(change, sentence)
+
+    return find
+
+
+def hint_rule(*names: str, says: Callable[[ColumnPropertyChanged], str | None]) -> Finder:
+    """Return the finder of columns whose hints changed; absent, null and false are the same.
+
+    Args:
+        names: of the hints.
+        says: says what happened to the column; None where the rule does not apply.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in column_hints(comparison, *names):
+            if (phrase := says(change)) is not None:
+                yield hint_match(change, phrase)
+
+    return find
 
 
 def column_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact
-from schemactl.review.wording import key
+from schemactl.review.wording import key, place
 from schemactl.schema.changes import (
     ABSENT,
     ColumnAdded,
@@ -132,15 +132,26 @@ class ReferenceChange:
     before: Reference | None
     after: Reference | None
 
-    def match(self, sentence: str) -> Match:
-        """Return the match with a sentence."""
-        return Match(
-            sentence=sentence,
-            table=self.table,
-            keys=("tables", self.table, "references"),
-            before=self.before.stated if self.before else None,
-            after=self.after.stated if self.after else None,
-        )
+
+def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) -> Finder:
+    """Return the finder of the references that changed in one way.
+
+    Args:
+        applies: whether they did.
+        sentence: with ``{table}``, ``{before}`` and ``{after}`` in it.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in filter(applies, reference_changes(comparison)):
+            yield Match(
+                sentence=sentence.format(table=place(change.table), before=change.before, after=change.after),
+                table=change.table,
+                keys=("tables", change.table, "references"),
+                before=change.before.stated if change.before else None,
+                after=change.after.stated if change.after else None,
+            )
+
+    return find
 
 
 def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:

@@ -25,7 +25,8 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.nested_types import FieldPath
 
-__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Impact", "Match", "Matches", "Rule", "Severity"]
+__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Finder", "Impact", "Match", "Matches", "Rule"]
+__all__ += ["Severity"]
 
 LocatedChange: TypeAlias = (
     TableAdded
@@ -109,6 +110,7 @@ class Match:
 
 
 Matches: TypeAlias = Iterator[Match]
+Finder: TypeAlias = Callable[[Comparison], Matches]
 
 
 def _place(change: LocatedChange) -> tuple[str, str | None, str | None]:
@@ -155,7 +157,8 @@ class Rule:
     """A kind of change that matters to somebody.
 
     Attributes:
-        id: a letter and three digits; never used again for anything else.
+        id: a letter and three digits; never used again for anything else. By default the beginning of the name of the
+            rule's module or entry point, in capitals.
         title: what happened, in a few words, lower case: ``column removed``.
         impact: how bad it is, unless a match says otherwise.
         direction: what it does to the set of data that fits.
@@ -168,13 +171,13 @@ class Rule:
         is_about_file: whether it is about the file and its history, which older versions of it say nothing about.
     """
 
-    id: str
+    id: str = ""
     title: str
     impact: Impact
     direction: Direction
     why: str
     fix: str
-    find: Callable[[Comparison], Iterator[Match]]
+    find: Finder
     is_contract: bool = False
     is_cosmetic: bool = False
     is_gate: bool = False

@@ -1,5 +1,3 @@
-"""C203: a column is new, every row has to have a value, and it is said what stored rows get."""
-
 from schemactl.review.added_removed import BACKFILL, Addition, added_columns
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C203",
     title="required column added with a value for stored rows",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.WARN),
     direction=Direction.TIGHTENS,

@@ -1,5 +1,3 @@
-"""C208: values of another type came, and dlt gave them a column of their own."""
-
 from schemactl.review.added_removed import Addition, added_columns, variant_of
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
@@ -15,7 +13,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C208",
     title="variant column added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.LOOSENS,

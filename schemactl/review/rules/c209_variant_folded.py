@@ -1,5 +1,3 @@
-"""C209: a variant is gone, its column stays."""
-
 from schemactl.review.added_removed import Removal, removed_columns, variant_of
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import shown, typed
@@ -23,7 +21,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C209",
     title="variant column folded in",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

@@ -1,5 +1,3 @@
-"""C213: two keys of the data become one column."""
-
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
@@ -46,7 +44,6 @@ def _shared(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
 
 
 RULE = Rule(
-    id="C213",
     title="keys merged",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

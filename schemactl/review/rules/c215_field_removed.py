@@ -1,5 +1,3 @@
-"""C215: a field is gone from inside a column that keeps objects or lists."""
-
 from schemactl.review.announcements import column_last_day, is_over
 from schemactl.review.contracts import freezes_fields
 from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
@@ -22,7 +20,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C215",
     title="field removed inside a column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,

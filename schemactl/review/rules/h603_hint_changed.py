@@ -1,5 +1,3 @@
-"""H603: an ``x-`` hint that schemactl does not know."""
-
 from dataclasses import replace
 
 from schemactl.review.hints import HintChange, extra_hints, has_rule, hint_match, is_unset
@@ -40,7 +38,6 @@ def _phrases(change: HintChange) -> str:
 
 
 RULE = Rule(
-    id="H603",
     title="hint changed",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

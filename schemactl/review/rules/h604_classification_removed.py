@@ -1,5 +1,3 @@
-"""H604: what marks personal or confidential data is gone, or says something else."""
-
 from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import shown
@@ -19,7 +17,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H604",
     title="classification removed or changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,

@@ -1,5 +1,3 @@
-"""H605: what dlt notes for itself while it works."""
-
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,7 +22,6 @@ def _notes(stated: Any) -> Any:
 
 
 RULE = Rule(
-    id="H605",
     title="processing notes changed",
     impact=Impact(),
     direction=Direction.NONE,

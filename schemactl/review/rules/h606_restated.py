@@ -1,5 +1,3 @@
-"""H606: the same, stated in another way."""
-
 from typing import Final
 
 from schemactl.review.hints import hint_changes, hint_match, is_restated
@@ -29,7 +27,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H606",
     title="restated",
     impact=Impact(),
     direction=Direction.NONE,

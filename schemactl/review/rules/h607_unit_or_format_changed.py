@@ -1,5 +1,3 @@
-"""H607: the values of a column mean something else."""
-
 from schemactl.review.hints import UNITS, column_hints, hint_match, is_unset
 from schemactl.review.rule import BREAKS_ALL, BREAKS_NOBODY, Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import shown
@@ -33,7 +31,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H607",
     title="unit or format changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

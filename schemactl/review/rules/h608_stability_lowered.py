@@ -1,5 +1,3 @@
-"""H608: a table or column promises less than before."""
-
 from typing import Final
 
 from schemactl.review.hints import STABILITY, extra_hints, hint_match
@@ -23,7 +21,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H608",
     title="stability lowered",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.LOOSENS,

@@ -1,5 +1,3 @@
-"""H609: a column or table is marked as holding personal or confidential data."""
-
 from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import shown
@@ -14,7 +12,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H609",
     title="classification added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,

@@ -1,5 +1,3 @@
-"""H610: a table or column is marked as deprecated, or its end is announced or put off."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +31,6 @@ def _phrases(stated: Any) -> str:
 
 
 RULE = Rule(
-    id="H610",
     title="deprecated, or its end announced",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

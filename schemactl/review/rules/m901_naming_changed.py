@@ -1,5 +1,3 @@
-"""M901: another naming convention."""
-
 from schemactl.review.names import NamingChange, naming_changes, naming_of, new_names
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
@@ -26,7 +24,6 @@ def _effect(comparison: Comparison, change: NamingChange) -> str:
 
 
 RULE = Rule(
-    id="M901",
     title="naming convention changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""M902: two names become one under the new naming convention."""
-
 from schemactl.review.names import column_collisions, naming_changes, naming_of, table_collisions
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
@@ -32,7 +30,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="M902",
     title="names collide",
     impact=BREAKS_ALL,
     direction=Direction.TIGHTENS,

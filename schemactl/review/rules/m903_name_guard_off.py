@@ -1,5 +1,3 @@
-"""M903: dlt may give tables with data other names."""
-
 from typing import Final
 
 from schemactl.review.hints import is_unset
@@ -23,7 +21,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="M903",
     title="guard of names switched off",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.LOOSENS,

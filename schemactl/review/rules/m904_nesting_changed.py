@@ -1,5 +1,3 @@
-"""M904: nested data is taken apart in another way."""
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -80,7 +78,6 @@ def _nesting(stated: Any) -> Any:
 
 
 RULE = Rule(
-    id="M904",
     title="nesting or propagation changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,

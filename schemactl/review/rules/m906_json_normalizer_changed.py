@@ -1,5 +1,3 @@
-"""M906: another module takes documents apart."""
-
 from typing import Any
 
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
@@ -29,7 +27,6 @@ def _module(stated: Any) -> str:
 
 
 RULE = Rule(
-    id="M906",
     title="JSON normalizer changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

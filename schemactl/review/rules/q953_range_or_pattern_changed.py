@@ -1,5 +1,3 @@
-"""Q953: other bounds or another pattern for the values of a column."""
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="Q953",
     title="range or pattern changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

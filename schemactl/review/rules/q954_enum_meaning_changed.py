@@ -1,5 +1,3 @@
-"""Q954: a permitted value stands for something else."""
-
 from collections.abc import Mapping
 
 from schemactl.review.hints import ENUM, column_hints, hint_match, permitted_values, values, without
@@ -34,7 +32,6 @@ def _are_numbered(comparison: Comparison, change: ColumnPropertyChanged) -> bool
 
 
 RULE = Rule(
-    id="Q954",
     title="permitted value means something else",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""S801: other detectors of types."""
-
 from typing import Any
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -31,7 +29,6 @@ def _names(stated: Any) -> list[str]:
 
 
 RULE = Rule(
-    id="S801",
     title="type detection changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.BOTH,

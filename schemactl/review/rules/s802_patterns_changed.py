@@ -1,5 +1,3 @@
-"""S802: other patterns give new columns their hints and types."""
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -94,7 +92,6 @@ def _preferred(stated: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, 
 
 
 RULE = Rule(
-    id="S802",
     title="patterns for new columns changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""T105: a table is nested in another table than before."""
-
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import plain
 from schemactl.schema.changes import TablePropertyChanged
@@ -23,7 +21,6 @@ def _place(parent: str | None, verb: str = "is") -> str:
 
 
 RULE = Rule(
-    id="T105",
     title="table moved",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

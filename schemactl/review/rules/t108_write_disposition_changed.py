@@ -1,5 +1,3 @@
-"""T108: the next load treats stored rows in another way."""
-
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -87,7 +85,6 @@ def _effect(
 
 
 RULE = Rule(
-    id="T108",
     title="write disposition changed",
     impact=_TRUNCATES,
     direction=Direction.NONE,

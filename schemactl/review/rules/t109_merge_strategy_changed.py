@@ -1,5 +1,3 @@
-"""T109: rows are merged in another way."""
-
 from typing import Final
 
 from schemactl.review.keys import INSERT_ONLY, SCD2, STRATEGY, UPSERT, has_primary_key, merge_strategy
@@ -48,7 +46,6 @@ def _named(strategy: str | None) -> str:
 
 
 RULE = Rule(
-    id="T109",
     title="merge strategy changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""T112: other fields of the rows are left out."""
-
 from collections.abc import Iterator
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -30,7 +28,6 @@ def _phrases(kind: str, before: Properties, after: Properties) -> Iterator[str]:
 
 
 RULE = Rule(
-    id="T112",
     title="filters changed",
     impact=Impact(readers=Severity.WARN, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

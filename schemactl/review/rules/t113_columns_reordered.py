@@ -1,5 +1,3 @@
-"""T113: the columns of a table stand in another order."""
-
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 from schemactl.schema.changes import ColumnAdded, ColumnsReordered
 
@@ -25,7 +23,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="T113",
     title="columns reordered",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""T114: the rows of a table come from a resource of another name."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import plain, shown
 from schemactl.schema.changes import TablePropertyChanged
@@ -28,7 +26,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="T114",
     title="resource renamed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""V006: the schema has another name."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.renames import is_related
@@ -18,7 +16,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="V006",
     title="schema renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,

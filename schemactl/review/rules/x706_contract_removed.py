@@ -1,5 +1,3 @@
-"""X706: a contract is gone, and what it held evolves."""
-
 from schemactl.review.contracts import CONTRACT, shifts
 from schemactl.review.hints import is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -27,7 +25,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="X706",
     title="contract removed",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
