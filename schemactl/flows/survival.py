@@ -40,8 +40,8 @@ from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.progress import Progress
 from schemactl.review.comparison import Comparison, Side
-from schemactl.review.retypes import leaf_full_type
 from schemactl.review.report import Counted
+from schemactl.review.retypes import leaf_full_type
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.naming import naming_of

@@ -21,7 +21,17 @@ from schemactl.render.harmless import escape
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.json import location_document
 from schemactl.render.reviews.markdown import LIMIT, code, prose, word
-from schemactl.review.judgment import DRIFT, EVOLVES, PENDING, REFUSED, UNFINISHED, UNREAD, VALUES, VIOLATES, finding_of
+from schemactl.review.migration_rules import (
+    DRIFT,
+    EVOLVES,
+    PENDING,
+    REFUSED,
+    UNFINISHED,
+    UNREAD,
+    VALUES,
+    VIOLATES,
+    finding_of,
+)
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted

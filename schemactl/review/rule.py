@@ -152,6 +152,10 @@ def _sides(change: LocatedChange) -> tuple[Any, Any]:
             return plain(change.before), plain(change.after)
 
 
+def _find_nothing(_comparison: Comparison) -> Matches:
+    yield from ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A kind of change that matters to somebody.
@@ -161,10 +165,11 @@ class Rule:
             rule's module or entry point, in capitals.
         title: what happened, in a few words, lower case: ``column removed``.
         impact: how bad it is, unless a match says otherwise.
+        severity: of all its matches; by default it follows from the impact and the mode.
         direction: what it does to the set of data that fits.
         why: whom it breaks and how, for ``schemactl rules ID``; full sentences.
         fix: what to do instead; full sentences.
-        find: yields the places where the rule applies.
+        find: yields the places where the rule applies; none in schemas where the rule is about something else.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
         is_cosmetic: whether matches are shown only when asked for.
         is_gate: whether a match changes the review itself: it is an error in every mode, whoever is broken.
@@ -174,10 +179,11 @@ class Rule:
     id: str = ""
     title: str
     impact: Impact
-    direction: Direction
+    severity: Severity | None = None
+    direction: Direction = Direction.NONE
     why: str
     fix: str
-    find: Finder
+    find: Finder = _find_nothing
     is_contract: bool = False
     is_cosmetic: bool = False
     is_gate: bool = False

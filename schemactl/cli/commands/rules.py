@@ -42,12 +42,10 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     Raises:
         InputError: there is no such rule.
     """
-    from schemactl.review.judgment import JUDGMENTS, Judgment
-    from schemactl.review.rule import Rule
+    from schemactl.review.migration_rules import migration_rules
     from schemactl.review.rules import all_rules
 
-    found: list[Rule | Judgment] = [*all_rules(), *JUDGMENTS]
-    rules = {rule.id: rule for rule in sorted(found, key=lambda rule: rule.id)}
+    rules = {rule.id: rule for rule in sorted((*all_rules(), *migration_rules()), key=lambda rule: rule.id)}
     if options.rule is not None and options.rule.upper() not in rules:
         hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
         raise InputError(f"there is no rule `{options.rule}`", hint=hint)
