@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, auto
 
-from schemactl.review.announcements import column_last_day, is_over, own_last_day, table_last_day
+from schemactl.review.announcements import column_last_day, own_last_day, table_last_day
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
+from schemactl.review.last_day import is_expired
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
@@ -97,7 +98,7 @@ def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRem
         last_day = column_last_day(comparison.base_table(change.table), change.column.name)
         if (change.table, change.column.name) in reshaped:
             found = Removal.RESHAPED
-        elif is_over(last_day, comparison.today):
+        elif is_expired(last_day, comparison.today):
             found = Removal.ANNOUNCED
         else:
             found = Removal.FOLDED if variant_of(comparison, change) else Removal.PLAIN
@@ -110,7 +111,7 @@ def removed_tables(comparison: Comparison, kind: Removal) -> Iterator[TableRemov
     changes = list(comparison.of(TableRemoved))
     reshaped = reshaped_tables(comparison) if changes else ()
     for change in changes:
-        is_announced = is_over(table_last_day(comparison.base.schema, change.table.name), comparison.today)
+        is_announced = is_expired(table_last_day(comparison.base.schema, change.table.name), comparison.today)
         found = Removal.ANNOUNCED if is_announced else Removal.PLAIN
         if kind is (Removal.RESHAPED if change.table.name in reshaped else found):
             yield change

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.wording import listed, place, plain, shown
+from schemactl.review.wording import from_to, listed, place, plain, quote_value
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
@@ -161,11 +161,11 @@ def limit_match(change: ColumnPropertyChanged, name: str) -> Match:
     """Return the match of a changed limit, called ``name``; the impact of its rule is that of a tighter limit."""
     before, after = change.before, change.after
     if is_unset(after):
-        return hint_match(change, f"has no {name} any more; it was {shown(before)}", _LOOSENED)
+        return hint_match(change, f"has no {name} any more; it was {quote_value(before)}", _LOOSENED)
     if is_unset(before):
-        return hint_match(change, f"has a {name} now: {shown(after)}")
+        return hint_match(change, f"has a {name} now: {quote_value(after)}")
     impact = {True: _LOOSENED, False: None, None: _INCOMPARABLE}[_is_looser(canonical(change.name), before, after)]
-    return hint_match(change, f"changes its {name} from {shown(before)} to {shown(after)}", impact)
+    return hint_match(change, f"changes its {name} {from_to(before, after)}", impact)
 
 
 def _is_looser(limit: str, before: Any, after: Any) -> bool | None:

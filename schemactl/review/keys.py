@@ -19,6 +19,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRenamed,
 )
+from schemactl.schema.dispositions import Strategy
 from schemactl.schema.types import Table
 
 
@@ -220,21 +221,10 @@ def _in_head_names(comparison: Comparison, reference: Reference) -> Reference:
 
 
 STRATEGY: Final = "x-merge-strategy"
-DELETE_INSERT: Final = "delete-insert"
-"""The strategy where none is stated."""
-
-SCD2: Final = "scd2"
-INSERT_ONLY: Final = "insert-only"
-UPSERT: Final = "upsert"
 
 
 def merge_strategy(table: Table | None) -> str | None:
     """Return how rows of a table are merged, None where they are not."""
     if table is None or table.properties.get("write_disposition") != "merge":
         return None
-    return str(table.properties.get(STRATEGY) or DELETE_INSERT)
-
-
-def has_primary_key(table: Table) -> bool:
-    """Return whether a table has a primary key."""
-    return any(column.properties.get("primary_key") for column in table.columns.values())
+    return str(table.properties.get(STRATEGY) or Strategy.DELETE_INSERT)

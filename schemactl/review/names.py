@@ -35,7 +35,7 @@ def naming_changes(comparison: Comparison) -> Iterator[NamingChange]:
                 yield NamingChange(before, after)
 
 
-def naming_of(change: NamingChange) -> Naming | None:
+def new_convention(change: NamingChange) -> Naming | None:
     """Return the new convention, None where it is not installed here."""
     try:
         return load_naming(change.after)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
 from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
+from schemactl.review.last_day import is_expired, read_last_day
 from schemactl.review.report import Finding, Silence
 from schemactl.review.rules import rule_ids
 from schemactl.review.severity import Severity
@@ -54,13 +55,8 @@ def silence_for(
         today: silences whose last day is before it do not hold.
         found: what the rule found there; without it, silences of one fingerprint do not cover it.
     """
-    holding = (silence for silence in silences if not is_over(silence, today))
+    holding = (silence for silence in silences if not is_expired(silence.until, today))
     return next((silence for silence in holding if _covers(silence, rule, table, column, found)), None)
-
-
-def is_over(silence: Silence, today: date) -> bool:
-    """Return whether the silence's last day is past."""
-    return silence.until is not None and silence.until < today
 
 
 def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: date) -> tuple[Silence, ...]:
@@ -69,7 +65,7 @@ def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: d
     return tuple(
         silence
         for silence in silences
-        if is_over(silence, today) or not any(_covers(silence, *place) for place in places)
+        if is_expired(silence.until, today) or not any(_covers(silence, *place) for place in places)
     )
 
 
@@ -94,7 +90,7 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
             reason=item["reason"].strip(),
             table=item.get("table"),
             column=item.get("column"),
-            until=_date(item.get("until")),
+            until=_until(item.get("until")),
             at=at,
             fingerprint=item.get("fingerprint"),
             severity=Severity(item["severity"]) if item.get("severity") else None,
@@ -134,7 +130,7 @@ def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iter
         yield Problem(f"{where} has no `reason`", at, "say why the rule is accepted, for those who read it later")
     if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
         yield Problem(f"{where}: `{item['severity']}` is no severity", at, f"known: {', '.join(_SEVERITIES)}")
-    if item.get("until") is not None and _date(item["until"]) is None:
+    if item.get("until") is not None and _until(item["until"]) is None:
         yield Problem(f"{where}: `until` is `{item['until']}`, not a date", at, "write it as `2026-03-31`")
 
 
@@ -147,14 +143,8 @@ def _rule_problems(rule: Any, where: str, at: Location | None) -> Iterator[Probl
         yield Problem(f"{where}: there is no rule `{rule}`", at, near or "ids look like `C204`")
 
 
-def _date(stated: Any) -> date | None:
-    """Return the date that is stated as one or as ISO text, None for anything else."""
-    if isinstance(stated, date) and not isinstance(stated, datetime):
-        return stated
-    try:
-        return date.fromisoformat(stated) if isinstance(stated, str) else None
-    except ValueError:
-        return None
+def _until(stated: Any) -> date | None:
+    return read_last_day(stated) if isinstance(stated, date | str) else None
 
 
 def write_silence(finding: Finding, until: date, reason: str, table: str) -> str:

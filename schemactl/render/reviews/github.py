@@ -22,7 +22,6 @@ LIMIT: Final = 10
 _COMMANDS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARN: "warning",
-    Severity.DEPENDS: "warning",
     Severity.INFO: "notice",
 }
 

@@ -17,7 +17,6 @@ from schemactl.review.severity import Severity
 _SEVERITIES: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "critical",
     Severity.WARN: "major",
-    Severity.DEPENDS: "major",
     Severity.INFO: "info",
 }
 

@@ -27,7 +27,6 @@ LIMIT: Final = 5_000
 _LEVELS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARN: "warning",
-    Severity.DEPENDS: "warning",
     Severity.INFO: "note",
     Severity.NONE: "none",
 }

@@ -1,12 +1,12 @@
 from schemactl.review.added_removed import BACKFILL, Addition, added_columns
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown, typed
+from schemactl.review.wording import quote_value, typed
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null and states ``x-backfill``."""
     for change in added_columns(comparison, Addition.BACKFILLED):
-        value = shown(change.column.properties[BACKFILL])
+        value = quote_value(change.column.properties[BACKFILL])
         yield Match.of(
             change,
             f"column {typed(change.column)} is new in `{change.table}` and may not be null; stored rows get {value}",

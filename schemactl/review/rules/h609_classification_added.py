@@ -1,6 +1,6 @@
 from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.personal import is_protective
 
 
@@ -8,7 +8,7 @@ def find(comparison: Comparison) -> Matches:
     """Yield each table and column that gets such a mark; of new ones it is reported with them."""
     for change in extra_hints(comparison):
         if is_protective(change.name) and is_unset(change.before):
-            yield hint_match(change, f"is marked `{change.name}` now: {shown(change.after)}")
+            yield hint_match(change, f"is marked `{change.name}` now: {quote_value(change.after)}")
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-from schemactl.review.names import column_collisions, naming_changes, naming_of, table_collisions
+from schemactl.review.names import column_collisions, naming_changes, new_convention, table_collisions
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
 
@@ -6,7 +6,7 @@ from schemactl.review.wording import listed
 def find(comparison: Comparison) -> Matches:
     """Yield the tables, and the columns of one table, that would get one name."""
     for change in naming_changes(comparison):
-        naming = naming_of(change)
+        naming = new_convention(change)
         if naming is None:
             continue
         for name, found in table_collisions(comparison, naming).items():

@@ -2,7 +2,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import place, plain, shown
+from schemactl.review.wording import from_to, place, plain
 from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
 
 _PATHS = "use_break_path_on_normalize"
@@ -21,7 +21,7 @@ def find(comparison: Comparison) -> Matches:
         before, after = _nesting(of_table.before), _nesting(of_table.after)
         if of_table.name == "x-normalizer" and before != after:
             yield Match(
-                sentence=f"`max_nesting` of {place(of_table.table)} changes from {shown(before)} to {shown(after)}",
+                sentence=f"`max_nesting` of {place(of_table.table)} changes {from_to(before, after)}",
                 table=of_table.table,
                 keys=("tables", of_table.table, "x-normalizer", "max_nesting"),
                 before=before,
@@ -37,10 +37,10 @@ def _options(comparison: Comparison, change: NormalizerChanged) -> Matches:
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
         if name != "propagation" and old != new:
-            yield _match(f"`{name}` changes from {shown(old)} to {shown(new)}", (*path, name), old, new)
+            yield _match(f"`{name}` changes {from_to(old, new)}", (*path, name), old, new)
     for table, old, new in _propagated(comparison, before, after):
         whose = f"the rows of {place(table)}" if table else "all root tables"
-        sentence = f"what {whose} hand down to nested rows changes from {shown(old)} to {shown(new)}"
+        sentence = f"what {whose} hand down to nested rows changes {from_to(old, new)}"
         place_of = ("tables", table) if table else ("root",)
         yield _match(sentence, (*path, "propagation", *place_of), old, new)
 

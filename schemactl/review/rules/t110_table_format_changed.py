@@ -1,6 +1,6 @@
 from schemactl.review.hints import property_rule
 from schemactl.review.rule import Direction, Impact, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import from_to
 from schemactl.schema.changes import TablePropertyChanged
 
 RULE = Rule(
@@ -13,8 +13,6 @@ RULE = Rule(
     find=property_rule(
         TablePropertyChanged,
         "table_format",
-        says=lambda change: (
-            f"`table_format` of `{change.table}` goes from {shown(change.before)} to {shown(change.after)}"
-        ),
+        says=lambda change: f"`table_format` of `{change.table}` goes {from_to(change.before, change.after)}",
     ),
 )

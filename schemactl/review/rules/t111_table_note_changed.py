@@ -1,11 +1,11 @@
 from schemactl.review.hints import property_rule
 from schemactl.review.rule import BREAKS_NOBODY, Direction, Rule
-from schemactl.review.wording import shown
+from schemactl.review.wording import from_to
 from schemactl.schema.changes import TablePropertyChanged
 
 
 def _sentence(change: TablePropertyChanged) -> str:
-    sides = "" if change.name == "description" else f", from {shown(change.before)} to {shown(change.after)}"
+    sides = "" if change.name == "description" else f", {from_to(change.before, change.after)}"
     return f"`{change.name}` of `{change.table}` changed{sides}"
 
 

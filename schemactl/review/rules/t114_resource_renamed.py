@@ -1,5 +1,5 @@
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import plain, shown
+from schemactl.review.wording import plain, quote_value
 from schemactl.schema.changes import TablePropertyChanged
 
 
@@ -15,10 +15,11 @@ def find(comparison: Comparison) -> Matches:
             continue
         has_cursor = any(column.properties.get("incremental") for column in base.columns.values())
         loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
+        now = f"is called {quote_value(after)} now, before {quote_value(before)}"
         phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
         yield Match.of(
             change,
-            f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{phrase}",
+            f"the resource of `{change.table}` {now}{phrase}",
             before=before,
             after=after,
             impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN) if loses_cursor else None,

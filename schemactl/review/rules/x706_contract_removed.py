@@ -1,7 +1,7 @@
 from schemactl.review.contracts import CONTRACT, shifts
 from schemactl.review.hints import is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
 from schemactl.schema.contract import Mode
 
@@ -12,7 +12,7 @@ def find(comparison: Comparison) -> Matches:
     for change in comparison.of(SettingChanged):
         if change.name == CONTRACT and is_unset(change.after) and not is_unset(change.before) and freed:
             yield Match(
-                sentence=f"the schema states no contract any more; it was {shown(change.before)}",
+                sentence=f"the schema states no contract any more; it was {quote_value(change.before)}",
                 keys=("settings", CONTRACT),
                 before=change.before,
             )
@@ -20,7 +20,7 @@ def find(comparison: Comparison) -> Matches:
         is_gone = is_unset(stated.after) and not is_unset(stated.before)
         if stated.name == CONTRACT and is_gone and stated.table in freed:
             yield Match.of(
-                stated, f"`{stated.table}` states no contract any more; it was {shown(stated.before)}", after=None
+                stated, f"`{stated.table}` states no contract any more; it was {quote_value(stated.before)}", after=None
             )
 
 
