@@ -93,7 +93,11 @@ def test_a_stated_size_may_be_too_small(before, after, expected):
         ({"data_type": "text"}, {"data_type": "text", "precision": 5}, Effect.SHRINKS),
         ({"data_type": "binary", "precision": 5}, {"data_type": "binary", "precision": 6}, Effect.GROWS),
         ({"data_type": "bigint", "precision": 128}, {"data_type": "bigint"}, Effect.SHRINKS),
-        ({"data_type": "decimal", "precision": 5, "scale": 2}, {"data_type": "decimal", "precision": 9}, Effect.DEPENDS),
+        (
+            {"data_type": "decimal", "precision": 5, "scale": 2},
+            {"data_type": "decimal", "precision": 9},
+            Effect.DEPENDS,
+        ),
         ({"data_type": "time", "precision": 3}, {"data_type": "time"}, None),
         ({"data_type": "double"}, {"data_type": "double", "precision": 5}, None),
     ],
