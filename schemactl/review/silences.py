@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
 from schemactl.review.last_day import is_expired, read_last_day
@@ -30,42 +30,18 @@ SILENCE_SCHEMA: Final[Mapping[str, Any]] = {
 """The JSON Schema of a silence in a settings file."""
 
 
-class Found(NamedTuple):
-    """The fingerprint and the severity of a finding, which tell it from others at its place."""
-
-    fingerprint: str
-    severity: Severity
-
-
-def silence_for(
-    silences: Iterable[Silence],
-    rule: str,
-    table: str | None,
-    column: str | None,
-    today: date,
-    found: Found | None = None,
-) -> Silence | None:
-    """Return the first silence that covers a rule at a place today.
-
-    Args:
-        silences: in the order in which they are asked.
-        rule: the rule's id.
-        table: None for a finding that is about no table; only silences without a table cover it.
-        column: None for a finding that is about no column; only silences without a column cover it.
-        today: silences whose last day is before it do not hold.
-        found: what the rule found there; without it, silences of one fingerprint do not cover it.
-    """
+def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> Silence | None:
+    """Return the first silence that covers a finding today; one of a table covers no finding that is about none."""
     holding = (silence for silence in silences if not is_expired(silence.until, today))
-    return next((silence for silence in holding if _covers(silence, rule, table, column, found)), None)
+    return next((silence for silence in holding if _covers(silence, finding)), None)
 
 
 def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: date) -> tuple[Silence, ...]:
     """Return the silences that cover none of the findings, or are over: they can be deleted."""
-    places = [(each.rule, each.table, each.column, Found(each.fingerprint, each.severity)) for each in findings]
     return tuple(
         silence
         for silence in silences
-        if is_expired(silence.until, today) or not any(_covers(silence, *place) for place in places)
+        if is_expired(silence.until, today) or not any(_covers(silence, finding) for finding in findings)
     )
 
 
@@ -99,15 +75,15 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
     )
 
 
-def _covers(silence: Silence, rule: str, table: str | None, column: str | None, found: Found | None) -> bool:
-    if silence.rule != rule:
+def _covers(silence: Silence, finding: Finding) -> bool:
+    if silence.rule != finding.rule:
         return False
-    if silence.severity is not None and found is not None and found.severity.rank > silence.severity.rank:
+    if silence.severity is not None and finding.severity.rank > silence.severity.rank:
         return False
     if silence.fingerprint is not None:
         # The fingerprint includes the place; names may hold characters that mean something in patterns.
-        return found is not None and silence.fingerprint == found.fingerprint
-    return _fits(silence.table, table) and _fits(silence.column, column)
+        return silence.fingerprint == finding.fingerprint
+    return _fits(silence.table, finding.table) and _fits(silence.column, finding.column)
 
 
 def _fits(pattern: str | None, name: str | None) -> bool:
