@@ -77,8 +77,8 @@ def states_contract(schema: Schema) -> bool:
 
 def shifts(comparison: Comparison) -> Iterator[Shift]:
     """Yield the modes that changed, without tables that inherit the change."""
-    stated = any(change.name == CONTRACT for change in comparison.of(SettingChanged))
-    moved = any(change.name in (CONTRACT, "parent") for change in comparison.of(TablePropertyChanged))
+    stated = any(comparison.of(SettingChanged, CONTRACT))
+    moved = any(comparison.of(TablePropertyChanged, CONTRACT, "parent"))
     if stated:
         yield from _of_settings(comparison)
     if stated or moved:
@@ -89,12 +89,11 @@ def restated(comparison: Comparison) -> Iterator[str | None]:
     """Yield the tables, None for the whole schema, whose contract is stated differently and has the same modes."""
     base, head = comparison.base.schema, comparison.head.schema
     of_schema = any(shift.table is None for shift in shifts(comparison))
-    for change in comparison.of(SettingChanged):
-        if change.name == CONTRACT and not of_schema:
-            yield None
-    for stated in comparison.of(TablePropertyChanged):
+    if not of_schema and any(comparison.of(SettingChanged, CONTRACT)):
+        yield None
+    for stated in comparison.of(TablePropertyChanged, CONTRACT):
         old_name = comparison.base_tables.get(stated.table, stated.table)
-        if stated.name == CONTRACT and contract_for(base, old_name) == contract_for(head, stated.table):
+        if contract_for(base, old_name) == contract_for(head, stated.table):
             yield stated.table
 
 
@@ -178,5 +177,5 @@ def _only_change(comparison: Comparison, violation: Violation) -> ColumnProperty
     required = {(change.table, change.column) for change in comparison.of(NullabilityChanged)}
     if place in retyped | required:
         return None
-    stated = (change for change in comparison.of(ColumnPropertyChanged) if change.name == SPARK_TYPE)
+    stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
     return next((change for change in stated if (change.table, change.column) == place), None)

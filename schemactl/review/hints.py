@@ -72,9 +72,8 @@ def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], st
     """
 
     def find(comparison: Comparison) -> Iterator[Match]:
-        for change in comparison.of(kind):
-            differs = change.name in names and plain(change.before) != plain(change.after)
-            if differs and (sentence := says(change)) is not None:
+        for change in comparison.of(kind, *names):
+            if plain(change.before) != plain(change.after) and (sentence := says(change)) is not None:
                 yield Match.of(change, sentence)
 
     return find
@@ -98,20 +97,18 @@ def hint_rule(*names: str, says: Callable[[ColumnPropertyChanged], str | None]) 
 
 def column_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:
     """Yield the columns where one of these hints changed; absent, null and false are the same (docs/dlt.md §1.3)."""
-    for change in comparison.of(ColumnPropertyChanged):
-        if change.name in names and not is_restated(change):
-            yield change
+    yield from (change for change in comparison.of(ColumnPropertyChanged, *names) if not is_restated(change))
 
 
-def hint_changes(comparison: Comparison) -> Iterator[HintChange]:
-    """Yield every changed property of tables, then of columns."""
-    yield from comparison.of(TablePropertyChanged)
-    yield from comparison.of(ColumnPropertyChanged)
+def hint_changes(comparison: Comparison, *names: str) -> Iterator[HintChange]:
+    """Yield the changed properties of tables, then of columns; those of these names, or all."""
+    yield from comparison.of(TablePropertyChanged, *names)
+    yield from comparison.of(ColumnPropertyChanged, *names)
 
 
-def extra_hints(comparison: Comparison) -> Iterator[HintChange]:
+def extra_hints(comparison: Comparison, *names: str) -> Iterator[HintChange]:
     """Yield the tables, then the columns, where an ``x-`` hint changed; absent, null and false are the same."""
-    for change in hint_changes(comparison):
+    for change in hint_changes(comparison, *names):
         if change.name.startswith("x-") and not is_restated(change):
             yield change
 

@@ -86,7 +86,7 @@ def reordered_keys(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
 
 
 def _touched(comparison: Comparison, hint: str) -> Iterator[str]:
-    yield from (change.table for change in comparison.of(ColumnPropertyChanged) if change.name == hint)
+    yield from (change.table for change in comparison.of(ColumnPropertyChanged, hint))
     yield from (added.table for added in comparison.of(ColumnAdded) if added.column.properties.get(hint))
     yield from (removed.table for removed in comparison.of(ColumnRemoved) if removed.column.properties.get(hint))
 
@@ -157,9 +157,7 @@ def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) ->
 
 def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
     """Yield the changed references of tables that both schemas have, matched by their columns, then by their target."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != "references":
-            continue
+    for change in comparison.of(TablePropertyChanged, "references"):
         before = distinct(
             _in_head_names(comparison, reference) for reference in read_references(change.table, change.before)
         )

@@ -25,14 +25,13 @@ class NamingChange:
 
 def naming_changes(comparison: Comparison) -> Iterator[NamingChange]:
     """Yield the change of convention, if there is one; dlt has several references of one convention."""
-    for change in comparison.of(NormalizerChanged):
-        if change.name == "names":
-            before, after = (
-                DEFAULT_NAMING if stated is ABSENT or not stated else str(stated)
-                for stated in (change.before, change.after)
-            )
-            if convention_name(before) != convention_name(after):
-                yield NamingChange(before, after)
+    for change in comparison.of(NormalizerChanged, "names"):
+        before, after = (
+            DEFAULT_NAMING if stated is ABSENT or not stated else str(stated)
+            for stated in (change.before, change.after)
+        )
+        if convention_name(before) != convention_name(after):
+            yield NamingChange(before, after)
 
 
 def new_convention(change: NamingChange) -> Naming | None:

@@ -9,9 +9,7 @@ _PROMISES: Final = (Stability.DRAFT, Stability.BETA, Stability.STABLE)
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table and column that is less stable now; what is not stated is ``stable``."""
-    for change in extra_hints(comparison):
-        if change.name != STABILITY:
-            continue
+    for change in extra_hints(comparison, STABILITY):
         before, after = stability(change.before or None), stability(change.after or None)
         if _PROMISES.index(after) < _PROMISES.index(before):
             effect = (

@@ -14,8 +14,8 @@ def find(comparison: Comparison) -> Matches:
             yield notice.match(f"{notice.where} is announced to go, and its last day is {notice.after}")
         elif notice.after and notice.before and notice.after > notice.before:
             yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
-    for change in extra_hints(comparison):
-        if change.name == DEPRECATED and not (_has_day(change.before) or _has_day(change.after)):
+    for change in extra_hints(comparison, DEPRECATED):
+        if not (_has_day(change.before) or _has_day(change.after)):
             gone = is_unset(change.after)
             yield hint_match(change, "is no longer deprecated" if gone else f"is deprecated{_phrases(change.after)}")
 

@@ -10,8 +10,8 @@ _FLAG: Final = "allow_identifier_change_on_table_with_data"
 
 def find(comparison: Comparison) -> Matches:
     """Yield the flag where it is set and was not."""
-    for change in comparison.of(NormalizerChanged):
-        if change.name == _FLAG and is_unset(change.before) and not is_unset(change.after):
+    for change in comparison.of(NormalizerChanged, _FLAG):
+        if is_unset(change.before) and not is_unset(change.after):
             yield Match(
                 sentence=f"`{_FLAG}` is set: tables with data may get other names",
                 keys=("normalizers", _FLAG),

@@ -7,9 +7,7 @@ from schemactl.schema.templates import RELATIONAL_NORMALIZER
 
 def find(comparison: Comparison) -> Matches:
     """Yield the change of the JSON normalizer's module."""
-    for change in comparison.of(NormalizerChanged):
-        if change.name != "json":
-            continue
+    for change in comparison.of(NormalizerChanged, "json"):
         before, after = _module(change.before), _module(change.after)
         if before != after:
             yield Match(

@@ -7,21 +7,20 @@ from schemactl.schema.changes import ABSENT, NormalizerChanged, SettingChanged
 
 def find(comparison: Comparison) -> Matches:
     """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
-    changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged)]
-    for change in [*changes, *comparison.of(NormalizerChanged)]:
-        if change.name == "detections":
-            section = "settings" if isinstance(change, SettingChanged) else "normalizers"
-            before, after = _names(change.before), _names(change.after)
-            if before != after:
-                new = [name for name in after if name not in before]
-                gone = [name for name in before if name not in after]
-                phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
-                yield Match(
-                    sentence=f"detection of types changes: {', '.join(phrase) or 'asked in another order'}",
-                    keys=(section, "detections"),
-                    before=plain(change.before),
-                    after=plain(change.after),
-                )
+    changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged, "detections")]
+    for change in [*changes, *comparison.of(NormalizerChanged, "detections")]:
+        section = "settings" if isinstance(change, SettingChanged) else "normalizers"
+        before, after = _names(change.before), _names(change.after)
+        if before != after:
+            new = [name for name in after if name not in before]
+            gone = [name for name in before if name not in after]
+            phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
+            yield Match(
+                sentence=f"detection of types changes: {', '.join(phrase) or 'asked in another order'}",
+                keys=(section, "detections"),
+                before=plain(change.before),
+                after=plain(change.after),
+            )
 
 
 def _names(stated: Any) -> list[str]:

@@ -21,9 +21,7 @@ _STOPS: Final = Impact(readers=Severity.WARN, writers=Severity.WARN)
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table whose ``write_disposition`` changed; a root table that states none appends."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != "write_disposition":
-            continue
+    for change in comparison.of(TablePropertyChanged, "write_disposition"):
         table = comparison.head.schema.tables.get(change.table)
         is_root = table is None or not table.is_nested
         before, after = _effective(change.before, is_root), _effective(change.after, is_root)

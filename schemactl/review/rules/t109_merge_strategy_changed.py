@@ -9,12 +9,11 @@ from schemactl.schema.types import Table
 
 _OF_SCD2: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
 _LACKS_KEY: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.WARN)
-_TRIGGERS: Final = ("write_disposition", STRATEGY)
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table that merges by another strategy; to merge at all or no more is T108, unless by another one."""
-    changed = (change.table for change in comparison.of(TablePropertyChanged) if change.name in _TRIGGERS)
+    changed = (change.table for change in comparison.of(TablePropertyChanged, "write_disposition", STRATEGY))
     for name in dict.fromkeys(changed):
         head = comparison.head.schema.tables.get(name)
         before, after = merge_strategy(comparison.base_table(name)), merge_strategy(head)

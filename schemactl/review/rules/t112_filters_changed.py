@@ -8,9 +8,7 @@ from schemactl.schema.types import Properties
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table whose ``filters`` changed."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != "filters":
-            continue
+    for change in comparison.of(TablePropertyChanged, "filters"):
         before, after = plain(change.before) or {}, plain(change.after) or {}
         phrase = [*_phrases("excludes", before, after), *_phrases("includes", before, after)]
         if phrase:

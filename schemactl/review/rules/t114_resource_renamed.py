@@ -5,9 +5,9 @@ from schemactl.schema.changes import TablePropertyChanged
 
 def find(comparison: Comparison) -> Matches:
     """Yield each root table with another ``resource``; where none is stated it is the table's name."""
-    for change in comparison.of(TablePropertyChanged):
+    for change in comparison.of(TablePropertyChanged, "resource"):
         base, head = comparison.base_table(change.table), comparison.head.schema.tables.get(change.table)
-        if change.name != "resource" or base is None or head is None or head.is_nested:
+        if base is None or head is None or head.is_nested:
             continue
         before, after = plain(change.before) or base.name, plain(change.after) or head.name
         follows_table = base.name != head.name and (before, after) == (base.name, head.name)

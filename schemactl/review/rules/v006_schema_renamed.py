@@ -5,8 +5,8 @@ from schemactl.schema.renames import is_related
 
 def find(comparison: Comparison) -> Matches:
     """Yield a match where the name at the top changed; not where one schema stands in the place of another."""
-    for change in comparison.of(HeaderChanged):
-        if change.name == "name" and is_related(comparison.base.schema, comparison.head.schema):
+    for change in comparison.of(HeaderChanged, "name"):
+        if is_related(comparison.base.schema, comparison.head.schema):
             yield Match(
                 sentence=f"the schema `{change.before}` is called `{change.after}` now",
                 keys=("name",),

@@ -9,16 +9,15 @@ from schemactl.schema.contract import Mode
 def find(comparison: Comparison) -> Matches:
     """Yield the schema, and each table, whose contract was taken out, where that lets everything in somewhere."""
     freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
-    for change in comparison.of(SettingChanged):
-        if change.name == CONTRACT and is_unset(change.after) and not is_unset(change.before) and freed:
+    for change in comparison.of(SettingChanged, CONTRACT):
+        if is_unset(change.after) and not is_unset(change.before) and freed:
             yield Match(
                 sentence=f"the schema states no contract any more; it was {quote_value(change.before)}",
                 keys=("settings", CONTRACT),
                 before=change.before,
             )
-    for stated in comparison.of(TablePropertyChanged):
-        is_gone = is_unset(stated.after) and not is_unset(stated.before)
-        if stated.name == CONTRACT and is_gone and stated.table in freed:
+    for stated in comparison.of(TablePropertyChanged, CONTRACT):
+        if is_unset(stated.after) and not is_unset(stated.before) and stated.table in freed:
             yield Match.of(
                 stated, f"`{stated.table}` states no contract any more; it was {quote_value(stated.before)}", after=None
             )
