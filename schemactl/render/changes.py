@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+from schemactl.review.rule import place_of
 from schemactl.review.wording import counted
 from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.arrow_types import describe as describe_nested
@@ -36,33 +37,9 @@ _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 6
 
 
-def place(change: Change) -> tuple[str | None, str | None]:
-    """Return the table and the column of a change; None for the schema itself, and for a whole table.
-
-    Names are the head's, or the base's where the thing is gone.
-    """
-    match change:
-        case HeaderChanged() | SettingChanged() | NormalizerChanged():
-            return None, None
-        case TableAdded() | TableRemoved():
-            return change.table.name, None
-        case TableRenamed():
-            return change.after, None
-        case TablePropertyChanged() | ColumnsReordered():
-            return change.table, None
-        case ColumnAdded() | ColumnRemoved():
-            return change.table, change.column.name
-        case ColumnRenamed():
-            return change.table, change.after
-        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
-            return change.table, change.column
-        case _:
-            assert_never(change)
-
-
 def full_name(change: Change) -> str:
     """Return ``orders.note``, ``orders``, or nothing for a change of the schema itself."""
-    return ".".join(part for part in place(change) if part)
+    return ".".join(part for part in place_of(change) if part)
 
 
 def describe(change: Change) -> str:

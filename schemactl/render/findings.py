@@ -17,7 +17,7 @@ from schemactl.migration.saved import plan_document
 from schemactl.migration.verification import VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
-from schemactl.render.changes import describe, full_name, place
+from schemactl.render.changes import describe, full_name
 from schemactl.render.harmless import escape
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.json import location_document
@@ -34,6 +34,7 @@ from schemactl.review.migration_rules import (
     finding_of,
 )
 from schemactl.review.report import Compatibility, Finding, Report, Review
+from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
@@ -165,7 +166,7 @@ def _of_plan(report: PlanReport, name: str) -> list[Finding]:
 
 
 def _drifted(change: Change, name: str) -> Finding:
-    table, column = place(change)
+    table, column = place_of(change)
     return finding_of(DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
 
 

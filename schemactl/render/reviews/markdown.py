@@ -9,9 +9,10 @@ from functools import partial
 from typing import Final, TypeVar
 
 from schemactl.render import review_words as words
-from schemactl.render.changes import describe, place, show_value
+from schemactl.render.changes import describe, show_value
 from schemactl.render.harmless import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Version
+from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
@@ -167,7 +168,7 @@ def _version(side: str, version: Version) -> str:
 
 
 def _change(review: Review, change: Change) -> str:
-    return f"{_label(*place(change))}: {prose(describe(change))}{_sources(review, *place(change))}"
+    return f"{_label(*place_of(change))}: {prose(describe(change))}{_sources(review, *place_of(change))}"
 
 
 def _sources(review: Review, table: str | None, column: str | None) -> str:

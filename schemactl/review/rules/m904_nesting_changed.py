@@ -2,7 +2,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import from_to, place, plain
+from schemactl.review.wording import from_to, place
 from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
 
 _PATHS = "use_break_path_on_normalize"
@@ -16,7 +16,7 @@ def find(comparison: Comparison) -> Matches:
         elif change.name == _PATHS and _breaks(change.before) != _breaks(change.after):
             phrase = "is kept as a separator now" if _breaks(change.after) else "becomes `_` now"
             sentence = f"`__` in the names of the data {phrase}: such columns and tables get other names"
-            yield _match(sentence, ("normalizers", _PATHS), plain(change.before), plain(change.after))
+            yield Match.of(change, sentence)
     for of_table in comparison.of(TablePropertyChanged):
         before, after = _nesting(of_table.before), _nesting(of_table.after)
         if of_table.name == "x-normalizer" and before != after:

@@ -1,7 +1,7 @@
 from typing import Any
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import listed, plain
+from schemactl.review.wording import listed
 from schemactl.schema.changes import ABSENT, NormalizerChanged, SettingChanged
 
 
@@ -9,18 +9,12 @@ def find(comparison: Comparison) -> Matches:
     """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
     changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged, "detections")]
     for change in [*changes, *comparison.of(NormalizerChanged, "detections")]:
-        section = "settings" if isinstance(change, SettingChanged) else "normalizers"
         before, after = _names(change.before), _names(change.after)
         if before != after:
             new = [name for name in after if name not in before]
             gone = [name for name in before if name not in after]
             phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
-            yield Match(
-                sentence=f"detection of types changes: {', '.join(phrase) or 'asked in another order'}",
-                keys=(section, "detections"),
-                before=plain(change.before),
-                after=plain(change.after),
-            )
+            yield Match.of(change, f"detection of types changes: {', '.join(phrase) or 'asked in another order'}")
 
 
 def _names(stated: Any) -> list[str]:

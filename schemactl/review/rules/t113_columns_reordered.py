@@ -13,13 +13,8 @@ def find(comparison: Comparison) -> Matches:
         if before != after:
             places = enumerate(zip(before, after, strict=True), 1)
             moved = next(f"number {at} is `{new}`, no longer `{old}`" for at, (old, new) in places if old != new)
-            yield Match(
-                sentence=f"the columns of `{change.table}` stand in another order: {moved}",
-                table=change.table,
-                keys=("tables", change.table, "columns"),
-                before=list(before),
-                after=list(after),
-            )
+            sentence = f"the columns of `{change.table}` stand in another order: {moved}"
+            yield Match.of(change, sentence, before=list(before), after=list(after))
 
 
 RULE = Rule(

@@ -7,12 +7,7 @@ def find(comparison: Comparison) -> Matches:
     """Yield a match where the name at the top changed; not where one schema stands in the place of another."""
     for change in comparison.of(HeaderChanged, "name"):
         if is_related(comparison.base.schema, comparison.head.schema):
-            yield Match(
-                sentence=f"the schema `{change.before}` is called `{change.after}` now",
-                keys=("name",),
-                before=change.before,
-                after=change.after,
-            )
+            yield Match.of(change, f"the schema `{change.before}` is called `{change.after}` now")
 
 
 RULE = Rule(

@@ -11,11 +11,8 @@ def find(comparison: Comparison) -> Matches:
     freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
     for change in comparison.of(SettingChanged, CONTRACT):
         if is_unset(change.after) and not is_unset(change.before) and freed:
-            yield Match(
-                sentence=f"the schema states no contract any more; it was {quote_value(change.before)}",
-                keys=("settings", CONTRACT),
-                before=change.before,
-            )
+            sentence = f"the schema states no contract any more; it was {quote_value(change.before)}"
+            yield Match.of(change, sentence, after=None)
     for stated in comparison.of(TablePropertyChanged, CONTRACT):
         if is_unset(stated.after) and not is_unset(stated.before) and stated.table in freed:
             yield Match.of(
