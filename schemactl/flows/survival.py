@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemactl.errors import InputError, did_you_mean
-from schemactl.examples import shown
+from schemactl.examples import mask_examples
 from schemactl.flows.evidence import (
     check_bad_records,
     check_documents,
@@ -287,7 +287,7 @@ class _Survey:
         is_of_person = is_personal(self._base, *self._origin(question)) or is_personal(
             self._head, question.table, question.column
         )
-        return Counted(tally.values, tally.bad, shown(tally.examples, is_of_person), place)
+        return Counted(tally.values, tally.bad, mask_examples(tally.examples, is_of_person), place)
 
     def _is_about(self, resolution: Resolution, root: str, origin: tuple[str, str]) -> bool:
         table, column = origin
