@@ -17,7 +17,11 @@ from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropert
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
 """What the values of a column mean."""
 
-BOUNDS: Final = frozenset(("x-minimum", "x-maximum", "x-pattern"))
+BOUNDS: Final[Mapping[str, str]] = {
+    "x-minimum": "smallest value",
+    "x-maximum": "largest value",
+    "x-pattern": "pattern",
+}
 """Reported by rule Q953."""
 
 LIMITS: Final[Mapping[str, str]] = {
