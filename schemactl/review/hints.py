@@ -47,6 +47,11 @@ _CHANGES: Final = frozenset(
 _HUMP: Final = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
+def max_nesting(stated: Any) -> Any:
+    """Return the one hint in ``x-normalizer`` that a person sets: it decides what becomes a table."""
+    return stated.get("max_nesting") if isinstance(stated, Mapping) else None
+
+
 def canonical(name: str) -> str:
     """Return a hint's name in kebab case: ``x-max-length`` for ``x-maxLength``."""
     return _HUMP.sub("-", name).lower() if name.startswith("x-") else name

@@ -1,9 +1,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schemactl.review.hints import max_nesting
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import from_to, place
-from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
+from schemactl.review.wording import from_to, place, plain
+from schemactl.schema.changes import NormalizerChanged, TablePropertyChanged
 
 _PATHS = "use_break_path_on_normalize"
 
@@ -17,9 +18,9 @@ def find(comparison: Comparison) -> Matches:
             phrase = "is kept as a separator now" if _breaks(change.after) else "becomes `_` now"
             sentence = f"`__` in the names of the data {phrase}: such columns and tables get other names"
             yield Match.of(change, sentence)
-    for of_table in comparison.of(TablePropertyChanged):
-        before, after = _nesting(of_table.before), _nesting(of_table.after)
-        if of_table.name == "x-normalizer" and before != after:
+    for of_table in comparison.of(TablePropertyChanged, "x-normalizer"):
+        before, after = max_nesting(of_table.before), max_nesting(of_table.after)
+        if before != after:
             yield Match(
                 sentence=f"`max_nesting` of {place(of_table.table)} changes {from_to(before, after)}",
                 table=of_table.table,
@@ -30,9 +31,7 @@ def find(comparison: Comparison) -> Matches:
 
 
 def _options(comparison: Comparison, change: NormalizerChanged) -> Matches:
-    before, after = (
-        {} if stated is ABSENT or not stated else stated.get("config") or {} for stated in (change.before, change.after)
-    )
+    before, after = ((plain(stated) or {}).get("config") or {} for stated in (change.before, change.after))
     path = ("normalizers", "json", "config")
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
@@ -70,11 +69,7 @@ def _match(sentence: str, keys: tuple[str, ...], before: Any, after: Any) -> Mat
 
 def _breaks(stated: Any) -> bool:
     """Return whether ``__`` parts a name; it does where nothing is stated."""
-    return stated is ABSENT or stated is None or bool(stated)
-
-
-def _nesting(stated: Any) -> Any:
-    return stated.get("max_nesting") if isinstance(stated, dict) else None
+    return plain(stated) is None or bool(stated)
 
 
 RULE = Rule(

@@ -1,7 +1,8 @@
 from typing import Any
 
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
-from schemactl.schema.changes import ABSENT, NormalizerChanged
+from schemactl.review.wording import plain
+from schemactl.schema.changes import NormalizerChanged
 from schemactl.schema.templates import RELATIONAL_NORMALIZER
 
 
@@ -20,7 +21,7 @@ def find(comparison: Comparison) -> Matches:
 
 def _module(stated: Any) -> str:
     """Return the module of ``normalizers.json``; dlt's own may be named without its package (docs/dlt.md §1.5)."""
-    name = ({} if stated is ABSENT or not stated else stated).get("module") or RELATIONAL_NORMALIZER
+    name = (plain(stated) or {}).get("module") or RELATIONAL_NORMALIZER
     return RELATIONAL_NORMALIZER if name == RELATIONAL_NORMALIZER.rpartition(".")[2] else str(name)
 
 
