@@ -57,18 +57,22 @@ until = 2027-01-31                # may be left out"""),
     return print_sections([*sections, [Text("To silence it", style="bold"), silence]], look)
 
 
-def rule_document(rule: Rule) -> dict[str, Any]:
-    """Return a rule as ``schemactl rules --format json`` prints it."""
-    return {
-        "id": rule.id,
-        "title": rule.title,
-        "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
-        "direction": str(rule.direction),
-        "why": rule.why,
-        "fix": rule.fix,
-        "is_contract": rule.is_contract,
-        "is_cosmetic": rule.is_cosmetic,
-    }
+def rules_document(rules: Iterable[Rule]) -> dict[str, Any]:
+    """Return what ``schemactl rules --format json`` prints."""
+    documents = [
+        {
+            "id": rule.id,
+            "title": rule.title,
+            "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
+            "direction": str(rule.direction),
+            "why": rule.why,
+            "fix": rule.fix,
+            "is_contract": rule.is_contract,
+            "is_cosmetic": rule.is_cosmetic,
+        }
+        for rule in rules
+    ]
+    return {"rules": documents}
 
 
 def _severity(severity: Severity) -> Text:
