@@ -123,11 +123,6 @@ class Retype:
     before: FullType
     after: FullType
 
-    @property
-    def where(self) -> str:
-        """The column's full name in backquotes."""
-        return place(self.change.table, self.change.column)
-
     def match(self, sentence: str, *, impact: Impact | None = None, is_open: bool = False) -> Match:
         """Return the match whose sentence is the column's name and what happened to it.
 
@@ -137,7 +132,8 @@ class Retype:
             is_open: whether the values decide.
         """
         question: Literal["type"] | None = "type" if is_open else None
-        return Match.of(self.change, f"{self.where} {sentence}", impact=impact, question=question)
+        where = place(self.change.table, self.change.column)
+        return Match.of(self.change, f"{where} {sentence}", impact=impact, question=question)
 
 
 def resized(comparison: Comparison) -> Iterator[Retype]:

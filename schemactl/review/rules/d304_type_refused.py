@@ -4,12 +4,12 @@ from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.full_types import full_type
 
-_convert_nothing = conversion_rule(Effect.REFUSED)
+_refused = conversion_rule(Effect.REFUSED)
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each column whose new type takes no value of the old one, and each that has no type any more."""
-    yield from _convert_nothing(comparison)
+    yield from _refused(comparison)
     for change in comparison.of(ColumnRetyped):
         before = full_type(change.before)
         if before and full_type(change.after) is None:
