@@ -12,6 +12,7 @@ import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -113,6 +114,13 @@ def test_ids_are_those_of_the_files_and_unique():
     assert len(RULES_BY_ID) == len(RULES)
     assert list(RULES_BY_ID) == list(rule_ids())
     assert all(re.fullmatch(r"[A-Y]\d{3}", rule_id) for rule_id in RULES_BY_ID), "Z is left to third parties"
+
+
+def test_the_id_that_a_rule_states_goes_before_that_of_its_entry_point(monkeypatch):
+    stated = {"z101_own": "", "z102_own": "Z199"}
+    modules = {name: SimpleNamespace(RULE=replace(all_rules()[0], id=rule_id)) for name, rule_id in stated.items()}
+    monkeypatch.setattr("schemactl.review.rules.RULES", modules)
+    assert [rule.id for rule in all_rules.__wrapped__()] == ["Z101", "Z199"]
 
 
 @pytest.mark.parametrize("rule", RULES_BY_ID.values(), ids=lambda rule: rule.id)
