@@ -220,10 +220,7 @@ def print_edit(
         return ""
     if not changes:
         return print_line(f"{escape(str(path))} states that already", look)
-    lines = [Text("wrote " + ", ".join(map(escape, written)))]
-    for change in changes:
-        where = full_name(change)
-        lines.append(Text(escape(f"  {where}: {describe(change)}" if where else f"  {describe(change)}")))
+    lines = [Text("wrote " + ", ".join(map(escape, written))), *(_change(change, look) for change in changes)]
     if is_taken_over:
         lines.append(Text(escape(f"`schemactl migrate plan {name} --to DEST` renames what a destination holds")))
     else:
