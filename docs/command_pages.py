@@ -92,7 +92,7 @@ def page(name: str) -> str:
 
 def _command(words: str, text: str | None, options: type[CommonOptions]) -> Iterator[str]:
     """Yield the lines about one command: how it is called, its help and examples, its own options by their groups."""
-    specs = [each for each in option_specs(options) if not each.is_in_file_only]
+    specs = [each for each in option_specs(options) if not each.setting.in_file_only]
     arguments = [each for each in specs if isinstance(_info(each), ArgumentInfo)]
     usage = " ".join([PROGRAM, words, *(_metavar(each) for each in arguments), "[OPTIONS]"])
     about, examples = split_examples(text or "")
@@ -158,9 +158,9 @@ def _help(spec: OptionSpec) -> str:
 
 
 def _setting(spec: OptionSpec) -> str:
-    if spec.setting is None:
+    if not (spec.setting.in_file or spec.setting.in_environment):
         return ""
-    if not spec.is_in_file:
+    if not spec.setting.in_file:
         return f"`{spec.variable}` only"
     return f"`{spec.key}`" if spec.setting.in_environment else f"`{spec.key}`, no variable"
 

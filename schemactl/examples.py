@@ -54,7 +54,7 @@ def examples_of(is_personal: bool) -> Examples:
     return _stated or (Examples.MASKED if is_personal else Examples.PLAIN)
 
 
-def shown(values: Iterable[Value], is_personal: bool) -> tuple[Value, ...]:
+def mask_examples(values: Iterable[Value], is_personal: bool) -> tuple[Value, ...]:
     """Return the values of a column as they may be shown, JSON data or texts."""
     match examples_of(is_personal):
         case Examples.NONE:

@@ -1,11 +1,8 @@
-"""The memory of this machine, how large a document may be for it, and when Python's collector walks through it."""
+"""The memory of this machine, and how large a document may be for it."""
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -48,18 +45,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Pause Python's garbage collector for as long as the block runs; one that is off already stays off.
-
-    It would walk through a tree again and again while that grows.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

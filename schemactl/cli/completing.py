@@ -46,10 +46,10 @@ def complete_outputs(incomplete: str) -> list[str]:
 
 def complete_rules(incomplete: str) -> list[str]:
     """Return the ids of rules that begin so, in capitals or not."""
-    from schemactl.review.judgment import JUDGMENTS
+    from schemactl.review.migration_rules import migration_rules
     from schemactl.review.rules import rule_ids
 
-    ids = sorted((*rule_ids(), *(rule.id for rule in JUDGMENTS)))
+    ids = sorted((*rule_ids(), *(rule.id for rule in migration_rules())))
     return beginning(incomplete, ids) or beginning(incomplete, map(str.lower, ids))
 
 

@@ -67,6 +67,9 @@ class Setting:
     section: tuple[str, str] | None = None
 
 
+_ON_COMMAND_LINE_ONLY: Final = Setting(in_environment=False, in_file=False)
+
+
 class Group(StrEnum):
     """The heading below which help shows an option, in the order of the headings."""
 
@@ -686,6 +689,7 @@ class OptionSpec:
         kind: ``str``, ``bool`` or ``list``.
         choices: the values it can have; empty where it can have any.
         is_required: whether it has no default.
+        setting: where else it can be stated.
         bare: what it is where it stands without a value; None where it cannot.
         group: the heading below which help shows it.
         is_destination: whether it takes the address of a destination, or a name that settings give one.
@@ -699,19 +703,11 @@ class OptionSpec:
     choices: tuple[str, ...]
     default: Any
     is_required: bool
-    setting: Setting | None
+    setting: Setting
     bare: Bare | None
     group: Group
     is_destination: bool = False
     is_reference: bool = False
-
-    @property
-    def is_in_file_only(self) -> bool:
-        return self.setting is not None and self.setting.in_file_only
-
-    @property
-    def is_in_file(self) -> bool:
-        return self.setting is not None and self.setting.in_file
 
     @property
     def variable(self) -> str:
@@ -747,7 +743,7 @@ def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
         choices=choices,
         default=_default(declared),
         is_required=declared.default is MISSING and declared.default_factory is MISSING,
-        setting=next((extra for extra in extras if isinstance(extra, Setting)), None),
+        setting=next((extra for extra in extras if isinstance(extra, Setting)), _ON_COMMAND_LINE_ONLY),
         bare=next((extra for extra in extras if isinstance(extra, Bare)), None),
         group=next((extra for extra in extras if isinstance(extra, Group)), Group.OPTIONS),
         is_destination=any(isinstance(extra, Dest) for extra in extras),

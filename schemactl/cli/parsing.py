@@ -146,7 +146,7 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
 
 def with_signature(function: Callable[..., Any], options: type[CommonOptions]) -> Callable[..., Any]:
     """Give ``function(context, **stated)`` the signature that makes typer ask for the options."""
-    specs = [spec for spec in option_specs(options) if not spec.is_in_file_only]
+    specs = [spec for spec in option_specs(options) if not spec.setting.in_file_only]
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [_parameter(spec) for spec in specs]
     function.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]

@@ -117,7 +117,7 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
     values: dict[str, Any] = {}
     for spec in option_specs(options):
         found = list(_found(spec, command, stated, surroundings))
-        if spec.is_in_file_only:
+        if spec.setting.in_file_only:
             values[spec.name] = [table for file in surroundings.files for table in _tables(spec, command, file)]
         elif spec.kind is list:
             items = [item for each in reversed(found) for item in _convert(spec, each)]
@@ -168,7 +168,7 @@ def warn_of_misspelt(
 
 def _default(spec: OptionSpec) -> Any:
     """Return an option's default; that of a folder is looked for upward, as git looks for its own."""
-    holds = spec.setting.found_by if spec.setting else ()
+    holds = spec.setting.found_by
     here = Path.cwd()
     for folder in (here, *here.parents) if holds else ():
         found = folder / spec.default
@@ -183,8 +183,6 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
     for part in stated:
         if part.get(spec.name) is not None:
             yield _Value(part[spec.name], f"`--{spec.key}`")
-    if spec.setting is None:
-        return
     if spec.setting.in_environment and surroundings.environ.get(spec.variable):
         yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`")
     if spec.setting.in_file:
@@ -193,12 +191,12 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
 
 
 def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterator[_Value]:
-    section, name = (spec.setting.section if spec.setting else None) or (None, spec.key)
+    section, name = spec.setting.section or (None, spec.key)
     tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
     for table in tables:
         for key, value in table.items():
             if key.replace("_", "-") == name:
-                is_path = spec.setting is not None and spec.setting.is_path and isinstance(value, str)
+                is_path = spec.setting.is_path and isinstance(value, str)
                 yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
 
 
@@ -238,7 +236,7 @@ def _convert(spec: OptionSpec, found: _Value) -> Any:
                 raise InputError(f"{found.origin} must be a table or a list of texts", at=found.at)
     if isinstance(found.value, bool) or not isinstance(found.value, (str, int, float)):
         raise InputError(f"{found.origin} must be a text", at=found.at)
-    if spec.setting is not None and spec.setting.is_path and not isinstance(found.value, str):
+    if spec.setting.is_path and not isinstance(found.value, str):
         raise InputError(f"{found.origin} must be a path, in quotes", at=found.at)
     value = str(found.value)
     if spec.choices and value not in spec.choices:
@@ -352,11 +350,7 @@ def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, An
 def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) -> None:
     """Raise InputError where a file has a key that is no setting, or no setting of its command."""
     per_command = {
-        name: tuple(
-            spec.key
-            for spec in option_specs(options)
-            if spec.is_in_file and not (spec.setting is not None and spec.setting.section)
-        )
+        name: tuple(spec.key for spec in option_specs(options) if spec.setting.in_file and not spec.setting.section)
         for name, options in commands.items()
     }
     shared = sorted({key for keys in per_command.values() for key in keys})
@@ -377,7 +371,7 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
 def _sections(commands: Mapping[str, type[CommonOptions]]) -> dict[str, tuple[str, ...]]:
     """Return the keys of the tables that are no command's."""
     specs = (spec for options in commands.values() for spec in option_specs(options))
-    stated = {spec.setting.section for spec in specs if spec.setting is not None and spec.setting.section}
+    stated = {spec.setting.section for spec in specs if spec.setting.section}
     return {section: tuple(key for name, key in sorted(stated) if name == section) for section, _ in stated}
 
 

@@ -19,12 +19,14 @@ _LIST: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type
 
 def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any]:
     """Return the JSON Schema of a settings file."""
-    specs = {name: [each for each in option_specs(options) if each.is_in_file] for name, options in commands.items()}
-    own = {name: [each for each in found if _section(each) is None] for name, found in specs.items()}
-    everywhere = [each for found in own.values() for each in found if not each.is_in_file_only]
+    specs = {
+        name: [each for each in option_specs(options) if each.setting.in_file] for name, options in commands.items()
+    }
+    own = {name: [each for each in found if each.setting.section is None] for name, found in specs.items()}
+    everywhere = [each for found in own.values() for each in found if not each.setting.in_file_only]
     sections: dict[str, dict[str, Any]] = {}
     for each in (each for found in specs.values() for each in found):
-        if (section := _section(each)) is not None:
+        if (section := each.setting.section) is not None:
             sections.setdefault(section[0], {})[section[1]] = _shape(each)
     tables = {
         **{name: _table(_keys(found)) for name, found in own.items()},
@@ -59,10 +61,6 @@ def project_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any
     }
 
 
-def _section(spec: OptionSpec) -> tuple[str, str] | None:
-    return spec.setting.section if spec.setting is not None else None
-
-
 def _keys(specs: Iterable[OptionSpec]) -> dict[str, Any]:
     """Return the JSON Schemas of settings by key; of a key with several meanings, any of them."""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -87,11 +85,13 @@ def _table(keys: Mapping[str, Any]) -> dict[str, Any]:
 def _shape(spec: OptionSpec) -> dict[str, Any]:
     option = next((each for each in spec.annotation.__metadata__ if isinstance(each, OptionInfo)), None)
     said = {"description": option.help} if option is not None and option.help else {}
-    if spec.is_in_file_only:
+    if spec.setting.in_file_only:
         return {**said, "type": "array", "items": SILENCE_SCHEMA}
     if spec.kind is bool:
         return {**said, **_FLAG}
     if spec.kind is list:
         return {**said, **_LIST}
-    is_path = spec.setting is not None and spec.setting.is_path
-    return {**said, **({"enum": list(spec.choices)} if spec.choices else {"type": "string"} if is_path else _TEXT)}
+    return {
+        **said,
+        **({"enum": list(spec.choices)} if spec.choices else {"type": "string"} if spec.setting.is_path else _TEXT),
+    }

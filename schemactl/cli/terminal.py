@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
@@ -15,9 +16,6 @@ from schemactl.errors import InputError, SchemactlError
 if TYPE_CHECKING:
     from schemactl.cli.options import CommonOptions
     from schemactl.render.console import Look
-
-
-from functools import partial
 
 R = TypeVar("R")
 

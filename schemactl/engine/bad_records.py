@@ -21,7 +21,7 @@ from schemactl.engine.csv_faults import CsvRow, read_fault, read_rows
 from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
 from schemactl.engine.input_formats.csv import find_separator, first_row_of, stated_separator
 from schemactl.errors import Location, Problem
-from schemactl.examples import shown
+from schemactl.examples import mask_examples
 from schemactl.kernel.partitions import BadRecord
 
 BLANKS: Final = " \t\r\n"
@@ -172,7 +172,7 @@ def _by_number(record: BadRecord, file: Input | None) -> Problem:
 
 def _quote(text: str) -> str:
     """Return the text of a record behind a colon, as far as values of rows may be shown."""
-    return "".join(f": {each}" for each in shown((on_one_line(text),), is_personal=False))
+    return "".join(f": {each}" for each in mask_examples((on_one_line(text),), is_personal=False))
 
 
 def on_one_line(text: str) -> str:

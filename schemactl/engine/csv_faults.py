@@ -23,7 +23,7 @@ from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes, shown_
 from schemactl.engine.input_warnings import warn
 from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
-from schemactl.examples import shown
+from schemactl.examples import mask_examples
 
 KEY_CHARACTERS: Final = 100
 """Of a broken cell's beginning that are kept."""
@@ -382,7 +382,7 @@ def read_fault(text: str, path: str) -> Problem | None:
     if found is None:
         return None
     what, quote, text = found["what"].partition(': "')
-    message = what + "".join(f"{quote}{each}" for each in shown((text,), is_personal=False))
+    message = what + "".join(f"{quote}{each}" for each in mask_examples((text,), is_personal=False))
     return Problem(message, Location(path, int(found["line"]), int(found["column"])))
 
 

@@ -15,8 +15,8 @@ from schemactl.flows.pairs import Pair, comparable, find_pairs, reported
 from schemactl.flows.references import Referred, find_schema
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
+from schemactl.garbage_collection import paused_collector
 from schemactl.inference.lineage import Sources
-from schemactl.memory import paused_collector
 from schemactl.progress import Progress
 from schemactl.redaction import redact
 from schemactl.review.comparison import Comparison, SettingChange, Side

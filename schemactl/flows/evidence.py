@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.examples import shown
+from schemactl.examples import mask_examples
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import is_evidence_file, read_evidence
@@ -145,7 +145,7 @@ def shown_records(records: Mapping[Position, str], schema: Schema) -> dict[Posit
     )
 
     def item(record: str) -> str | None:
-        found = shown((json.loads(record),), is_of_person)
+        found = mask_examples((json.loads(record),), is_of_person)
         return json.dumps(found[0], ensure_ascii=False)[:_LONGEST_RECORD] if found else None
 
     return {at: item(record) for at, record in records.items()}

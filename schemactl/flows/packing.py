@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
-from schemactl.examples import shown
+from schemactl.examples import mask_examples
 from schemactl.flows.evidence import shown_records
 from schemactl.flows.evolution import Evolution
 from schemactl.inference.evidence import Evidence
@@ -193,7 +193,7 @@ def _counts(tally: Tally, asked: Schema, plan: Plan, report: InferenceReport) ->
 
 
 def _shown(example: str | None, schema: Schema, table: str, column: str | None) -> str | None:
-    return next(iter(shown((example,), is_personal(schema, table, column))), None)
+    return next(iter(mask_examples((example,), is_personal(schema, table, column))), None)
 
 
 def overwrites_of(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:

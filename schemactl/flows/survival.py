@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemactl.errors import InputError, did_you_mean
-from schemactl.examples import shown
+from schemactl.examples import mask_examples
 from schemactl.flows.evidence import (
     check_bad_records,
     check_documents,
@@ -40,8 +40,8 @@ from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.progress import Progress
 from schemactl.review.comparison import Comparison, Side
-from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.review.report import Counted
+from schemactl.review.retypes import leaf_full_type
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.naming import naming_of
@@ -287,7 +287,7 @@ class _Survey:
         is_of_person = is_personal(self._base, *self._origin(question)) or is_personal(
             self._head, question.table, question.column
         )
-        return Counted(tally.values, tally.bad, shown(tally.examples, is_of_person), place)
+        return Counted(tally.values, tally.bad, mask_examples(tally.examples, is_of_person), place)
 
     def _is_about(self, resolution: Resolution, root: str, origin: tuple[str, str]) -> bool:
         table, column = origin

@@ -20,7 +20,7 @@ from schemactl.formats._losses import Loss
 from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
 from schemactl.formats._tree import Finder, Key, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
-from schemactl.memory import paused_collector
+from schemactl.garbage_collection import paused_collector
 from schemactl.schema.hash import stored_hash
 from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
 from schemactl.schema.upgrade import upgrade

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations, count
 from typing import TypeVar
 
-from schemactl.examples import Examples, examples_of, shown
+from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.inference.classes import NULL, kind_of
 from schemactl.inference.evidence import Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path, format_path, row_path
@@ -80,7 +80,7 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
         absences=sum(seen.evidence.absences(path) for path in sources),
         kinds=dict(kinds),
         first=known[0].first if known else None,
-        examples=shown(examples, is_of_person),
+        examples=mask_examples(examples, is_of_person),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
         range=span if examples_of(is_of_person) is Examples.PLAIN else None,
         reason=_reason(origin, before, column, kinds, taken, seen),
@@ -257,7 +257,7 @@ def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -
         found=violation.found,
         values=sum(of_class.count for of_class in values),
         first=first.first if first else None,
-        example=next(iter(shown(first.examples, is_of_person)), None) if first else None,
+        example=next(iter(mask_examples(first.examples, is_of_person)), None) if first else None,
     )
 
 

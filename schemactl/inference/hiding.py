@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.examples import Examples, examples_of, shown
+from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path
@@ -58,7 +58,7 @@ def _hide_examples(paths: Mapping[Path, PathEvidence], is_hidden: Callable[[Path
 
 def _hide_class(name: str, seen: ClassEvidence) -> ClassEvidence:
     # What is no text is read as JSON again.
-    examples = (each for each in shown(seen.examples, is_personal=True))
+    examples = (each for each in mask_examples(seen.examples, is_personal=True))
     kept = tuple(each for each in examples if kind_of(name) == DataType.TEXT or _NUMBER.fullmatch(each))
     return replace(seen, examples=kept, least=_below(seen.least), greatest=_above(seen.greatest))
 

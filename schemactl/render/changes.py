@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+from schemactl.review.rule import place_of
+from schemactl.review.wording import counted
 from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.arrow_types import describe as describe_nested
 from schemactl.schema.changes import (
@@ -28,49 +30,25 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import details
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType, Properties, Table
+from schemactl.schema.types import Column, DataType, Properties
 
 _LONGEST_VALUE: Final = 80
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 6
 
 
-def place(change: Change) -> tuple[str | None, str | None]:
-    """Return the table and the column of a change; None for the schema itself, and for a whole table.
-
-    Names are the head's, or the base's where the thing is gone.
-    """
-    match change:
-        case HeaderChanged() | SettingChanged() | NormalizerChanged():
-            return None, None
-        case TableAdded() | TableRemoved():
-            return change.table.name, None
-        case TableRenamed():
-            return change.after, None
-        case TablePropertyChanged() | ColumnsReordered():
-            return change.table, None
-        case ColumnAdded() | ColumnRemoved():
-            return change.table, change.column.name
-        case ColumnRenamed():
-            return change.table, change.after
-        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
-            return change.table, change.column
-        case _:
-            assert_never(change)
-
-
 def full_name(change: Change) -> str:
     """Return ``orders.note``, ``orders``, or nothing for a change of the schema itself."""
-    return ".".join(part for part in place(change) if part)
+    return ".".join(part for part in place_of(change) if part)
 
 
 def describe(change: Change) -> str:
     """Return what happened at the place of a change, names in backquotes, not yet escaped for any output."""
     match change:
         case TableAdded():
-            return f"new table, {_columns(change.table)}"
+            return f"new table, {counted(len(change.table.columns), 'column')}"
         case TableRemoved():
-            return f"table removed, {_columns(change.table)}"
+            return f"table removed, {counted(len(change.table.columns), 'column')}"
         case TableRenamed(follows_parent=True):
             return f"table renamed from `{change.before}`, as its parent was"
         case TableRenamed():
@@ -205,10 +183,6 @@ def _at(path: tuple[str | int, ...]) -> str:
     """Return a place in a value: ``not_null[2]``."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
-
-
-def _columns(table: Table) -> str:
-    return f"{len(table.columns):,} column{'' if len(table.columns) == 1 else 's'}"
 
 
 def _source(is_stated: bool) -> str:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from schemactl.errors import Problem
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_line, print_sections
 from schemactl.render.harmless import escape, show_name
+from schemactl.render.reviews.json import change_document, location_document
 from schemactl.render.schema_text import describe_size
+from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
     from schemactl.schema.takeover import Synced
-
-
-from pathlib import Path
-
-from schemactl.errors import Problem
-from schemactl.render.reviews.json import location_document
-from schemactl.review.wording import counted
 
 
 def print_import(
@@ -53,9 +50,6 @@ def import_document(
     written: Sequence[str],
 ) -> dict[str, Any]:
     """Return what ``schemactl import --format json`` prints; the arguments are those of ``print_import``."""
-    # It takes as long to import as all that a text needs.
-    from schemactl.render.reviews.json import change_document
-
     return {
         "name": after.name,
         "before": _version(before) if before else None,
@@ -137,8 +131,6 @@ def question(found: Sequence[Synced]) -> str:
 
 def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
     """Return what ``schemactl sync --format json`` prints."""
-    from schemactl.render.reviews.json import change_document
-
     return {
         "schemas": [
             {
@@ -228,10 +220,7 @@ def print_edit(
         return ""
     if not changes:
         return print_line(f"{escape(str(path))} states that already", look)
-    lines = [Text("wrote " + ", ".join(map(escape, written)))]
-    for change in changes:
-        where = full_name(change)
-        lines.append(Text(escape(f"  {where}: {describe(change)}" if where else f"  {describe(change)}")))
+    lines = [Text("wrote " + ", ".join(map(escape, written))), *(_change(change, look) for change in changes)]
     if is_taken_over:
         lines.append(Text(escape(f"`schemactl migrate plan {name} --to DEST` renames what a destination holds")))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from schemactl.inference.report import InferenceReport
@@ -16,13 +17,24 @@ from schemactl.migration.saved import plan_document
 from schemactl.migration.verification import VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
-from schemactl.render.changes import describe, full_name, place
+from schemactl.render.changes import describe, full_name
 from schemactl.render.harmless import escape
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.json import location_document
-from schemactl.render.reviews.markdown import LIMIT, code, prose, word
-from schemactl.review.judgment import DRIFT, EVOLVES, PENDING, REFUSED, UNFINISHED, UNREAD, VALUES, VIOLATES, finding_of
+from schemactl.render.reviews.markdown import LIMIT, code, fitting_table, heading, prose, word
+from schemactl.review.migration_rules import (
+    DRIFT,
+    EVOLVES,
+    PENDING,
+    REFUSED,
+    UNFINISHED,
+    UNREAD,
+    VALUES,
+    VIOLATES,
+    finding_of,
+)
 from schemactl.review.report import Compatibility, Finding, Report, Review
+from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
@@ -31,12 +43,6 @@ _STATED: Final = ("rule", "title", "message", "why", "fix", "table", "column", "
 """What JSON says of a finding as it stands."""
 _TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
-_RESERVE: Final = 400
-
-
-def marker(report: Report) -> str:
-    """Return the first line of a comment, by which a bot finds it again; each command has one comment."""
-    return f"<!-- {report.command} -->"
 
 
 def render_findings(report: Report, plans: Sequence[MigrationPlan], name: str, title: str) -> str:
@@ -48,27 +54,15 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
     """Return a comment: what was found, and the steps with risk, lock and undo, as far as there is room."""
     found = sorted(report.findings, key=lambda finding: -finding.severity.rank)
     counts = review_words.summary(report) if found else "nothing to report"
-    symbol = {3: ":x:", 2: ":warning:"}.get(found[0].severity.rank if found else 0, ":white_check_mark:")
-    parts = [f"{marker(report)}\n\n### {symbol} {title}: {counts}\n\n"]
-    rows = [_finding_row(finding) for finding in found]
-    parts += [_FINDINGS, *_fitting(rows, parts, "more finding"), "\n"] if rows else []
+    worst = next((each.severity for each in found if each.severity.rank >= Severity.WARN.rank), None)
+    parts = [heading(report, worst, f"{title}: {counts}")]
+    parts += fitting_table(_FINDINGS, [partial(_finding_row, finding) for finding in found], "finding", parts)
     for plan in plans:
-        heading = f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n"
-        steps = [_step_row(number, planned, plan.own_of(number)) for number, planned in enumerate(plan.steps, 1)]
-        table = [_TABLE, *_fitting(steps, [*parts, heading], "more step"), "\n"] if steps else []
-        parts += [heading, *table]
+        parts.append(f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n")
+        steps = [partial(_step_row, at, planned, plan.own_of(at)) for at, planned in enumerate(plan.steps, 1)]
+        parts += fitting_table(_TABLE, steps, "step", parts)
     text = "".join(parts)
     return (text if len(text) <= LIMIT else text[: LIMIT - 1]).rstrip("\n") + "\n"
-
-
-def _fitting(rows: Sequence[str], before: Sequence[str], thing: str) -> Iterator[str]:
-    room = LIMIT - _RESERVE - sum(map(len, before))
-    for number, row in enumerate(rows):
-        room -= len(row)
-        if room < 0:
-            yield f"\n{counted(len(rows) - number, thing)} did not fit into this comment.\n"
-            return
-        yield row
 
 
 def _finding_row(finding: Finding) -> str:
@@ -172,7 +166,7 @@ def _of_plan(report: PlanReport, name: str) -> list[Finding]:
 
 
 def _drifted(change: Change, name: str) -> Finding:
-    table, column = place(change)
+    table, column = place_of(change)
     return finding_of(DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
 
 

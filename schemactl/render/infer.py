@@ -33,8 +33,7 @@ MOST_FILES = 10
 
 def print_inference(report: InferenceReport, look: Look) -> str:
     """Return what ``schemactl infer`` prints."""
-    sections = [section for section in _sections(report, look) if section]
-    return print_sections(sections, look)
+    return print_sections(_sections(report, look), look)
 
 
 def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[RenderableType]]:

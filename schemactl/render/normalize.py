@@ -41,7 +41,7 @@ _REASONS: Mapping[Stop, str] = {
 
 def print_load(report: NormalizeReport, look: Look) -> str:
     """Return what ``schemactl normalize`` prints."""
-    return print_sections([section for section in _sections(report, look) if section], look)
+    return print_sections(_sections(report, look), look)
 
 
 def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[RenderableType]]:

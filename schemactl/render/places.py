@@ -1,31 +1,17 @@
-"""Names the place of a finding as CI systems know files: relative to the top of the repository."""
+"""Names the place of a finding as CI systems know files: relative to the top of the repository, absolute outside."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from schemactl.errors import Location
 from schemactl.review.report import Finding, Review
 
 _REVISION: Final = re.compile(r"(?!\.)(?:[^:{]|\{[^}]*\})*:(?:[0-3]:)?(?P<path>.*)", re.DOTALL)
 """git's ``REV:PATH``, ``:PATH`` and ``:STAGE:PATH``; a revision may hold colons in braces: ``main@{10:00}``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of a file.
-
-    Attributes:
-        file: with forward slashes, relative to the top of the repository; absolute where it is outside.
-        line, column: counted from 1; None where unknown.
-    """
-
-    file: str
-    line: int | None = None
-    column: int | None = None
 
 
 def file_name(path: str) -> str | None:
@@ -50,14 +36,14 @@ def file_name(path: str) -> str | None:
     return (whole.relative_to(top) if whole.is_relative_to(top) else whole).as_posix()
 
 
-def stated_place(finding: Finding) -> Place | None:
+def stated_place(finding: Finding) -> Location | None:
     """Return where a finding stands in the head's file, None where the head is no file."""
     at = finding.location
     file = file_name(at.path) if at else None
-    return Place(file, at.line, at.column) if at and file else None
+    return Location(file, at.line, at.column) if at and file else None
 
 
-def nearest_place(finding: Finding, review: Review) -> Place:
+def nearest_place(finding: Finding, review: Review) -> Location:
     """Return where a finding stands, for systems that demand a file for each.
 
     Without a place in the head's file it is the one in the base's, then the file of either side, then the name that
@@ -67,8 +53,8 @@ def nearest_place(finding: Finding, review: Review) -> Place:
         return place
     at = finding.base_location
     if at and (file := file_name(at.path)):
-        return Place(file, at.line, at.column)
+        return Location(file, at.line, at.column)
     for version in (review.head, review.base):
         if version and (file := file_name(version.origin)):
-            return Place(file)
-    return Place(re.sub(r"[^\w.-]", "_", finding.schema) + ".schema.yaml")
+            return Location(file)
+    return Location(re.sub(r"[^\w.-]", "_", finding.schema) + ".schema.yaml")

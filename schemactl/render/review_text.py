@@ -15,10 +15,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from schemactl.render import review_words as words
-from schemactl.render.changes import describe, describe_column, place
+from schemactl.render.changes import describe, describe_column
 from schemactl.render.console import FAINT, MOST_ALIKE, NAME, Look, first_lines, indented, more, print_sections, warning
 from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.review.report import Finding, Report, Review, Silence
+from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import (
     Change,
@@ -164,7 +165,7 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
 def _nodes(review: Review, look: Look) -> dict[str | None, _Node]:
     nodes: dict[str | None, _Node] = {}
     for change in review.changes:
-        _node(nodes, *place(change)).changes.append(change)
+        _node(nodes, *place_of(change)).changes.append(change)
     for finding in review.findings:
         is_listed = finding.silence is None if look.is_verbose else words.is_shown(finding)
         if is_listed and not finding.is_violation:

@@ -11,15 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from schemactl.render.console import Look, print_sections
-from schemactl.review.judgment import Judgment
 from schemactl.review.rule import Rule
-from schemactl.review.severity import Direction, Severity
+from schemactl.review.severity import Severity
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.DEPENDS: "yellow"}
 _AXES: Final = ("readers", "writers", "data")
 
 
-def print_rules(rules: Iterable[Rule | Judgment], look: Look) -> str:
+def print_rules(rules: Iterable[Rule], look: Look) -> str:
     """Return a line for each rule, with its severities."""
     table = Table(box=None, pad_edge=False)
     for heading in ("rule", *_AXES, "what happened"):
@@ -30,7 +29,7 @@ def print_rules(rules: Iterable[Rule | Judgment], look: Look) -> str:
     return print_sections([[table], [hint]], look)
 
 
-def print_rule(rule: Rule | Judgment, look: Look) -> str:
+def print_rule(rule: Rule, look: Look) -> str:
     """Return all about a rule: whom it breaks, why, what to do, how to silence it."""
     impact = Text()
     for axis in _AXES:
@@ -40,7 +39,7 @@ def print_rule(rule: Rule | Judgment, look: Look) -> str:
         [Text(rule.why)],
         [Text("What to do", style="bold"), Text(rule.fix)],
     ]
-    if isinstance(rule, Judgment):
+    if rule.severity is not None:
         return print_sections([*sections, [Text(f"It is always of the severity `{rule.severity}`.")]], look)
     impact.append(f"({rule.direction})", style="dim")
     if rule.is_contract:
@@ -58,18 +57,22 @@ until = 2027-01-31                # may be left out"""),
     return print_sections([*sections, [Text("To silence it", style="bold"), silence]], look)
 
 
-def rule_document(rule: Rule | Judgment) -> dict[str, Any]:
-    """Return a rule as ``schemactl rules --format json`` prints it."""
-    return {
-        "id": rule.id,
-        "title": rule.title,
-        "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
-        "direction": str(rule.direction if isinstance(rule, Rule) else Direction.NONE),
-        "why": rule.why,
-        "fix": rule.fix,
-        "is_contract": isinstance(rule, Rule) and rule.is_contract,
-        "is_cosmetic": isinstance(rule, Rule) and rule.is_cosmetic,
-    }
+def rules_document(rules: Iterable[Rule]) -> dict[str, Any]:
+    """Return what ``schemactl rules --format json`` prints."""
+    documents = [
+        {
+            "id": rule.id,
+            "title": rule.title,
+            "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
+            "direction": str(rule.direction),
+            "why": rule.why,
+            "fix": rule.fix,
+            "is_contract": rule.is_contract,
+            "is_cosmetic": rule.is_cosmetic,
+        }
+        for rule in rules
+    ]
+    return {"rules": documents}
 
 
 def _severity(severity: Severity) -> Text:

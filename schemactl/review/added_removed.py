@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, auto
 
-from schemactl.review.announcements import column_last_day, is_over, own_last_day, table_last_day
+from schemactl.review.announcements import column_last_day, own_last_day, table_last_day
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
+from schemactl.review.last_day import is_expired
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
@@ -40,31 +41,26 @@ class Addition(Enum):
     """Values of another type than their column's are put there."""
     REVIVED = auto()
     """The name was announced as removed."""
-    RESHAPED = auto()
-    """The data was there in another form."""
 
 
 def added_columns(comparison: Comparison, kind: Addition) -> Iterator[ColumnAdded]:
-    """Yield the added columns of one kind."""
-    changes = list(comparison.of(ColumnAdded))
-    reshaped = reshaped_columns(comparison) if changes else ()
-    for change in changes:
-        is_reshaped = (change.table, change.column.name) in reshaped
-        if kind is (Addition.RESHAPED if is_reshaped else _kind(comparison, change)):
+    """Yield the added columns of one kind, but for those whose data was there in another form (C210, T106)."""
+    reshaped = reshaped_columns(comparison)
+    for change in comparison.of(ColumnAdded):
+        if (change.table, change.column.name) not in reshaped and _addition(comparison, change) is kind:
             yield change
 
 
 def added_tables(comparison: Comparison, kind: Addition) -> Iterator[TableAdded]:
-    """Yield the added tables of one kind: ``PLAIN``, ``REVIVED`` or ``RESHAPED``."""
-    changes = list(comparison.of(TableAdded))
-    reshaped = reshaped_tables(comparison) if changes else ()
-    for change in changes:
+    """Yield the added tables that are ``PLAIN`` or ``REVIVED``, but for those whose data was there in another form."""
+    reshaped = reshaped_tables(comparison)
+    for change in comparison.of(TableAdded):
         found = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
-        if kind is (Addition.RESHAPED if change.table.name in reshaped else found):
+        if change.table.name not in reshaped and found is kind:
             yield change
 
 
-def _kind(comparison: Comparison, change: ColumnAdded) -> Addition:
+def _addition(comparison: Comparison, change: ColumnAdded) -> Addition:
     column = change.column
     if column_last_day(comparison.base_table(change.table), column.name):
         return Addition.REVIVED
@@ -85,32 +81,25 @@ class Removal(Enum):
     """The base schema gave it a last day, which is over."""
     FOLDED = auto()
     """A variant is gone, its column stays."""
-    RESHAPED = auto()
-    """The data is there in another form."""
 
 
 def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRemoved]:
-    """Yield the removed columns of one kind."""
-    changes = list(comparison.of(ColumnRemoved))
-    reshaped = reshaped_columns(comparison) if changes else ()
-    for change in changes:
-        last_day = column_last_day(comparison.base_table(change.table), change.column.name)
-        if (change.table, change.column.name) in reshaped:
-            found = Removal.RESHAPED
-        elif is_over(last_day, comparison.today):
+    """Yield the removed columns of one kind, but for those whose data is there in another form (C210, T106)."""
+    reshaped = reshaped_columns(comparison)
+    for change in comparison.of(ColumnRemoved):
+        if is_expired(column_last_day(comparison.base_table(change.table), change.column.name), comparison.today):
             found = Removal.ANNOUNCED
         else:
             found = Removal.FOLDED if variant_of(comparison, change) else Removal.PLAIN
-        if found is kind:
+        if (change.table, change.column.name) not in reshaped and found is kind:
             yield change
 
 
 def removed_tables(comparison: Comparison, kind: Removal) -> Iterator[TableRemoved]:
-    """Yield the removed tables of one kind: ``PLAIN``, ``ANNOUNCED`` or ``RESHAPED``."""
-    changes = list(comparison.of(TableRemoved))
-    reshaped = reshaped_tables(comparison) if changes else ()
-    for change in changes:
-        is_announced = is_over(table_last_day(comparison.base.schema, change.table.name), comparison.today)
+    """Yield the removed tables, ``PLAIN`` or ``ANNOUNCED``, but for those whose data is there in another form."""
+    reshaped = reshaped_tables(comparison)
+    for change in comparison.of(TableRemoved):
+        is_announced = is_expired(table_last_day(comparison.base.schema, change.table.name), comparison.today)
         found = Removal.ANNOUNCED if is_announced else Removal.PLAIN
-        if kind is (Removal.RESHAPED if change.table.name in reshaped else found):
+        if change.table.name not in reshaped and found is kind:
             yield change

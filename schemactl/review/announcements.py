@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import DEPRECATED, hint_changes
+from schemactl.review.last_day import read_last_day
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import place
@@ -39,7 +40,7 @@ def column_last_day(table: Table | None, name: str) -> date | None:
     if table is None:
         return None
     column = table.columns.get(name)
-    return _date(_stated(table.properties, REMOVED_COLUMNS).get(name)) or (
+    return read_last_day(_stated(table.properties, REMOVED_COLUMNS).get(name)) or (
         deprecated_until(column.properties) if column else None
     )
 
@@ -47,7 +48,7 @@ def column_last_day(table: Table | None, name: str) -> date | None:
 def own_last_day(schema: Schema, name: str) -> date | None:
     """Return the last day of a table as ``column_last_day``, without that of its parents."""
     table = schema.tables.get(name)
-    return _date(_stated(schema.extensions, REMOVED_TABLES).get(name)) or (
+    return read_last_day(_stated(schema.extensions, REMOVED_TABLES).get(name)) or (
         deprecated_until(table.properties) if table else None
     )
 
@@ -55,7 +56,7 @@ def own_last_day(schema: Schema, name: str) -> date | None:
 def deprecated_until(properties: Properties) -> date | None:
     """Return the last day that ``x-deprecated`` states, None where it states none."""
     stated = properties.get(DEPRECATED)
-    return _date(stated.get("until") if isinstance(stated, Mapping) else stated)
+    return read_last_day(stated.get("until") if isinstance(stated, Mapping) else stated)
 
 
 def table_last_day(schema: Schema, name: str) -> date | None:
@@ -63,21 +64,9 @@ def table_last_day(schema: Schema, name: str) -> date | None:
     return next((day for each in chain_of(schema, name) if (day := own_last_day(schema, each))), None)
 
 
-def is_over(until: date | None, today: date) -> bool:
-    """Return whether there is a last day and it is past."""
-    return until is not None and until < today
-
-
 def _stated(properties: Properties, key: str) -> Mapping[str, Any]:
     stated = properties.get(key)
     return stated if isinstance(stated, Mapping) else {}
-
-
-def _date(value: Any) -> date | None:
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError:
-        return None
 
 
 Place = tuple[str, str | None]

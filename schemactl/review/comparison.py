@@ -74,9 +74,11 @@ class Comparison:
     structure_in: Callable[[str], NestedType | None] = structure_in
     settings: tuple[SettingChange, ...] = ()
 
-    def of(self, kind: type[Kind]) -> Iterator[Kind]:
-        """Yield the changes of one kind, in their order."""
-        yield from self._by_kind.get(kind, ())  # type: ignore[misc]
+    def of(self, kind: type[Kind], *names: str) -> Iterator[Kind]:
+        """Yield the changes of one kind, in their order; with names, only those of properties that are called so."""
+        for change in self._by_kind.get(kind, ()):
+            if not names or change.name in names:  # type: ignore[union-attr]
+                yield change  # type: ignore[misc]
 
     @cached_property
     def _by_kind(self) -> Mapping[type, list[Change]]:

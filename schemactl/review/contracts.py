@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.nested_fields import FieldChange, FieldEvent, fields_of
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRetyped,
@@ -41,35 +41,33 @@ class Shift:
     before: Mode
     after: Mode
 
-    @property
     def is_muted(self) -> bool:
         """Return whether what failed loudly is dropped in silence now."""
         return self.before is Mode.FREEZE and self.after in (Mode.DISCARD_ROW, Mode.DISCARD_VALUE)
 
-    @property
     def is_loosened(self) -> bool:
-        return not self.is_muted and _STRICTNESS[self.after] < _STRICTNESS[self.before]
+        return not self.is_muted() and _STRICTNESS[self.after] < _STRICTNESS[self.before]
 
-    @property
     def is_tightened(self) -> bool:
         return _STRICTNESS[self.after] > _STRICTNESS[self.before]
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Return the keys where the contract is stated, or would be."""
-        return ("settings", CONTRACT) if self.table is None else ("tables", self.table, CONTRACT)
 
-    @property
-    def match(self) -> Match:
-        """Return the match that rules report; before and after name the entity, so that no two of a table are equal."""
-        owner = "the schema" if self.table is None else f"`{self.table}`"
-        return Match(
-            sentence=f"the contract on `{self.entity}` of {owner} goes from `{self.before}` to `{self.after}`",
-            table=self.table,
-            keys=self.keys,
-            before={str(self.entity): str(self.before)},
-            after={str(self.entity): str(self.after)},
-        )
+def shift_rule(applies: Callable[[Shift], bool]) -> Finder:
+    """Return the finder of the modes that changed in one direction, wherever they are inherited from."""
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for shift in filter(applies, shifts(comparison)):
+            owner = "the schema" if shift.table is None else f"`{shift.table}`"
+            yield Match(
+                sentence=f"the contract on `{shift.entity}` of {owner} goes from `{shift.before}` to `{shift.after}`",
+                table=shift.table,
+                keys=("settings", CONTRACT) if shift.table is None else ("tables", shift.table, CONTRACT),
+                # They name the entity, so that no two matches of a table are equal.
+                before={str(shift.entity): str(shift.before)},
+                after={str(shift.entity): str(shift.after)},
+            )
+
+    return find
 
 
 def states_contract(schema: Schema) -> bool:
@@ -79,8 +77,8 @@ def states_contract(schema: Schema) -> bool:
 
 def shifts(comparison: Comparison) -> Iterator[Shift]:
     """Yield the modes that changed, without tables that inherit the change."""
-    stated = any(change.name == CONTRACT for change in comparison.of(SettingChanged))
-    moved = any(change.name in (CONTRACT, "parent") for change in comparison.of(TablePropertyChanged))
+    stated = any(comparison.of(SettingChanged, CONTRACT))
+    moved = any(comparison.of(TablePropertyChanged, CONTRACT, "parent"))
     if stated:
         yield from _of_settings(comparison)
     if stated or moved:
@@ -91,12 +89,11 @@ def restated(comparison: Comparison) -> Iterator[str | None]:
     """Yield the tables, None for the whole schema, whose contract is stated differently and has the same modes."""
     base, head = comparison.base.schema, comparison.head.schema
     of_schema = any(shift.table is None for shift in shifts(comparison))
-    for change in comparison.of(SettingChanged):
-        if change.name == CONTRACT and not of_schema:
-            yield None
-    for stated in comparison.of(TablePropertyChanged):
+    if not of_schema and any(comparison.of(SettingChanged, CONTRACT)):
+        yield None
+    for stated in comparison.of(TablePropertyChanged, CONTRACT):
         old_name = comparison.base_tables.get(stated.table, stated.table)
-        if stated.name == CONTRACT and contract_for(base, old_name) == contract_for(head, stated.table):
+        if contract_for(base, old_name) == contract_for(head, stated.table):
             yield stated.table
 
 
@@ -180,5 +177,5 @@ def _only_change(comparison: Comparison, violation: Violation) -> ColumnProperty
     required = {(change.table, change.column) for change in comparison.of(NullabilityChanged)}
     if place in retyped | required:
         return None
-    stated = (change for change in comparison.of(ColumnPropertyChanged) if change.name == SPARK_TYPE)
+    stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
     return next((change for change in stated if (change.table, change.column) == place), None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from schemactl.review.hints import constrains_values, is_unset
+from schemactl.review.hints import constrains_values, is_unset, max_nesting
 from schemactl.schema.arrow_types import NESTED_TYPE, are_same
 from schemactl.schema.changes import (
     Change,
@@ -45,7 +45,7 @@ def cosmetic_kind(change: Change) -> str | None:
         case TablePropertyChanged(name="schema_contract"):
             # Even null is a contract: it overrides the schema's.
             return None
-        case TablePropertyChanged(name="x-normalizer") if _nesting(change.before) != _nesting(change.after):
+        case TablePropertyChanged(name="x-normalizer") if max_nesting(change.before) != max_nesting(change.after):
             return None
         case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
             return _of_property(change.name, change.before, change.after)
@@ -65,8 +65,3 @@ def _of_property(name: str, before: Any, after: Any) -> str | None:
     if is_unset(before) and is_unset(after):
         return "defaults that are stated or left out"
     return None
-
-
-def _nesting(stated: Any) -> Any:
-    """Return the one processing hint that a person sets: it decides what becomes a table."""
-    return stated.get("max_nesting") if isinstance(stated, Mapping) else None

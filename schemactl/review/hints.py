@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.wording import listed, place, shown
+from schemactl.review.wording import from_to, listed, place, plain, quote_value
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
 """What the values of a column mean."""
 
-BOUNDS: Final = frozenset(("x-minimum", "x-maximum", "x-pattern"))
+BOUNDS: Final[Mapping[str, str]] = {
+    "x-minimum": "smallest value",
+    "x-maximum": "largest value",
+    "x-pattern": "pattern",
+}
 """Reported by rule Q953."""
 
 LIMITS: Final[Mapping[str, str]] = {
@@ -43,6 +47,11 @@ _CHANGES: Final = frozenset(
 _HUMP: Final = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
+def max_nesting(stated: Any) -> Any:
+    """Return the one hint in ``x-normalizer`` that a person sets: it decides what becomes a table."""
+    return stated.get("max_nesting") if isinstance(stated, Mapping) else None
+
+
 def canonical(name: str) -> str:
     """Return a hint's name in kebab case: ``x-max-length`` for ``x-maxLength``."""
     return _HUMP.sub("-", name).lower() if name.startswith("x-") else name
@@ -59,24 +68,56 @@ def has_rule(name: str) -> bool:
 
 
 HintChange = ColumnPropertyChanged | TablePropertyChanged
+_Change = TypeVar("_Change", ColumnPropertyChanged, TablePropertyChanged)
+
+
+def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], str | None]) -> Finder:
+    """Return the finder of changed properties of columns or of tables; null is the same as absent.
+
+    Args:
+        kind: of the change.
+        names: of the properties.
+        says: makes the sentence; None where the rule does not apply.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in comparison.of(kind, *names):
+            if plain(change.before) != plain(change.after) and (sentence := says(change)) is not None:
+                yield Match.of(change, sentence)
+
+    return find
+
+
+def hint_rule(*names: str, says: Callable[[ColumnPropertyChanged], str | None]) -> Finder:
+    """Return the finder of columns whose hints changed; absent, null and false are the same.
+
+    Args:
+        names: of the hints.
+        says: says what happened to the column; None where the rule does not apply.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in column_hints(comparison, *names):
+            if (phrase := says(change)) is not None:
+                yield hint_match(change, phrase)
+
+    return find
 
 
 def column_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:
     """Yield the columns where one of these hints changed; absent, null and false are the same (docs/dlt.md §1.3)."""
-    for change in comparison.of(ColumnPropertyChanged):
-        if change.name in names and not is_restated(change):
-            yield change
+    yield from (change for change in comparison.of(ColumnPropertyChanged, *names) if not is_restated(change))
 
 
-def hint_changes(comparison: Comparison) -> Iterator[HintChange]:
-    """Yield every changed property of tables, then of columns."""
-    yield from comparison.of(TablePropertyChanged)
-    yield from comparison.of(ColumnPropertyChanged)
+def hint_changes(comparison: Comparison, *names: str) -> Iterator[HintChange]:
+    """Yield the changed properties of tables, then of columns; those of these names, or all."""
+    yield from comparison.of(TablePropertyChanged, *names)
+    yield from comparison.of(ColumnPropertyChanged, *names)
 
 
-def extra_hints(comparison: Comparison) -> Iterator[HintChange]:
+def extra_hints(comparison: Comparison, *names: str) -> Iterator[HintChange]:
     """Yield the tables, then the columns, where an ``x-`` hint changed; absent, null and false are the same."""
-    for change in hint_changes(comparison):
+    for change in hint_changes(comparison, *names):
         if change.name.startswith("x-") and not is_restated(change):
             yield change
 
@@ -126,11 +167,11 @@ def limit_match(change: ColumnPropertyChanged, name: str) -> Match:
     """Return the match of a changed limit, called ``name``; the impact of its rule is that of a tighter limit."""
     before, after = change.before, change.after
     if is_unset(after):
-        return hint_match(change, f"has no {name} any more; it was {shown(before)}", _LOOSENED)
+        return hint_match(change, f"has no {name} any more; it was {quote_value(before)}", _LOOSENED)
     if is_unset(before):
-        return hint_match(change, f"has a {name} now: {shown(after)}")
+        return hint_match(change, f"has a {name} now: {quote_value(after)}")
     impact = {True: _LOOSENED, False: None, None: _INCOMPARABLE}[_is_looser(canonical(change.name), before, after)]
-    return hint_match(change, f"changes its {name} from {shown(before)} to {shown(after)}", impact)
+    return hint_match(change, f"changes its {name} {from_to(before, after)}", impact)
 
 
 def _is_looser(limit: str, before: Any, after: Any) -> bool | None:

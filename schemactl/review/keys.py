@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact
-from schemactl.review.wording import key
+from schemactl.review.wording import key, place
 from schemactl.schema.changes import (
     ABSENT,
     ColumnAdded,
@@ -19,6 +19,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRenamed,
 )
+from schemactl.schema.dispositions import Strategy
 from schemactl.schema.types import Table
 
 
@@ -85,7 +86,7 @@ def reordered_keys(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
 
 
 def _touched(comparison: Comparison, hint: str) -> Iterator[str]:
-    yield from (change.table for change in comparison.of(ColumnPropertyChanged) if change.name == hint)
+    yield from (change.table for change in comparison.of(ColumnPropertyChanged, hint))
     yield from (added.table for added in comparison.of(ColumnAdded) if added.column.properties.get(hint))
     yield from (removed.table for removed in comparison.of(ColumnRemoved) if removed.column.properties.get(hint))
 
@@ -132,22 +133,31 @@ class ReferenceChange:
     before: Reference | None
     after: Reference | None
 
-    def match(self, sentence: str) -> Match:
-        """Return the match with a sentence."""
-        return Match(
-            sentence=sentence,
-            table=self.table,
-            keys=("tables", self.table, "references"),
-            before=self.before.stated if self.before else None,
-            after=self.after.stated if self.after else None,
-        )
+
+def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) -> Finder:
+    """Return the finder of the references that changed in one way.
+
+    Args:
+        applies: whether they did.
+        sentence: with ``{table}``, ``{before}`` and ``{after}`` in it.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in filter(applies, reference_changes(comparison)):
+            yield Match(
+                sentence=sentence.format(table=place(change.table), before=change.before, after=change.after),
+                table=change.table,
+                keys=("tables", change.table, "references"),
+                before=change.before.stated if change.before else None,
+                after=change.after.stated if change.after else None,
+            )
+
+    return find
 
 
 def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
     """Yield the changed references of tables that both schemas have, matched by their columns, then by their target."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != "references":
-            continue
+    for change in comparison.of(TablePropertyChanged, "references"):
         before = distinct(
             _in_head_names(comparison, reference) for reference in read_references(change.table, change.before)
         )
@@ -209,21 +219,10 @@ def _in_head_names(comparison: Comparison, reference: Reference) -> Reference:
 
 
 STRATEGY: Final = "x-merge-strategy"
-DELETE_INSERT: Final = "delete-insert"
-"""The strategy where none is stated."""
-
-SCD2: Final = "scd2"
-INSERT_ONLY: Final = "insert-only"
-UPSERT: Final = "upsert"
 
 
 def merge_strategy(table: Table | None) -> str | None:
     """Return how rows of a table are merged, None where they are not."""
     if table is None or table.properties.get("write_disposition") != "merge":
         return None
-    return str(table.properties.get(STRATEGY) or DELETE_INSERT)
-
-
-def has_primary_key(table: Table) -> bool:
-    """Return whether a table has a primary key."""
-    return any(column.properties.get("primary_key") for column in table.columns.values())
+    return str(table.properties.get(STRATEGY) or Strategy.DELETE_INSERT)

@@ -9,7 +9,8 @@ from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.review.comparison import Comparison
-from schemactl.schema.changes import ABSENT, ColumnAdded, ColumnRenamed, NormalizerChanged, TableAdded, TableRenamed
+from schemactl.review.wording import plain
+from schemactl.schema.changes import ColumnAdded, ColumnRenamed, NormalizerChanged, TableAdded, TableRenamed
 from schemactl.schema.collisions import BLANK, find_collisions
 from schemactl.schema.naming import Naming, convention_name, load_naming
 from schemactl.schema.settings import DEFAULT_NAMING
@@ -25,17 +26,13 @@ class NamingChange:
 
 def naming_changes(comparison: Comparison) -> Iterator[NamingChange]:
     """Yield the change of convention, if there is one; dlt has several references of one convention."""
-    for change in comparison.of(NormalizerChanged):
-        if change.name == "names":
-            before, after = (
-                DEFAULT_NAMING if stated is ABSENT or not stated else str(stated)
-                for stated in (change.before, change.after)
-            )
-            if convention_name(before) != convention_name(after):
-                yield NamingChange(before, after)
+    for change in comparison.of(NormalizerChanged, "names"):
+        before, after = (str(plain(stated) or DEFAULT_NAMING) for stated in (change.before, change.after))
+        if convention_name(before) != convention_name(after):
+            yield NamingChange(before, after)
 
 
-def naming_of(change: NamingChange) -> Naming | None:
+def new_convention(change: NamingChange) -> Naming | None:
     """Return the new convention, None where it is not installed here."""
     try:
         return load_naming(change.after)

@@ -1,42 +1,118 @@
-"""Find columns whose type changed, compare sizes of one data type, and make the matches that report them."""
+"""Judge changed types: of columns, for rules D301 to D312, and of fields inside them, for rule D313."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from enum import Enum
+from typing import Final, Literal
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.rule import Match
+from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnRetyped
-from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion, crosses_families
+from schemactl.schema.conversions import (
+    EPOCH_UNIT,
+    SPELLED_DIFFERENTLY,
+    Conversion,
+    consequence,
+    conversion,
+    crosses_families,
+)
 from schemactl.schema.full_types import FullType, conversion_between, full_type
+from schemactl.schema.nested_types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    LARGE,
+    STRING,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    leaf_properties,
+)
 from schemactl.schema.types import DataType
 
 
-def grows(before: FullType, after: FullType) -> bool | None:
-    """Return whether one data type's values may be longer now; None where neither longer nor shorter ones fit.
+@dataclass(frozen=True, slots=True)
+class _Consequence:
+    phrase: str
+    impact: Impact
 
-    Other digits after the point are another matter, and so are fractions of seconds.
+
+class Effect(Enum):
+    """The fate of the values of a column or a field, in words for a field, with the impact of the rules about it."""
+
+    WIDENED = _Consequence("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
+    """D301, D307"""
+    DEPENDS = _Consequence("some values may not survive", Impact(Severity.WARN, Severity.ERROR, Severity.DEPENDS))
+    """D302, D308"""
+    LOSES = _Consequence("values lose digits or their meaning", Impact(Severity.WARN, Severity.ERROR, Severity.ERROR))
+    """D303, D309"""
+    REFUSED = _Consequence("no value survives", Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR))
+    """D304"""
+    GROWS = _Consequence("every value fits", Impact(readers=Severity.INFO, writers=Severity.INFO))
+    """D305, D311"""
+    SHRINKS = _Consequence("some values may not fit", Impact(Severity.INFO, Severity.ERROR, Severity.DEPENDS))
+    """D306"""
+    NARROWED = _Consequence(
+        "integers may not fit, and files that hold the wider ones cannot be read",
+        Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR),
+    )
+    """Worse than D306: no migration narrows a type inside stored files."""
+    REZONED = _Consequence("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
+    """D310"""
+    COARSER = _Consequence("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
+    """D311"""
+    SPELLED = _Consequence("stored texts are spelled otherwise", Impact(Severity.WARN, Severity.INFO, Severity.WARN))
+    """D312, and JSON texts: these have quotes."""
+    TEXTS = _Consequence("every value survives, as text", Impact(readers=Severity.ERROR, writers=Severity.INFO))
+    """Objects and lists: queries name fields and elements that texts do not have."""
+
+    @property
+    def phrase(self) -> str:
+        return self.value.phrase
+
+    @property
+    def impact(self) -> Impact:
+        return self.value.impact
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the values decide."""
+        return self.impact.data is Severity.DEPENDS
+
+
+_EFFECTS: Final[Mapping[Conversion, Effect]] = {
+    Conversion.WHOLE: Effect.WIDENED,
+    Conversion.DEPENDS: Effect.DEPENDS,
+    Conversion.LOSES: Effect.LOSES,
+    Conversion.REFUSED: Effect.REFUSED,
+}
+
+
+def size_effect(before: FullType, after: FullType) -> Effect | None:
+    """Return what another size of one data type does to its values.
+
+    None where it has the same one: time zones and fractions of seconds are no size.
     """
+    if before.scale is not None and after.scale is not None and before.scale != after.scale:
+        if after.scale < before.scale:
+            return Effect.LOSES
+        left, had = after.integer_digits, before.integer_digits
+        return Effect.WIDENED if left is None or (had is not None and left >= had) else Effect.DEPENDS
     is_moment = after.data_type in (DataType.TIMESTAMP, DataType.TIME)
     if is_moment or before.scale != after.scale or before.precision == after.precision:
         return None
-    return after.precision is None or (before.precision is not None and after.precision > before.precision)
+    is_longer = after.precision is None or (before.precision is not None and after.precision > before.precision)
+    return Effect.GROWS if is_longer else Effect.SHRINKS
 
 
-def is_finer(before: FullType, after: FullType) -> bool:
-    """Return whether a decimal or wei has more digits after the point."""
-    return before.scale is not None and after.scale is not None and after.scale > before.scale
-
-
-def keeps_integer_digits(before: FullType, after: FullType) -> bool:
-    """Return whether a decimal or wei has as many digits before the point, or more."""
-    if after.integer_digits is None:
-        return True
-    return before.integer_digits is not None and after.integer_digits >= before.integer_digits
+# --- of columns ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +123,17 @@ class Retype:
     before: FullType
     after: FullType
 
-    @property
-    def where(self) -> str:
-        """The column's full name in backquotes."""
-        return place(self.change.table, self.change.column)
+    def match(self, sentence: str, *, impact: Impact | None = None, is_open: bool = False) -> Match:
+        """Return the match whose sentence is the column's name and what happened to it.
 
-    @property
-    def crosses_families(self) -> bool:
-        """Return whether queries on the old type are refused on the new one."""
-        return crosses_families(self.before.data_type, self.after.data_type)
-
-    def impact(self, within: Impact) -> Impact:
-        """Return the impact of a type within the same family, with readers broken by one of another family."""
-        return replace(within, readers=Severity.ERROR) if self.crosses_families else within
-
-    def match(self, sentence: str, *, impact: Impact | None = None, question: Literal["type"] | None = None) -> Match:
-        """Return the match with a sentence."""
-        return Match.of(self.change, sentence, impact=impact, question=question)
+        Args:
+            sentence: without the name.
+            impact: in place of the rule's own.
+            is_open: whether the values decide.
+        """
+        question: Literal["type"] | None = "type" if is_open else None
+        where = place(self.change.table, self.change.column)
+        return Match.of(self.change, f"{where} {sentence}", impact=impact, question=question)
 
 
 def resized(comparison: Comparison) -> Iterator[Retype]:
@@ -73,28 +143,54 @@ def resized(comparison: Comparison) -> Iterator[Retype]:
             yield retype
 
 
-def converted(comparison: Comparison, *kinds: Conversion) -> Iterator[tuple[Retype, str]]:
-    """Yield the columns of another data type whose values fare as one of ``kinds`` says, each with what is lost.
+def size_rule(effect: Effect, sentence: str) -> Finder:
+    """Return the finder of columns of another size with an effect; the sentence has ``{before}`` and ``{after}``."""
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for retype in resized(comparison):
+            if size_effect(retype.before, retype.after) is effect:
+                phrase = sentence.format(before=retype.before, after=retype.after)
+                yield retype.match(phrase, is_open=effect.is_open)
+
+    return find
+
+
+def converted(comparison: Comparison) -> Iterator[tuple[Retype, Effect, str]]:
+    """Yield the columns of another data type with what that does to their values, and what is lost.
 
     A pair that loses nothing, but whose new type states a size that may be too small, ``DEPENDS``.
     """
-    origins = comparison.base_columns
     for retype in _retypes(comparison):
         before, after = retype.before, retype.after
         if before.data_type == after.data_type:
             continue
-        origin = origins.get((retype.change.table, retype.change.column), retype.change.column)
-        counts_seconds = after.data_type == DataType.TIMESTAMP and _counts_seconds(comparison, retype.change, origin)
+        counts_seconds = after.data_type == DataType.TIMESTAMP and _counts_seconds(comparison, retype.change)
         found = conversion_between(before, after, counts_seconds=counts_seconds)
         alone = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
         if found is Conversion.DEPENDS and alone is Conversion.WHOLE:
             lost = f"`{after}` may be too small for its values"
         elif found in (Conversion.DEPENDS, Conversion.LOSES):
             lost = consequence(before.data_type, after.data_type, counts_seconds=counts_seconds)
+        elif found is Conversion.REFUSED:
+            lost = "dlt converts no value"
         else:
-            lost = ""
-        if found in kinds:
-            yield retype, lost
+            lost = "every value survives"
+            lost += ", queries on it do not" if crosses_families(before.data_type, after.data_type) else ""
+        yield retype, _EFFECTS[found], lost
+
+
+def conversion_rule(effect: Effect) -> Finder:
+    """Return the finder of columns of another data type with an effect; one of another family breaks its readers."""
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for retype, found, lost in converted(comparison):
+            if found is effect:
+                crosses = crosses_families(retype.before.data_type, retype.after.data_type)
+                impact = replace(effect.impact, readers=Severity.ERROR) if crosses else None
+                sentence = f"changes from `{retype.before}` to `{retype.after}`: {lost}"
+                yield retype.match(sentence, impact=impact, is_open=effect.is_open)
+
+    return find
 
 
 def _retypes(comparison: Comparison) -> Iterator[Retype]:
@@ -104,8 +200,99 @@ def _retypes(comparison: Comparison) -> Iterator[Retype]:
             yield Retype(change, before, after)
 
 
-def _counts_seconds(comparison: Comparison, change: ColumnRetyped, origin: str) -> bool:
+def _counts_seconds(comparison: Comparison, change: ColumnRetyped) -> bool:
     """Return whether one side states the unit; a point in time needs none any more."""
-    table = comparison.base_table(change.table)
-    columns = (table.columns.get(origin) if table else None, comparison.head_column(change.table, change.column))
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
     return any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)
+
+
+# --- of fields ---
+
+
+def impact_of(before: NestedType, after: NestedType) -> Impact:
+    """Return how bad another type of a field is; readers are broken by one of another family, as with columns."""
+    found = value_effect(before, after).impact
+    return replace(found, readers=Severity.ERROR) if _crosses_families(before, after) else found
+
+
+def _crosses_families(before: NestedType, after: NestedType) -> bool:
+    """Return whether queries on one type fail on the other; False for types that only a database has.
+
+    Spark and DuckDB access a field of a struct as they access a key of a map.
+    """
+    if isinstance(before, Struct | MapOf) and isinstance(after, Struct | MapOf):
+        return False
+    if not (isinstance(before, Leaf | Json) and isinstance(after, Leaf | Json)):
+        return type(before) is not type(after)
+    json = FullType(DataType.JSON)
+    old, new = (json if isinstance(of, Json) else leaf_full_type(of) for of in (before, after))
+    return old is not None and new is not None and crosses_families(old.data_type, new.data_type)
+
+
+def value_effect(before: NestedType, after: NestedType) -> Effect:
+    """Return what happens to values of one type in a field of another.
+
+    Every value fits a JSON text; which JSON texts fit another type depends on the data.
+
+    >>> value_effect(Leaf("bigint"), Leaf("decimal(10,0)")).phrase
+    'some values may not survive'
+    """
+    old, new = leaf_full_type(before), leaf_full_type(after)
+    if isinstance(after, Json) or after == Leaf(STRING):
+        return _as_text(before, after)
+    if isinstance(before, Json):
+        return Effect.DEPENDS
+    if old is None or new is None:
+        are_objects = {type(before), type(after)} == {Struct, MapOf}
+        is_foreign = isinstance(before, Leaf) and isinstance(after, Leaf)  # a type that only a database has
+        return Effect.DEPENDS if are_objects or is_foreign else Effect.REFUSED
+    if old == new:
+        # A float and a double, which have no sizes for dlt.
+        return Effect.WIDENED if after == Leaf(DOUBLE) else Effect.LOSES
+    if old.data_type == new.data_type:
+        return _resized(old, new)
+    return _EFFECTS[conversion_between(old, new)]
+
+
+def _as_text(before: NestedType, after: NestedType) -> Effect:
+    """Return what happens to values in a field of texts, JSON or not."""
+    match before:
+        case Struct() | ListOf() | MapOf():
+            return Effect.TEXTS
+        case Json():
+            return Effect.SPELLED
+        case _ if isinstance(after, Json):
+            return Effect.WIDENED if before in _SPELLED_AS_JSON else Effect.SPELLED
+    full = leaf_full_type(before)
+    return Effect.SPELLED if full is not None and full.data_type in SPELLED_DIFFERENTLY else Effect.WIDENED
+
+
+_SPELLED_AS_JSON: Final = (Leaf(BIGINT), Leaf(DOUBLE), Leaf(BOOLEAN))
+
+
+def accepts_values(before: NestedType, after: NestedType) -> bool:
+    """Return whether loads accept values of one type in a field of another without changing the field's type.
+
+    JSON texts accept any value, doubles and large integers accept integers.
+    """
+    if isinstance(after, Json) or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE))):
+        return True
+    old, new = leaf_full_type(before), leaf_full_type(after)
+    # Integers and floats are stored in one size each.
+    kinds = (DataType.BIGINT, DataType.DOUBLE)
+    return old is not None and new is not None and old.data_type == new.data_type and new.data_type in kinds
+
+
+def _resized(old: FullType, new: FullType) -> Effect:
+    if old.timezone != new.timezone:
+        return Effect.REZONED
+    if old.data_type is DataType.TIME:
+        return Effect.GROWS if (new.precision or 0) > (old.precision or 0) else Effect.COARSER
+    effect = size_effect(old, new) or Effect.SHRINKS
+    return Effect.NARROWED if effect is Effect.SHRINKS and old.data_type is DataType.BIGINT else effect
+
+
+def leaf_full_type(of: NestedType) -> FullType | None:
+    """Return a scalar's type with its sizes; None for others, and for types that only a database has."""
+    properties = leaf_properties(of.name) if isinstance(of, Leaf) else None
+    return None if properties is None else full_type(properties)

@@ -16,7 +16,7 @@ from schemactl.review.report import Compatibility, Counted, Finding, Silence
 from schemactl.review.rule import Match, Rule
 from schemactl.review.rules import all_rules
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.silences import Found, silence_for
+from schemactl.review.silences import silence_for
 from schemactl.review.stability import Stability, promise_of, softened
 from schemactl.schema.diff import diff
 from schemactl.schema.nested_types import FieldPath
@@ -122,22 +122,17 @@ class _Judge:
         impact = match.impact or rule.impact
         if counted is not None and impact.data is Severity.DEPENDS:
             impact = replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
-        severity = self._severity(rule, match, impact)
-        mark = fingerprint(rule.id, schema, match)
-        # A silence of a single finding may come with what it accepts: so it accepts no change of settings that decide.
-        silences = [each for each in settings.silences if each.fingerprint is None or not rule.is_gate]
-        found = Found(mark, severity)
-        return Finding(
+        found = Finding(
             rule=rule.id,
             title=rule.title,
-            severity=severity,
+            severity=self._severity(rule, match, impact),
             direction=rule.direction,
             impact=impact,
             message=match.sentence,
             why=rule.why,
             fix=rule.fix,
             schema=schema,
-            fingerprint=mark,
+            fingerprint=fingerprint(rule.id, schema, match),
             table=match.table,
             column=match.column,
             before=match.before,
@@ -148,8 +143,11 @@ class _Judge:
             base_location=settings.locate_base(self._base_keys(match.keys)),
             counted=counted,
             advice=match.advice,
-            silence=silence_for(silences, rule.id, match.table, match.column, self.comparison.today, found),
         )
+        # A silence of a single finding may come with what it accepts: so it accepts no change of settings that decide.
+        silences = [each for each in settings.silences if each.fingerprint is None or not rule.is_gate]
+        silence = silence_for(silences, found, self.comparison.today)
+        return found if silence is None else replace(found, silence=silence)
 
     def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
         configured = self.settings.severities.get(rule.id)

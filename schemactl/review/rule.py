@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, assert_never
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
@@ -12,12 +12,17 @@ from schemactl.review.wording import plain
 from schemactl.schema.changes import (
     ABSENT,
     TYPE_PROPERTIES,
+    Change,
     ColumnAdded,
     ColumnPropertyChanged,
     ColumnRemoved,
     ColumnRenamed,
     ColumnRetyped,
+    ColumnsReordered,
+    HeaderChanged,
+    NormalizerChanged,
     NullabilityChanged,
+    SettingChanged,
     TableAdded,
     TablePropertyChanged,
     TableRemoved,
@@ -25,21 +30,8 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.nested_types import FieldPath
 
-__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Impact", "Match", "Matches", "Rule", "Severity"]
-
-LocatedChange: TypeAlias = (
-    TableAdded
-    | TableRemoved
-    | TableRenamed
-    | TablePropertyChanged
-    | ColumnAdded
-    | ColumnRemoved
-    | ColumnRenamed
-    | ColumnRetyped
-    | NullabilityChanged
-    | ColumnPropertyChanged
-)
-"""A change of one table or column, but for the order of columns."""
+__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Finder", "Impact", "Match", "Matches", "Rule"]
+__all__ += ["Severity"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +73,7 @@ class Match:
     @classmethod
     def of(  # noqa: PLR0913
         cls,
-        change: LocatedChange,
+        change: Change,
         sentence: str,
         *,
         before: Any = ABSENT,
@@ -92,13 +84,13 @@ class Match:
         advice: str = "",
     ) -> Match:
         """Return the match of a change: at what it is about, with its sides unless others are given."""
-        table, column, name = _place(change)
+        table, column = place_of(change)
         was, becomes = _sides(change)
         return cls(
             sentence=sentence,
             table=table,
             column=column,
-            keys=("tables", table, *(("columns", column) if column is not None else ()), *((name,) if name else ())),
+            keys=_keys_of(change, table, column),
             before=was if before is ABSENT else before,
             after=becomes if after is ABSENT else after,
             aspect=aspect,
@@ -109,31 +101,55 @@ class Match:
 
 
 Matches: TypeAlias = Iterator[Match]
+Finder: TypeAlias = Callable[[Comparison], Matches]
 
 
-def _place(change: LocatedChange) -> tuple[str, str | None, str | None]:
-    """Return a table, a column and a property by the names of the head schema; of a type, the first that differs."""
+def place_of(change: Change) -> tuple[str | None, str | None]:
+    """Return the table and the column of a change; None for the schema itself, and for a whole table.
+
+    Names are the head's, or the base's where the thing is gone.
+    """
     match change:
+        case HeaderChanged() | SettingChanged() | NormalizerChanged():
+            return None, None
         case TableAdded() | TableRemoved():
-            return change.table.name, None, None
+            return change.table.name, None
         case TableRenamed():
-            return change.after, None, None
-        case TablePropertyChanged():
-            return change.table, None, change.name
+            return change.after, None
+        case TablePropertyChanged() | ColumnsReordered():
+            return change.table, None
         case ColumnAdded() | ColumnRemoved():
-            return change.table, change.column.name, None
+            return change.table, change.column.name
         case ColumnRenamed():
-            return change.table, change.after, None
-        case ColumnRetyped(table, column, before, after):
-            differing = (name for name in TYPE_PROPERTIES if before.get(name, ABSENT) != after.get(name, ABSENT))
-            return table, column, next(differing, "data_type")
+            return change.table, change.after
+        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
+            return change.table, change.column
+        case _:
+            assert_never(change)
+
+
+def _keys_of(change: Change, table: str | None, column: str | None) -> tuple[str, ...]:
+    """Return where a change is stated in the stored schema; of a type, the first property that differs."""
+    thing = (*(("tables", table) if table is not None else ()), *(("columns", column) if column is not None else ()))
+    match change:
+        case SettingChanged():
+            return "settings", change.name
+        case NormalizerChanged():
+            return "normalizers", change.name
+        case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
+            return *thing, change.name
         case NullabilityChanged():
-            return change.table, change.column, "nullable"
-        case ColumnPropertyChanged():
-            return change.table, change.column, change.name
+            return *thing, "nullable"
+        case ColumnsReordered():
+            return *thing, "columns"
+        case ColumnRetyped(before=before, after=after):
+            differing = (name for name in TYPE_PROPERTIES if before.get(name, ABSENT) != after.get(name, ABSENT))
+            return *thing, next(differing, "data_type")
+        case _:
+            return thing
 
 
-def _sides(change: LocatedChange) -> tuple[Any, Any]:
+def _sides(change: Change) -> tuple[Any, Any]:
     """Return what was and what is, as plain JSON data."""
     match change:
         case TableAdded():
@@ -150,31 +166,38 @@ def _sides(change: LocatedChange) -> tuple[Any, Any]:
             return plain(change.before), plain(change.after)
 
 
+def _find_nothing(_comparison: Comparison) -> Matches:
+    yield from ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A kind of change that matters to somebody.
 
     Attributes:
-        id: a letter and three digits; never used again for anything else.
+        id: a letter and three digits; never used again for anything else. By default the beginning of the name of the
+            rule's module or entry point, in capitals.
         title: what happened, in a few words, lower case: ``column removed``.
         impact: how bad it is, unless a match says otherwise.
+        severity: of all its matches; by default it follows from the impact and the mode.
         direction: what it does to the set of data that fits.
         why: whom it breaks and how, for ``schemactl rules ID``; full sentences.
         fix: what to do instead; full sentences.
-        find: yields the places where the rule applies.
+        find: yields the places where the rule applies; none in schemas where the rule is about something else.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
         is_cosmetic: whether matches are shown only when asked for.
         is_gate: whether a match changes the review itself: it is an error in every mode, whoever is broken.
         is_about_file: whether it is about the file and its history, which older versions of it say nothing about.
     """
 
-    id: str
+    id: str = ""
     title: str
     impact: Impact
-    direction: Direction
+    severity: Severity | None = None
+    direction: Direction = Direction.NONE
     why: str
     fix: str
-    find: Callable[[Comparison], Iterator[Match]]
+    find: Finder = _find_nothing
     is_contract: bool = False
     is_cosmetic: bool = False
     is_gate: bool = False

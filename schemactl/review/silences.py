@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from fnmatch import fnmatchcase
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
+from schemactl.review.last_day import is_expired, read_last_day
 from schemactl.review.report import Finding, Silence
 from schemactl.review.rules import rule_ids
 from schemactl.review.severity import Severity
@@ -29,47 +30,18 @@ SILENCE_SCHEMA: Final[Mapping[str, Any]] = {
 """The JSON Schema of a silence in a settings file."""
 
 
-class Found(NamedTuple):
-    """The fingerprint and the severity of a finding, which tell it from others at its place."""
-
-    fingerprint: str
-    severity: Severity
-
-
-def silence_for(
-    silences: Iterable[Silence],
-    rule: str,
-    table: str | None,
-    column: str | None,
-    today: date,
-    found: Found | None = None,
-) -> Silence | None:
-    """Return the first silence that covers a rule at a place today.
-
-    Args:
-        silences: in the order in which they are asked.
-        rule: the rule's id.
-        table: None for a finding that is about no table; only silences without a table cover it.
-        column: None for a finding that is about no column; only silences without a column cover it.
-        today: silences whose last day is before it do not hold.
-        found: what the rule found there; without it, silences of one fingerprint do not cover it.
-    """
-    holding = (silence for silence in silences if not is_over(silence, today))
-    return next((silence for silence in holding if _covers(silence, rule, table, column, found)), None)
-
-
-def is_over(silence: Silence, today: date) -> bool:
-    """Return whether the silence's last day is past."""
-    return silence.until is not None and silence.until < today
+def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> Silence | None:
+    """Return the first silence that covers a finding today; one of a table covers no finding that is about none."""
+    holding = (silence for silence in silences if not is_expired(silence.until, today))
+    return next((silence for silence in holding if _covers(silence, finding)), None)
 
 
 def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: date) -> tuple[Silence, ...]:
     """Return the silences that cover none of the findings, or are over: they can be deleted."""
-    places = [(each.rule, each.table, each.column, Found(each.fingerprint, each.severity)) for each in findings]
     return tuple(
         silence
         for silence in silences
-        if is_over(silence, today) or not any(_covers(silence, *place) for place in places)
+        if is_expired(silence.until, today) or not any(_covers(silence, finding) for finding in findings)
     )
 
 
@@ -94,7 +66,7 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
             reason=item["reason"].strip(),
             table=item.get("table"),
             column=item.get("column"),
-            until=_date(item.get("until")),
+            until=_until(item.get("until")),
             at=at,
             fingerprint=item.get("fingerprint"),
             severity=Severity(item["severity"]) if item.get("severity") else None,
@@ -103,15 +75,15 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
     )
 
 
-def _covers(silence: Silence, rule: str, table: str | None, column: str | None, found: Found | None) -> bool:
-    if silence.rule != rule:
+def _covers(silence: Silence, finding: Finding) -> bool:
+    if silence.rule != finding.rule:
         return False
-    if silence.severity is not None and found is not None and found.severity.rank > silence.severity.rank:
+    if silence.severity is not None and finding.severity.rank > silence.severity.rank:
         return False
     if silence.fingerprint is not None:
         # The fingerprint includes the place; names may hold characters that mean something in patterns.
-        return found is not None and silence.fingerprint == found.fingerprint
-    return _fits(silence.table, table) and _fits(silence.column, column)
+        return silence.fingerprint == finding.fingerprint
+    return _fits(silence.table, finding.table) and _fits(silence.column, finding.column)
 
 
 def _fits(pattern: str | None, name: str | None) -> bool:
@@ -134,7 +106,7 @@ def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iter
         yield Problem(f"{where} has no `reason`", at, "say why the rule is accepted, for those who read it later")
     if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
         yield Problem(f"{where}: `{item['severity']}` is no severity", at, f"known: {', '.join(_SEVERITIES)}")
-    if item.get("until") is not None and _date(item["until"]) is None:
+    if item.get("until") is not None and _until(item["until"]) is None:
         yield Problem(f"{where}: `until` is `{item['until']}`, not a date", at, "write it as `2026-03-31`")
 
 
@@ -147,14 +119,8 @@ def _rule_problems(rule: Any, where: str, at: Location | None) -> Iterator[Probl
         yield Problem(f"{where}: there is no rule `{rule}`", at, near or "ids look like `C204`")
 
 
-def _date(stated: Any) -> date | None:
-    """Return the date that is stated as one or as ISO text, None for anything else."""
-    if isinstance(stated, date) and not isinstance(stated, datetime):
-        return stated
-    try:
-        return date.fromisoformat(stated) if isinstance(stated, str) else None
-    except ValueError:
-        return None
+def _until(stated: Any) -> date | None:
+    return read_last_day(stated) if isinstance(stated, date | str) else None
 
 
 def write_silence(finding: Finding, until: date, reason: str, table: str) -> str:

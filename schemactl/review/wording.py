@@ -19,13 +19,18 @@ def plain(value: Any) -> Any:
     return None if value is ABSENT else value
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """Return a value for a sentence: text in backquotes, other data as JSON, nothing as ``unset``."""
     stated = plain(value)
     if stated is None:
         return "unset"
     text = stated if isinstance(stated, str) else json.dumps(stated, ensure_ascii=False, default=str)
     return f"`{text}`"
+
+
+def from_to(before: Any, after: Any) -> str:
+    """Return both values for a sentence."""
+    return f"from {quote_value(before)} to {quote_value(after)}"
 
 
 def counted(number: int, noun: str) -> str:

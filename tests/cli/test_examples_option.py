@@ -14,7 +14,7 @@ from schemactl.cli.app import run
 from schemactl.destinations.duckdb.session import first_line
 from schemactl.engine.session.failure import shorten
 from schemactl.errors import DestinationError
-from schemactl.examples import Examples, examples_of, mask, show_examples, shown, shown_error
+from schemactl.examples import Examples, examples_of, mask, mask_examples, show_examples, shown_error
 from schemactl.formats import dlt
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
@@ -161,10 +161,10 @@ def test_a_mask_shows_the_shape(value: object, masked: object):
 def test_the_nearest_word_on_examples_holds():
     assert (examples_of(is_personal=False), examples_of(is_personal=True)) == (Examples.PLAIN, Examples.MASKED)
     with show_examples(Examples.NONE):
-        assert shown(["a"], is_personal=False) == ()
+        assert mask_examples(["a"], is_personal=False) == ()
         with show_examples(Examples.PLAIN):
-            assert shown(["a"], is_personal=True) == ("a",)
-    assert shown(["ab", "cd", "e"], is_personal=True) == ("xx", "x")
+            assert mask_examples(["a"], is_personal=True) == ("a",)
+    assert mask_examples(["ab", "cd", "e"], is_personal=True) == ("xx", "x")
 
 
 @pytest.mark.parametrize(

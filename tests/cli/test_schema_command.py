@@ -81,9 +81,9 @@ def test_each_setting_of_each_command_is_in_the_schema() -> None:
     tables = settings_schema(all_options())["properties"]
     for command, options in all_options().items():
         for spec in option_specs(options):
-            if spec.is_in_file and spec.setting is not None:
+            if spec.setting.in_file:
                 section, key = spec.setting.section or (command, spec.key)
-                assert "description" in tables[section]["properties"][key] or spec.is_in_file_only
+                assert "description" in tables[section]["properties"][key] or spec.setting.in_file_only
 
 
 def test_only_its_own_table_of_a_project_is_described() -> None:

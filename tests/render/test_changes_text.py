@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 import review_samples
 
-from schemactl.render.changes import describe, describe_column, describe_type, place, show_value, what_changed
+from schemactl.render.changes import describe, describe_column, describe_type, show_value, what_changed
+from schemactl.review.rule import place_of
 from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.changes import (
     ABSENT,
@@ -63,7 +64,7 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
 
 @pytest.mark.parametrize(("change", "where", "words"), CASES, ids=lambda each: type(each).__name__)
 def test_change_is_reported_in_plain_words(change: Change, where: tuple[str | None, str | None], words: str) -> None:
-    assert place(change) == where
+    assert place_of(change) == where
     assert describe(change) == words
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from schemactl.render.reviews.markdown import LIMIT, MARKER, render
+from schemactl.render.reviews.markdown import LIMIT, render
 from schemactl.review.report import Compatibility, Finding, Report
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import ColumnPropertyChanged
@@ -84,7 +84,7 @@ def test_comment_is_as_it_was(situation: str, snapshot: SnapshotAssertion) -> No
 def test_comment_begins_with_the_marker_and_counts(situation: str) -> None:
     lines = render(_sample(situation)).splitlines()
 
-    assert lines[0] == MARKER == "<!-- schemactl diff -->"
+    assert lines[0] == "<!-- schemactl diff -->"
     assert lines[2].startswith("### :")
 
 
@@ -206,7 +206,7 @@ def test_limit_holds_whatever_the_names(length: int) -> None:
 
         assert len(markdown) <= LIMIT
         assert len(markdown.encode()) < 4 * LIMIT
-        assert markdown.startswith(f"{MARKER}\n")
+        assert markdown.startswith("<!-- schemactl diff -->\n")
         assert markdown.count("<details>") == markdown.count("</details>")
 
 

@@ -7,7 +7,7 @@ import pytest
 from review_samples import broken
 
 from schemactl.errors import Location
-from schemactl.render.places import Place, file_name, nearest_place, stated_place
+from schemactl.render.places import file_name, nearest_place, stated_place
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_without_a_repository_names_start_at_the_working_folder(tmp_path: Path, 
 def test_places_fall_back_from_head_to_base_to_origins_to_the_name() -> None:
     review = broken().reviews[1]
     finding = review.findings[0]
-    assert nearest_place(finding, review) == stated_place(finding) == Place("schemas/orders.schema.yaml", 21, 5)
+    assert nearest_place(finding, review) == stated_place(finding) == Location("schemas/orders.schema.yaml", 21, 5)
 
     piped = replace(finding, location=Location("<stdin>", 21, 5))
     assert stated_place(piped) is None
-    assert nearest_place(piped, review) == Place("schemas/orders.schema.yaml", 34, 7)
+    assert nearest_place(piped, review) == Location("schemas/orders.schema.yaml", 34, 7)
 
     lost = replace(finding, location=None, base_location=None, schema="a/b: c")
-    assert nearest_place(lost, review) == Place("schemas/orders.schema.yaml")
-    assert nearest_place(lost, replace(review, base=None, head=None)) == Place("a_b__c.schema.yaml")
+    assert nearest_place(lost, review) == Location("schemas/orders.schema.yaml")
+    assert nearest_place(lost, replace(review, base=None, head=None)) == Location("a_b__c.schema.yaml")

@@ -12,8 +12,8 @@ import pytest
 from schemactl.inference.evidence import Position, observe
 from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.review.comparison import Side
-from schemactl.review.nested_retypes import leaf_full_type
 from schemactl.review.report import Finding
+from schemactl.review.retypes import leaf_full_type
 from schemactl.review.review import ReviewSettings, compare, review
 from schemactl.review.severity import Impact, Severity
 from schemactl.schema.judgment import judge

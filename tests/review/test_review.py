@@ -389,8 +389,8 @@ def test_a_review_looks_at_each_announcement_a_few_times_whatever_the_number_of_
     from schemactl.review import announcements
 
     looked_at = []
-    parse = announcements._date
-    monkeypatch.setattr(announcements, "_date", lambda value: (looked_at.append(1), parse(value))[1])
+    parse = announcements.read_last_day
+    monkeypatch.setattr(announcements, "read_last_day", lambda value: (looked_at.append(1), parse(value))[1])
     number = 300
     sides = [{**{f"{name}{place}": TEXT for place in range(number)}, "x": BIGINT} for name in ("alpha", "beta")]
     base, head = (Schema(name="shop", tables={"t": table_from_dict("t", {"columns": each})}) for each in sides)

@@ -12,13 +12,14 @@ import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.review import compare
-from schemactl.review.rules import RULES, rule_ids
+from schemactl.review.rules import RULES, all_rules, rule_ids
 from schemactl.review.severity import Severity
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
@@ -26,7 +27,7 @@ from schemactl.schema.types import schema_from_dict
 
 FOLDER = Path(__file__).parent / "rules"
 
-RULES_BY_ID = {RULES[name].RULE.id: RULES[name].RULE for name in RULES}
+RULES_BY_ID = {rule.id: rule for rule in all_rules()}
 
 
 def cases_of(path: Path) -> list[dict]:
@@ -111,8 +112,15 @@ def test_a_fixture_has_a_case_that_finds_and_one_that_does_not(cases):
 
 def test_ids_are_those_of_the_files_and_unique():
     assert len(RULES_BY_ID) == len(RULES)
-    assert [RULES[name].RULE.id for name in RULES] == list(rule_ids())
+    assert list(RULES_BY_ID) == list(rule_ids())
     assert all(re.fullmatch(r"[A-Y]\d{3}", rule_id) for rule_id in RULES_BY_ID), "Z is left to third parties"
+
+
+def test_the_id_that_a_rule_states_goes_before_that_of_its_entry_point(monkeypatch):
+    stated = {"z101_own": "", "z102_own": "Z199"}
+    modules = {name: SimpleNamespace(RULE=replace(all_rules()[0], id=rule_id)) for name, rule_id in stated.items()}
+    monkeypatch.setattr("schemactl.review.rules.RULES", modules)
+    assert [rule.id for rule in all_rules.__wrapped__()] == ["Z101", "Z199"]
 
 
 @pytest.mark.parametrize("rule", RULES_BY_ID.values(), ids=lambda rule: rule.id)

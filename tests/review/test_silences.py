@@ -40,17 +40,17 @@ def finding(**stated) -> Finding:
 )
 def test_a_silence_covers_what_it_names(stated, covers):
     made = silence(**stated)
-    assert silence_for([made], "C204", "orders", "note", TODAY) == (made if covers else None)
+    assert silence_for([made], finding(), TODAY) == (made if covers else None)
 
 
 def test_a_silence_of_a_table_does_not_cover_the_whole_schema():
-    assert silence_for([silence(table="*")], "C204", None, None, TODAY) is None
-    assert silence_for([silence(column="*")], "C204", "orders", None, TODAY) is None
+    assert silence_for([silence(table="*")], finding(table=None, column=None), TODAY) is None
+    assert silence_for([silence(column="*")], finding(column=None), TODAY) is None
 
 
 def test_the_first_silence_that_holds_is_the_one():
     over, first, second = silence(until=date(2020, 1, 1)), silence(reason="a"), silence(reason="b")
-    assert silence_for([over, first, second], "C204", "orders", "note", TODAY) is first
+    assert silence_for([over, first, second], finding(), TODAY) is first
 
 
 def test_silences_that_are_over_or_cover_nothing_are_reported():

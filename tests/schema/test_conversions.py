@@ -1,6 +1,6 @@
 import pytest
 
-from schemactl.review.retypes import grows
+from schemactl.review.retypes import Effect, size_effect
 from schemactl.schema.conversions import CONVERSIONS, Conversion, consequence, conversion
 from schemactl.schema.full_types import full_type, holds_all
 from schemactl.schema.types import DataType
@@ -89,14 +89,18 @@ def test_a_stated_size_may_be_too_small(before, after, expected):
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ({"data_type": "text", "precision": 5}, {"data_type": "text"}, True),
-        ({"data_type": "text"}, {"data_type": "text", "precision": 5}, False),
-        ({"data_type": "binary", "precision": 5}, {"data_type": "binary", "precision": 6}, True),
-        ({"data_type": "bigint", "precision": 128}, {"data_type": "bigint"}, False),
-        ({"data_type": "decimal", "precision": 5, "scale": 2}, {"data_type": "decimal", "precision": 9}, None),
+        ({"data_type": "text", "precision": 5}, {"data_type": "text"}, Effect.GROWS),
+        ({"data_type": "text"}, {"data_type": "text", "precision": 5}, Effect.SHRINKS),
+        ({"data_type": "binary", "precision": 5}, {"data_type": "binary", "precision": 6}, Effect.GROWS),
+        ({"data_type": "bigint", "precision": 128}, {"data_type": "bigint"}, Effect.SHRINKS),
+        (
+            {"data_type": "decimal", "precision": 5, "scale": 2},
+            {"data_type": "decimal", "precision": 9},
+            Effect.DEPENDS,
+        ),
         ({"data_type": "time", "precision": 3}, {"data_type": "time"}, None),
         ({"data_type": "double"}, {"data_type": "double", "precision": 5}, None),
     ],
 )
-def test_longer_values(before, after, expected):
-    assert grows(full_type(before), full_type(after)) is expected
+def test_another_size(before, after, expected):
+    assert size_effect(full_type(before), full_type(after)) is expected

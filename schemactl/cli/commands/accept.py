@@ -24,6 +24,7 @@ import typer
 
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, Ref
+from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, Surroundings, find_file, find_files, resolve
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -63,7 +64,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     Raises:
         InputError: nothing is chosen, there is no such finding, no day to come, or no reason.
     """
-    from schemactl.cli.commands.diff import make_request
+    from schemactl.cli.commands import diff
     from schemactl.flows.diff import diff_schemas
 
     until, reason = _until(options.until), (options.reason or "").strip()
@@ -71,15 +72,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         raise InputError("`--reason` is missing", hint="say why, for those who read it later")
     if bool(options.fingerprints) is options.all:
         raise InputError("name the fingerprints of findings, or `--all`", hint="`schemactl diff --verbose` shows them")
-    from schemactl.cli.commands import diff
-    from schemactl.cli.settings import Surroundings, find_files, resolve
-
     if options.head is not None and options.base is None:
         raise InputError("`--head` is given without `--base`")
     references = [each for each in (options.base, options.head) if each is not None]
     stated = ({"references": references or None, "schemas": options.schemas},)
     surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
-    report = diff_schemas(make_request(resolve(diff.Options, "diff", stated, surroundings)))
+    report = diff_schemas(diff.make_request(resolve(diff.Options, "diff", stated, surroundings)))
     found = _chosen(report, options.fingerprints)
     if not found:
         terminal.write("nothing to accept\n")
@@ -122,7 +120,6 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     """Add the silences to the end of the settings file, a new one where there is none; return its path."""
     import tomllib
 
-    from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, find_file
     from schemactl.review.silences import write_silence
     from schemactl.store.text import replace_file
 

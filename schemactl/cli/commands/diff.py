@@ -38,11 +38,12 @@ from schemactl.cli.options import (
     StatedTable,
     read_seconds,
 )
+from schemactl.cli.settings import Surroundings, resolve
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
 if TYPE_CHECKING:
-    from schemactl.cli.settings import SettingsFile, Surroundings
+    from schemactl.cli.settings import SettingsFile
     from schemactl.flows.diff import DiffRequest
     from schemactl.flows.survival import DataRequest
     from schemactl.review.report import Report
@@ -176,7 +177,6 @@ class Options(SparkCommandOptions):
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
         """Return the settings that decide the review: with a base of git's, or a policy, none of the head's."""
         from schemactl.cli.policy import files_for
-        from schemactl.cli.settings import Surroundings, resolve
 
         asked = resolve(cls, "diff", stated, Surroundings(here.environ))
         base = None if asked.git else next(iter(asked.references), None)
@@ -254,7 +254,9 @@ def make_request(options: Options) -> DiffRequest:
     Raises:
         InputError: a severity or a silence cannot be read.
     """
+    from schemactl.cli.policy import JUDGING
     from schemactl.flows.diff import DiffRequest
+    from schemactl.review.comparison import SettingChange
     from schemactl.review.report import Compatibility
     from schemactl.review.silences import parse_silences
 
@@ -266,10 +268,6 @@ def make_request(options: Options) -> DiffRequest:
 
         sources = tuple(options.data)
         data = DataRequest(sources, options.table, options.input_format, options.sample, options.spark())
-    from schemactl.cli.policy import JUDGING
-    from schemactl.cli.settings import Surroundings, resolve
-    from schemactl.review.comparison import SettingChange
-
     before, after = (resolve(Options, "diff", (), Surroundings({}, each)) for each in files)
     found = []
     for key in ("schemas",) if options.policy else ("schemas", *JUDGING):
@@ -305,8 +303,6 @@ def _sides_of_settings(options: Options) -> _SidesOfSettings:
 
 def _accepted(options: Options, files: _SidesOfSettings) -> list[StatedTable]:
     """Return the silences: those that decide, and the head's own that state a fingerprint, which are its purpose."""
-    from schemactl.cli.settings import Surroundings, resolve
-
     known = [table.values for table in options.silence]
     head = resolve(Options, "diff", (), Surroundings({}, files[1])).silence
     return [*options.silence, *(each for each in head if "fingerprint" in each.values and each.values not in known)]
@@ -362,13 +358,11 @@ def render(report: Report, options: Options, terminal: Terminal) -> str:
         from schemactl.render.reviews import OUTPUTS
 
         return OUTPUTS[options.format].render(report)
-    from schemactl.render.console import Look
     from schemactl.render.review_text import print_review
 
-    width = None if options.output else terminal.width
-    color = terminal.color and options.output is None
-    look = Look(width, color, is_quiet=options.quiet, is_verbose=options.verbose)
-    return print_review(report, look, explains_mode=options.explain)
+    if options.output is not None:
+        terminal = replace(terminal, color=False, width=None)
+    return print_review(report, terminal.look(options), explains_mode=options.explain)
 
 
 def exit_code_of(report: Report, fail_on: str) -> ExitCode:

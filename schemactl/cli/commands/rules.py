@@ -21,7 +21,7 @@ import typer
 
 from schemactl.cli.completing import complete_rules
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
 
@@ -42,26 +42,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     Raises:
         InputError: there is no such rule.
     """
-    from schemactl.review.judgment import JUDGMENTS, Judgment
-    from schemactl.review.rule import Rule
+    from schemactl.render.rules import print_rule, print_rules, rules_document
+    from schemactl.review.migration_rules import migration_rules
     from schemactl.review.rules import all_rules
 
-    found: list[Rule | Judgment] = [*all_rules(), *JUDGMENTS]
-    rules = {rule.id: rule for rule in sorted(found, key=lambda rule: rule.id)}
-    if options.rule is not None and options.rule.upper() not in rules:
+    rules = {rule.id: rule for rule in sorted((*all_rules(), *migration_rules()), key=lambda rule: rule.id)}
+    if options.rule is None:
+        write_report(terminal, options, list(rules.values()), rules_document, print_rules)
+        return ExitCode.DONE
+    chosen = rules.get(options.rule.upper())
+    if chosen is None:
         hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
         raise InputError(f"there is no rule `{options.rule}`", hint=hint)
-    if options.format == "json":
-        from schemactl.render.json import render_document
-        from schemactl.render.rules import rule_document
-
-        documents = [rule_document(rule) for rule in rules.values()]
-        shown = [each for each in documents if options.rule is None or each["id"] == options.rule.upper()]
-        terminal.write(render_document({"rules": shown}))
-        return ExitCode.DONE
-    from schemactl.render.rules import print_rule, print_rules
-
-    look = terminal.look(options)
-    text = print_rules(rules.values(), look) if options.rule is None else print_rule(rules[options.rule.upper()], look)
-    terminal.write(text)
+    write_report(terminal, options, chosen, lambda rule: rules_document([rule]), print_rule)
     return ExitCode.DONE

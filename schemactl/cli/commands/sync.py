@@ -23,7 +23,7 @@ import typer
 
 from schemactl.cli.completing import complete_names
 from schemactl.cli.options import CommonOptions, TextOrJson
-from schemactl.cli.terminal import Terminal, write_report
+from schemactl.cli.terminal import Terminal, ask, write_report
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Take edits over, print what changed, and return 1 where one is not taken over."""
-    from schemactl.cli.terminal import ask
     from schemactl.flows.sync import SyncRequest, sync_schemas
     from schemactl.render.files import print_sync, question, sync_document
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations import Example, MigrationSession, Unfit
-from schemactl.examples import Examples, examples_of, shown
+from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
@@ -93,7 +93,7 @@ def example_texts(unfit: Unfit, schema: Schema, table: str, column: str | None) 
     """Return examples as texts, as far as they may be shown: a value of a column, and the row that holds it."""
 
     def show(value: str | None, name: str | None) -> str | None:
-        return next(iter(shown((value,), is_personal(schema, table, name))))
+        return next(iter(mask_examples((value,), is_personal(schema, table, name))))
 
     if examples_of(is_personal(schema, table, column)) is Examples.NONE:
         return ()

@@ -29,7 +29,7 @@ from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep, Risk
 from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.steps import column_of, name_of, table_of
-from schemactl.review.judgment import (
+from schemactl.review.migration_rules import (
     BLOCKS_READERS,
     BLOCKS_WRITERS,
     CHANGED,
@@ -39,7 +39,7 @@ from schemactl.review.judgment import (
     LOSES,
     OWN,
     UNSOUND,
-    Judgment,
+    MigrationRule,
     finding_of,
 )
 from schemactl.review.report import Compatibility, Finding, Report, Review, Version
@@ -178,7 +178,7 @@ def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: 
         yield finding_of(rule, sentence, name, at=at, table=table, column=column)
 
 
-def _rules_of(planned: PlannedStep) -> Iterator[tuple[Judgment, str]]:
+def _rules_of(planned: PlannedStep) -> Iterator[tuple[MigrationRule, str]]:
     if not planned.is_possible:
         yield IMPOSSIBLE, "the destination cannot take it"
         return

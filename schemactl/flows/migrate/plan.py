@@ -22,7 +22,7 @@ from schemactl.flows.migrate.target import (
     read_state,
     rendering,
 )
-from schemactl.memory import paused_collector
+from schemactl.garbage_collection import paused_collector
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan

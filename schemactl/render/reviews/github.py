@@ -22,7 +22,6 @@ LIMIT: Final = 10
 _COMMANDS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARN: "warning",
-    Severity.DEPENDS: "warning",
     Severity.INFO: "notice",
 }
 
@@ -65,8 +64,8 @@ def _position(finding: Finding) -> dict[str, str]:
     place = stated_place(finding)
     if not place:
         return {}
-    counted = {"line": place.line, "col": place.column if place.line else None}
-    return {"file": place.file, **{key: str(value) for key, value in counted.items() if value}}
+    numbers = {"line": place.line, "col": place.column if place.line else None}
+    return {"file": place.path, **{key: str(value) for key, value in numbers.items() if value}}
 
 
 def _escape_message(text: str) -> str:

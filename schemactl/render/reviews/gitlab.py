@@ -17,7 +17,6 @@ from schemactl.review.severity import Severity
 _SEVERITIES: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "critical",
     Severity.WARN: "major",
-    Severity.DEPENDS: "major",
     Severity.INFO: "info",
 }
 
@@ -42,7 +41,7 @@ def render(report: Report) -> str:
                     "fingerprint": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32],
                     "severity": _severity(finding),
                     # GitLab takes relative paths only, and demands a line.
-                    "location": {"path": escape(place.file.lstrip("/")), "lines": {"begin": place.line or 1}},
+                    "location": {"path": escape(place.path.lstrip("/")), "lines": {"begin": place.line or 1}},
                 }
             )
             seen[finding.fingerprint] += 1

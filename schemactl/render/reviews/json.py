@@ -8,10 +8,10 @@ from datetime import date
 from typing import Any, Final
 
 from schemactl.errors import Location
-from schemactl.render.changes import place
 from schemactl.render.json import render_document
 from schemactl.review.report import Counted, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
+from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import ABSENT, Change, TableAdded, TableRemoved
 from schemactl.schema.types import Column, Table
@@ -94,7 +94,7 @@ def _places(review: Review) -> Iterable[tuple[str | None, str | None]]:
     """Return the tables and columns that the review is about, each once; with a table that is new its columns."""
     found: dict[tuple[str | None, str | None], None] = {}
     for change in review.changes:
-        found.setdefault(place(change))
+        found.setdefault(place_of(change))
         if isinstance(change, TableAdded | TableRemoved):
             found |= {(change.table.name, column): None for column in change.table.columns}
     return found | {(finding.table, finding.column): None for finding in review.findings}

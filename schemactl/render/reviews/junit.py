@@ -55,7 +55,7 @@ def _count(element: ElementTree.Element, within: ElementTree.Element) -> None:
 
 def _case(finding: Finding, name: str) -> ElementTree.Element:
     place = stated_place(finding)
-    position = {"file": place.file, "line": str(place.line or 1)} if place else {}
+    position = {"file": place.path, "line": str(place.line or 1)} if place else {}
     names = ".".join(part for part in (finding.schema, finding.table) if part)
     stated = {"classname": names, "name": name, "time": "0", **position}
     case = ElementTree.Element("testcase", {key: _clean(value) for key, value in stated.items()})

@@ -9,17 +9,16 @@ from functools import partial
 from typing import Final, TypeVar
 
 from schemactl.render import review_words as words
-from schemactl.render.changes import describe, place, show_value
+from schemactl.render.changes import describe, show_value
 from schemactl.render.harmless import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Version
+from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
 Item = TypeVar("Item")
 
-MARKER: Final = "<!-- schemactl diff -->"
-"""The first line, by which a bot finds its comment again."""
 LIMIT: Final = 65_000
 """Characters at most; GitHub refuses comments of more than 65,536."""
 
@@ -39,11 +38,9 @@ def render(report: Report) -> str:
     It has at most ``LIMIT`` characters: details go first, then the last of the findings, and a line says how many
     were left out. Names and values are shown as they are, and never act as Markdown, HTML, mention or link.
     """
-    parts = [f"{part}\n\n" for part in _head(report)]
-    rows = _fitting([partial(_row, finding, report) for finding in _shown(report)], _room(parts) - len(_TABLE))
-    parts.extend([_TABLE, *rows.texts, "\n"] if rows.texts else [])
-    if rows.left:
-        parts.append(f"{counted(rows.left, 'more finding')} did not fit into this comment.\n\n")
+    worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
+    parts = [heading(report, worst, f"Schema review: {words.summary(report)}"), f"{prose(words.scope(report))}\n\n"]
+    parts += fitting_table(_TABLE, [partial(_row, finding, report) for finding in _shown(report)], "finding", parts)
     notes = _fitting([partial(str, f"{note}\n\n") for note in _notes(report)], _room(parts))
     parts.extend(notes.texts)
     left = notes.left
@@ -85,12 +82,19 @@ def _room(parts: Iterable[str]) -> int:
     return LIMIT - _RESERVE - sum(map(len, parts))
 
 
-def _head(report: Report) -> Iterator[str]:
-    yield MARKER
-    worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
+def heading(report: Report, worst: Severity | None, text: str) -> str:
+    """Return the first line of a comment, by which a bot finds it again, and the heading below it."""
     symbol = _SYMBOLS.get(worst, ":white_check_mark:") if worst else ":white_check_mark:"
-    yield f"### {symbol} Schema review: {words.summary(report)}"
-    yield prose(words.scope(report))
+    return f"<!-- {report.command} -->\n\n### {symbol} {text}\n\n"
+
+
+def fitting_table(head: str, rows: Sequence[Callable[[], str]], thing: str, before: Iterable[str]) -> list[str]:
+    """Return a table of as many rows as there is room for behind ``before``, and how many more things there are."""
+    fitting = _fitting(rows, _room(before) - len(head))
+    parts = [head, *fitting.texts, "\n"] if fitting.texts else []
+    if fitting.left:
+        parts.append(f"{counted(fitting.left, f'more {thing}')} did not fit into this comment.\n\n")
+    return parts
 
 
 def _shown(report: Report) -> list[Finding]:
@@ -164,7 +168,7 @@ def _version(side: str, version: Version) -> str:
 
 
 def _change(review: Review, change: Change) -> str:
-    return f"{_label(*place(change))}: {prose(describe(change))}{_sources(review, *place(change))}"
+    return f"{_label(*place_of(change))}: {prose(describe(change))}{_sources(review, *place_of(change))}"
 
 
 def _sources(review: Review, table: str | None, column: str | None) -> str:

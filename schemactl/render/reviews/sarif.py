@@ -10,9 +10,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import schemactl
+from schemactl.errors import Location
 from schemactl.render.harmless import escape
 from schemactl.render.json import render_document
-from schemactl.render.places import Place, nearest_place
+from schemactl.render.places import nearest_place
 from schemactl.render.review_words import finding_details, silence_text
 from schemactl.render.reviews.json import counted_document, to_plain
 from schemactl.review.report import Finding, Report, Review
@@ -27,7 +28,6 @@ LIMIT: Final = 5_000
 _LEVELS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARN: "warning",
-    Severity.DEPENDS: "warning",
     Severity.INFO: "note",
     Severity.NONE: "none",
 }
@@ -107,12 +107,12 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
     }
 
 
-def _physical(place: Place) -> dict[str, Any]:
+def _physical(place: Location) -> dict[str, Any]:
     # GitHub refuses a file in which a result has no line.
     region = {"startLine": place.line or 1}
     if place.line and place.column:
         region["startColumn"] = place.column
-    return {"artifactLocation": _artifact(place.file), "region": region}
+    return {"artifactLocation": _artifact(place.path), "region": region}
 
 
 def _artifact(file: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The rules, one a file: ``c204_column_removed.py`` holds ``RULE``, whose id is the first part of the file's name.
+"""The rules, one a file: ``c204_column_removed.py`` holds ``RULE``, whose id is C204.
 
 To add one, write such a file and a fixture ``tests/review/rules/c204.yaml``. Third parties use the entry-point group
 ``schemactl.rule`` and ids that begin with ``Z``, which none here does.
@@ -6,6 +6,7 @@ To add one, write such a file and a fixture ``tests/review/rules/c204.yaml``. Th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from schemactl.registry import Registry
@@ -23,4 +24,5 @@ def rule_ids() -> tuple[str, ...]:
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """Return all rules, installed ones last."""
-    return tuple(RULES[name].RULE for name in RULES)
+    rules = (RULES[name].RULE for name in RULES)
+    return tuple(replace(rule, id=rule.id or stated) for rule, stated in zip(rules, rule_ids(), strict=True))

@@ -1,5 +1,3 @@
-"""C201: a column is new that rows may do without."""
-
 from schemactl.review.added_removed import Addition, added_columns
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import typed
@@ -14,7 +12,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C201",
     title="column added",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,

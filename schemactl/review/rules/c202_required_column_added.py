@@ -1,5 +1,3 @@
-"""C202: a column is new, and every row has to have a value."""
-
 from schemactl.review.added_removed import Addition, added_columns
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import typed
@@ -12,7 +10,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C202",
     title="required column added",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.TIGHTENS,

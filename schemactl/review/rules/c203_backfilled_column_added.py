@@ -1,14 +1,12 @@
-"""C203: a column is new, every row has to have a value, and it is said what stored rows get."""
-
 from schemactl.review.added_removed import BACKFILL, Addition, added_columns
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown, typed
+from schemactl.review.wording import quote_value, typed
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null and states ``x-backfill``."""
     for change in added_columns(comparison, Addition.BACKFILLED):
-        value = shown(change.column.properties[BACKFILL])
+        value = quote_value(change.column.properties[BACKFILL])
         yield Match.of(
             change,
             f"column {typed(change.column)} is new in `{change.table}` and may not be null; stored rows get {value}",
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C203",
     title="required column added with a value for stored rows",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.WARN),
     direction=Direction.TIGHTENS,

@@ -1,5 +1,3 @@
-"""C204: a column that readers may select is gone."""
-
 from schemactl.review.added_removed import Removal, removed_columns
 from schemactl.review.announcements import column_last_day
 from schemactl.review.comparison import is_stored
@@ -37,7 +35,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C204",
     title="column removed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,

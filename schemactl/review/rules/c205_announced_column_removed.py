@@ -1,5 +1,3 @@
-"""C205: a column is gone whose end was announced and has come."""
-
 from schemactl.review.added_removed import Removal, removed_columns
 from schemactl.review.announcements import column_last_day
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -14,7 +12,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C205",
     title="announced column removed",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,

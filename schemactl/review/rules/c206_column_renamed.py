@@ -1,5 +1,3 @@
-"""C206: a column has another name."""
-
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import advice
 from schemactl.schema.changes import ColumnRenamed
@@ -21,7 +19,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C206",
     title="column renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""C207: a name is used again that was announced as removed."""
-
 from schemactl.review.added_removed import Addition, added_columns, added_tables
 from schemactl.review.announcements import column_last_day, own_last_day
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
@@ -21,7 +19,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C207",
     title="retired name used again",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

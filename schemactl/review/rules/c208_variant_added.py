@@ -1,8 +1,6 @@
-"""C208: values of another type came, and dlt gave them a column of their own."""
-
 from schemactl.review.added_removed import Addition, added_columns, variant_of
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown, typed
+from schemactl.review.wording import quote_value, typed
 
 
 def find(comparison: Comparison) -> Matches:
@@ -10,12 +8,11 @@ def find(comparison: Comparison) -> Matches:
     for change in added_columns(comparison, Addition.VARIANT):
         of = variant_of(comparison, change)
         column = comparison.head_column(change.table, of) if of else None
-        beside = f" beside `{of}` (which is {shown(column.properties.get('data_type'))})" if column else ""
+        beside = f" beside `{of}` (which is {quote_value(column.properties.get('data_type'))})" if column else ""
         yield Match.of(change, f"variant {typed(change.column)} is new in `{change.table}`{beside}")
 
 
 RULE = Rule(
-    id="C208",
     title="variant column added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.LOOSENS,

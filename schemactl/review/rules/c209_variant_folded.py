@@ -1,8 +1,6 @@
-"""C209: a variant is gone, its column stays."""
-
 from schemactl.review.added_removed import Removal, removed_columns, variant_of
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown, typed
+from schemactl.review.wording import quote_value, typed
 
 
 def find(comparison: Comparison) -> Matches:
@@ -13,7 +11,7 @@ def find(comparison: Comparison) -> Matches:
         if column is not None:
             yield Match(
                 sentence=f"variant {typed(change.column)} is gone from `{change.table}`: `{of}` "
-                f"({shown(column.properties.get('data_type'))}) has to hold its values",
+                f"({quote_value(column.properties.get('data_type'))}) has to hold its values",
                 table=change.table,
                 column=of,
                 before=change.column.to_dict(),
@@ -23,7 +21,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C209",
     title="variant column folded in",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

@@ -1,5 +1,3 @@
-"""C210: single values became lists, which dlt keeps in a nested table."""
-
 from schemactl.review.reshapes import Form, reshapes
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed
@@ -25,7 +23,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C210",
     title="value became a list",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,

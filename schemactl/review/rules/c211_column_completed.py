@@ -1,5 +1,3 @@
-"""C211: a column that had hints only has a data type now."""
-
 from schemactl.review.added_removed import BACKFILL
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import plain
@@ -31,7 +29,6 @@ def _impact(comparison: Comparison, change: ColumnRetyped) -> Impact | None:
 
 
 RULE = Rule(
-    id="C211",
     title="column completed",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,

@@ -1,21 +1,15 @@
-"""C213: two keys of the data become one column."""
-
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed, plain
 from schemactl.schema.changes import TablePropertyChanged
 
-_SOURCE_NAMES: Final = "x-source-names"
-
 
 def find(comparison: Comparison) -> Matches:
     """Yield each key that ``x-source-names`` kept apart from another key, and does so no longer."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != _SOURCE_NAMES:
-            continue
+    for change in comparison.of(TablePropertyChanged, "x-source-names"):
         before, after = _names(change.before), _names(change.after)
         for path, name in before.items():
             if path not in after:
@@ -46,7 +40,6 @@ def _shared(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
 
 
 RULE = Rule(
-    id="C213",
     title="keys merged",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""C214: a field is new inside a column that keeps objects or lists."""
-
 from schemactl.review.announcements import column_last_day
 from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
 from schemactl.review.rule import BREAKS_ALL, BREAKS_NOBODY, Comparison, Direction, Matches, Rule
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C214",
     title="field added inside a column",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,

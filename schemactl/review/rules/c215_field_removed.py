@@ -1,7 +1,6 @@
-"""C215: a field is gone from inside a column that keeps objects or lists."""
-
-from schemactl.review.announcements import column_last_day, is_over
+from schemactl.review.announcements import column_last_day
 from schemactl.review.contracts import freezes_fields
+from schemactl.review.last_day import is_expired
 from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Matches, Rule, Severity
 
@@ -12,7 +11,7 @@ def find(comparison: Comparison) -> Matches:
         assert found.before is not None
         table = found.change.table
         until = column_last_day(comparison.base_table(table), found.name)
-        if is_over(until, comparison.today):
+        if is_expired(until, comparison.today):
             notice = f", as announced: its last day was {until}"
             impact: Impact | None = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)  # of C205
         else:
@@ -22,7 +21,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C215",
     title="field removed inside a column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,

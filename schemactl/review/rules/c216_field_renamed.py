@@ -1,5 +1,3 @@
-"""C216: a field inside a column that keeps objects or lists has another name."""
-
 from schemactl.review.nested_fields import FieldEvent, field_changes
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
@@ -12,7 +10,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="C216",
     title="field renamed inside a column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,

@@ -1,21 +1,9 @@
-"""D302: another data type that takes over only some of the values."""
-
-from schemactl.review.retypes import converted
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.schema.conversions import Conversion
-
-
-def find(comparison: Comparison) -> Matches:
-    """Yield each column whose new type refuses some values of the old one, or has no room for them."""
-    for retype, lost in converted(comparison, Conversion.DEPENDS):
-        sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: {lost}"
-        yield retype.match(sentence, impact=retype.impact(RULE.impact), question="type")
-
+from schemactl.review.retypes import Effect, conversion_rule
+from schemactl.review.rule import Direction, Rule
 
 RULE = Rule(
-    id="D302",
     title="type conversion depends on the values",
-    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS),
+    impact=Effect.DEPENDS.impact,
     direction=Direction.UNDETERMINED,
     why="dlt converts the values that fit the new type. Each one that does not fit goes into a variant column such as "
     "`total__v_double` at the next load, or fails the load where the contract freezes data types; a number that is "
@@ -24,5 +12,5 @@ RULE = Rule(
     "JSON, binaries): engines refuse most queries then, whatever the values.",
     fix="Count the values that do not fit by giving the data (`--data`). If there are any, repair them at the source, "
     "or add a new column of the new type, fill it where the value fits, and remove the old one later.",
-    find=find,
+    find=conversion_rule(Effect.DEPENDS),
 )

@@ -1,18 +1,15 @@
-"""D304: another data type that takes over no value, or no data type any more."""
-
-from schemactl.review.retypes import converted
-from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
+from schemactl.review.retypes import Effect, conversion_rule
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnRetyped
-from schemactl.schema.conversions import Conversion
 from schemactl.schema.full_types import full_type
+
+_refused = conversion_rule(Effect.REFUSED)
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each column whose new type takes no value of the old one, and each that has no type any more."""
-    for retype, _ in converted(comparison, Conversion.REFUSED):
-        sentence = f"{retype.where} changes from `{retype.before}` to `{retype.after}`: dlt converts no value"
-        yield retype.match(sentence)
+    yield from _refused(comparison)
     for change in comparison.of(ColumnRetyped):
         before = full_type(change.before)
         if before and full_type(change.after) is None:
@@ -24,9 +21,8 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="D304",
     title="type conversion refused",
-    impact=BREAKS_ALL,
+    impact=Effect.REFUSED.impact,
     direction=Direction.BOTH,
     why="dlt converts no value of the old type to the new one. A pipeline that still sends the old type fills a "
     "variant column such as `total__v_bool`, or fails where the contract freezes data types; stored values cannot be "

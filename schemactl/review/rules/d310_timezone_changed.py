@@ -1,7 +1,5 @@
-"""D310: a timestamp that knows its time zone no longer does, or does now."""
-
-from schemactl.review.retypes import resized
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
+from schemactl.review.retypes import Effect, resized
+from schemactl.review.rule import Comparison, Direction, Matches, Rule
 
 
 def find(comparison: Comparison) -> Matches:
@@ -10,15 +8,14 @@ def find(comparison: Comparison) -> Matches:
         if retype.before.timezone == retype.after.timezone:
             continue
         if retype.after.timezone:
-            yield retype.match(f"{retype.where} is a point in time now; before it was local, without a time zone")
+            yield retype.match("is a point in time now; before it was local, without a time zone")
         else:
-            yield retype.match(f"{retype.where} has no time zone any more; before it was a point in time")
+            yield retype.match("has no time zone any more; before it was a point in time")
 
 
 RULE = Rule(
-    id="D310",
     title="time zone changed",
-    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN),
+    impact=Effect.REZONED.impact,
     direction=Direction.BOTH,
     why="Comparisons and conversions in queries mean something else: a column with a time zone is shown in the "
     "session's zone, one without is not. dlt writes UTC in both cases, and leaves the column in the destination as it "

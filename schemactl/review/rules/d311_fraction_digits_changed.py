@@ -1,7 +1,5 @@
-"""D311: a timestamp or time with more or fewer digits of a second."""
-
-from schemactl.review.retypes import resized
-from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Matches, Rule, Severity
+from schemactl.review.retypes import Effect, resized
+from schemactl.review.rule import Comparison, Direction, Matches, Rule
 from schemactl.schema.types import DataType
 
 
@@ -12,14 +10,13 @@ def find(comparison: Comparison) -> Matches:
         if retype.after.data_type not in (DataType.TIMESTAMP, DataType.TIME) or before is None or after is None:
             continue
         if before != after:
-            sentence = f"{retype.where} keeps {after} instead of {before} digits of a second"
-            yield retype.match(sentence, impact=BREAKS_NOBODY if after > before else None)
+            impact = Effect.GROWS.impact if after > before else None
+            yield retype.match(f"keeps {after} instead of {before} digits of a second", impact=impact)
 
 
 RULE = Rule(
-    id="D311",
     title="fraction of seconds changed",
-    impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
+    impact=Effect.COARSER.impact,
     direction=Direction.BOTH,
     why="With fewer digits the rest is cut or rounded away: rows that differed only there become equal, and an "
     "incremental cursor may load rows twice or skip some. dlt cuts them in Parquet files, and leaves it to the "

@@ -1,13 +1,11 @@
-"""D312: a type becomes text, and every engine spells it in its own way."""
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from schemactl.review.nested_fields import had_fields
-from schemactl.review.retypes import converted
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.schema.conversions import SPELLED_DIFFERENTLY, Conversion
+from schemactl.review.retypes import Effect, converted
+from schemactl.review.rule import Comparison, Direction, Matches, Rule, Severity
+from schemactl.schema.conversions import SPELLED_DIFFERENTLY
 from schemactl.schema.types import DataType
 
 _SPELLINGS: Final[Mapping[DataType, str]] = {
@@ -23,19 +21,19 @@ _SPELLINGS: Final[Mapping[DataType, str]] = {
 
 def find(comparison: Comparison) -> Matches:
     """Yield each column that becomes text and was of a type without one common spelling."""
-    for retype, _ in converted(comparison, Conversion.WHOLE, Conversion.DEPENDS):
-        if retype.after.data_type == DataType.TEXT and retype.before.data_type in SPELLED_DIFFERENTLY:
+    for retype, effect, _ in converted(comparison):
+        becomes_text = effect in (Effect.WIDENED, Effect.DEPENDS) and retype.after.data_type == DataType.TEXT
+        if becomes_text and retype.before.data_type in SPELLED_DIFFERENTLY:
             is_nested = had_fields(comparison, retype.change.table, retype.change.column)
             lost = ", and its fields or elements are gone" if is_nested else ""
-            sentence = f"{retype.where} becomes text{lost}: {_SPELLINGS[retype.before.data_type]}"
+            sentence = f"becomes text{lost}: {_SPELLINGS[retype.before.data_type]}"
             # Queries name fields and elements, which texts do not have: the impact of D313.
             yield retype.match(sentence, impact=replace(RULE.impact, readers=Severity.ERROR) if is_nested else None)
 
 
 RULE = Rule(
-    id="D312",
     title="text of an engine's own spelling",
-    impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
+    impact=Effect.SPELLED.impact,
     direction=Direction.NONE,
     why="Rows that are loaded from now on hold dlt's spelling. Rows that the destination converted hold the engine's: "
     "the same value stands there as two texts, and filters and joins miss one of them.",

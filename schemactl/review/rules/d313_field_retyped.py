@@ -1,10 +1,8 @@
-"""D313: a field inside a column that keeps objects or lists, or the column itself, has another type."""
-
 from dataclasses import replace
 
 from schemactl.review.contracts import freezes_fields
 from schemactl.review.nested_fields import FieldEvent, field_changes, type_label
-from schemactl.review.nested_retypes import accepts_values, impact_of, value_effect
+from schemactl.review.retypes import accepts_values, impact_of, value_effect
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Matches, Rule, Severity
 
 
@@ -22,7 +20,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="D313",
     title="field retyped inside a column",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,11 +1,9 @@
-"""H603: an ``x-`` hint that schemactl does not know."""
-
 from dataclasses import replace
 
 from schemactl.review.hints import HintChange, extra_hints, has_rule, hint_match, is_unset
 from schemactl.review.nested_fields import fields_of
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Matches, Rule
-from schemactl.review.wording import shown
+from schemactl.review.wording import from_to, quote_value
 from schemactl.schema.arrow_types import NESTED_TYPE, describe
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.personal import is_protective
@@ -31,16 +29,15 @@ def _readable(change: HintChange) -> HintChange:
 
 def _phrases(change: HintChange) -> str:
     if is_unset(change.after):
-        return f"has lost the hint `{change.name}`, which was {shown(change.before)}"
+        return f"has lost the hint `{change.name}`, which was {quote_value(change.before)}"
     if is_unset(change.before):
-        return f"has a new hint `{change.name}`: {shown(change.after)}"
+        return f"has a new hint `{change.name}`: {quote_value(change.after)}"
     if change.before == change.after:
-        return f"states the same type {shown(change.after)} with another text of `{change.name}`"
-    return f"changes the hint `{change.name}` from {shown(change.before)} to {shown(change.after)}"
+        return f"states the same type {quote_value(change.after)} with another text of `{change.name}`"
+    return f"changes the hint `{change.name}` {from_to(change.before, change.after)}"
 
 
 RULE = Rule(
-    id="H603",
     title="hint changed",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

@@ -1,8 +1,6 @@
-"""H604: what marks personal or confidential data is gone, or says something else."""
-
 from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import from_to, quote_value
 from schemactl.schema.personal import is_protective
 
 
@@ -12,14 +10,13 @@ def find(comparison: Comparison) -> Matches:
         if not is_protective(change.name) or is_unset(change.before):
             continue
         if is_unset(change.after):
-            yield hint_match(change, f"is not marked `{change.name}` any more; it was {shown(change.before)}")
+            yield hint_match(change, f"is not marked `{change.name}` any more; it was {quote_value(change.before)}")
         else:
-            phrase = f"changes `{change.name}` from {shown(change.before)} to {shown(change.after)}"
+            phrase = f"changes `{change.name}` {from_to(change.before, change.after)}"
             yield hint_match(change, phrase)
 
 
 RULE = Rule(
-    id="H604",
     title="classification removed or changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,

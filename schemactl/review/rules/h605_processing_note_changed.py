@@ -1,19 +1,17 @@
-"""H605: what dlt notes for itself while it works."""
-
 from collections.abc import Mapping
 from typing import Any, Final
 
 from schemactl.review.hints import extra_hints, hint_match
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule
 
-_NOTES: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
+_NOTES: Final = ("x-normalizer", "x-loader", "x-extractor")
 _NESTING: Final = "max_nesting"
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each changed note of dlt on a table or column, but for the nesting, which is no mere note."""
-    for change in extra_hints(comparison):
-        if change.name in _NOTES and _notes(change.before) != _notes(change.after):
+    for change in extra_hints(comparison, *_NOTES):
+        if _notes(change.before) != _notes(change.after):
             yield hint_match(change, f"has other processing notes of dlt in `{change.name}`")
 
 
@@ -24,7 +22,6 @@ def _notes(stated: Any) -> Any:
 
 
 RULE = Rule(
-    id="H605",
     title="processing notes changed",
     impact=Impact(),
     direction=Direction.NONE,

@@ -1,10 +1,8 @@
-"""H606: the same, stated in another way."""
-
 from typing import Final
 
 from schemactl.review.hints import hint_changes, hint_match, is_restated
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule
-from schemactl.review.wording import place, shown
+from schemactl.review.wording import place, quote_value
 from schemactl.schema.changes import ColumnRetyped, NullabilityChanged
 from schemactl.schema.full_types import full_type
 
@@ -20,16 +18,17 @@ def find(comparison: Comparison) -> Matches:
             yield Match.of(retyped, f"{where} states its type in another way, and it is still {phrase}")
     for change in comparison.of(NullabilityChanged):
         if change.is_restated:
-            phrase = f"states `nullable` as {shown(change.after)} instead of {shown(change.before)}, {_SAME}"
+            phrase = (
+                f"states `nullable` as {quote_value(change.after)} instead of {quote_value(change.before)}, {_SAME}"
+            )
             yield Match.of(change, f"{place(change.table, change.column)} {phrase}")
     for hint in hint_changes(comparison):
         if is_restated(hint) and hint.name != "description":
-            phrase = f"states `{hint.name}` as {shown(hint.after)} instead of {shown(hint.before)}, {_SAME}"
+            phrase = f"states `{hint.name}` as {quote_value(hint.after)} instead of {quote_value(hint.before)}, {_SAME}"
             yield hint_match(hint, phrase)
 
 
 RULE = Rule(
-    id="H606",
     title="restated",
     impact=Impact(),
     direction=Direction.NONE,

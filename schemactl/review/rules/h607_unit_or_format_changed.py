@@ -1,8 +1,6 @@
-"""H607: the values of a column mean something else."""
-
 from schemactl.review.hints import UNITS, column_hints, hint_match, is_unset
 from schemactl.review.rule import BREAKS_ALL, BREAKS_NOBODY, Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.changes import ColumnRetyped
 
 
@@ -17,7 +15,7 @@ def find(comparison: Comparison) -> Matches:
         if change.before.get("data_type") != change.after.get("data_type")
     }
     for change in column_hints(comparison, *UNITS):
-        before, after = shown(change.before), shown(change.after)
+        before, after = quote_value(change.before), quote_value(change.after)
         if is_unset(change.before):
             yield hint_match(change, f"states `{change.name}` now: {after}", BREAKS_NOBODY)
         elif not is_unset(change.after):
@@ -33,7 +31,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H607",
     title="unit or format changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""H608: a table or column promises less than before."""
-
 from typing import Final
 
 from schemactl.review.hints import STABILITY, extra_hints, hint_match
@@ -11,9 +9,7 @@ _PROMISES: Final = (Stability.DRAFT, Stability.BETA, Stability.STABLE)
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table and column that is less stable now; what is not stated is ``stable``."""
-    for change in extra_hints(comparison):
-        if change.name != STABILITY:
-            continue
+    for change in extra_hints(comparison, STABILITY):
         before, after = stability(change.before or None), stability(change.after or None)
         if _PROMISES.index(after) < _PROMISES.index(before):
             effect = (
@@ -23,7 +19,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H608",
     title="stability lowered",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.LOOSENS,

@@ -1,8 +1,6 @@
-"""H609: a column or table is marked as holding personal or confidential data."""
-
 from schemactl.review.hints import extra_hints, hint_match, is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.personal import is_protective
 
 
@@ -10,11 +8,10 @@ def find(comparison: Comparison) -> Matches:
     """Yield each table and column that gets such a mark; of new ones it is reported with them."""
     for change in extra_hints(comparison):
         if is_protective(change.name) and is_unset(change.before):
-            yield hint_match(change, f"is marked `{change.name}` now: {shown(change.after)}")
+            yield hint_match(change, f"is marked `{change.name}` now: {quote_value(change.after)}")
 
 
 RULE = Rule(
-    id="H609",
     title="classification added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,

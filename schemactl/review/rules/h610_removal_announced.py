@@ -1,5 +1,3 @@
-"""H610: a table or column is marked as deprecated, or its end is announced or put off."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +14,8 @@ def find(comparison: Comparison) -> Matches:
             yield notice.match(f"{notice.where} is announced to go, and its last day is {notice.after}")
         elif notice.after and notice.before and notice.after > notice.before:
             yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
-    for change in extra_hints(comparison):
-        if change.name == DEPRECATED and not (_has_day(change.before) or _has_day(change.after)):
+    for change in extra_hints(comparison, DEPRECATED):
+        if not (_has_day(change.before) or _has_day(change.after)):
             gone = is_unset(change.after)
             yield hint_match(change, "is no longer deprecated" if gone else f"is deprecated{_phrases(change.after)}")
 
@@ -33,7 +31,6 @@ def _phrases(stated: Any) -> str:
 
 
 RULE = Rule(
-    id="H610",
     title="deprecated, or its end announced",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""H611: readers are given less time than they need, or were promised."""
-
 from datetime import timedelta
 from typing import Final
 
@@ -25,7 +23,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="H611",
     title="notice too short, brought forward or withdrawn",
     impact=Impact(readers=Severity.ERROR),
     direction=Direction.TIGHTENS,

@@ -1,5 +1,3 @@
-"""K501: a table gets a primary key, or more columns in it."""
-
 from schemactl.review.keys import key_changes
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
@@ -18,7 +16,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="K501",
     title="primary key extended",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""K502: a primary key is gone, or has lost columns."""
-
 from schemactl.review.keys import key_changes
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
@@ -17,7 +15,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="K502",
     title="primary key reduced",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,

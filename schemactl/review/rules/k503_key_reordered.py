@@ -1,5 +1,3 @@
-"""K503: the columns of a key stand in another order."""
-
 from typing import Final
 
 from schemactl.review.keys import reordered_keys
@@ -17,7 +15,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="K503",
     title="key order changed",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

@@ -1,18 +1,7 @@
-"""K505: the values of a column need not be unique any more."""
-
-from schemactl.review.hints import column_hints, hint_match, is_unset
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-
-
-def find(comparison: Comparison) -> Matches:
-    """Yield each column that was unique."""
-    for change in column_hints(comparison, "unique"):
-        if is_unset(change.after):
-            yield hint_match(change, "need not be unique any more")
-
+from schemactl.review.hints import hint_rule, is_unset
+from schemactl.review.rule import Direction, Impact, Rule, Severity
 
 RULE = Rule(
-    id="K505",
     title="unique removed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
     direction=Direction.LOOSENS,
@@ -20,5 +9,5 @@ RULE = Rule(
     "that has the constraint keeps it, and refuses duplicates until somebody drops it.",
     fix="Keep the hint while anybody joins by the column. Otherwise inform the readers, and drop the constraint in the "
     "destination.",
-    find=find,
+    find=hint_rule("unique", says=lambda change: "need not be unique any more" if is_unset(change.after) else None),
 )

@@ -1,5 +1,3 @@
-"""K506: another merge key."""
-
 from schemactl.review.keys import key_changes
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.review.wording import key, place
@@ -18,7 +16,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="K506",
     title="merge key changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""K507: other columns link nested rows to their parents."""
-
 from typing import Final
 
 from schemactl.review.keys import key_changes
@@ -18,7 +16,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="K507",
     title="links between nested rows changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,10 +1,8 @@
-"""K511: another column decides which rows are loaded, kept or deleted."""
-
 from collections.abc import Mapping
 from typing import Final
 
-from schemactl.review.hints import column_hints, hint_match, is_unset
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
+from schemactl.review.hints import hint_rule, is_unset
+from schemactl.review.rule import Direction, Impact, Rule, Severity
 from schemactl.schema.changes import ColumnPropertyChanged
 
 _ROLES: Final[Mapping[str, str]] = {
@@ -12,12 +10,6 @@ _ROLES: Final[Mapping[str, str]] = {
     "hard_delete": "the mark of deleted rows (`hard_delete`)",
     "incremental": "the incremental cursor (`incremental`)",
 }
-
-
-def find(comparison: Comparison) -> Matches:
-    """Yield each column whose ``dedup_sort``, ``hard_delete`` or ``incremental`` changed."""
-    for change in column_hints(comparison, *_ROLES):
-        yield hint_match(change, _phrases(change))
 
 
 def _phrases(change: ColumnPropertyChanged) -> str:
@@ -30,7 +22,6 @@ def _phrases(change: ColumnPropertyChanged) -> str:
 
 
 RULE = Rule(
-    id="K511",
     title="choice of rows changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
@@ -39,5 +30,5 @@ RULE = Rule(
     "loads them twice, without an error.",
     fix="Try the change on a copy of the table. Load the table anew where a cursor changes, because the stored state "
     "belongs to the old one.",
-    find=find,
+    find=hint_rule(*_ROLES, says=_phrases),
 )

@@ -1,5 +1,3 @@
-"""K512: nested rows that are stored get a root key that must not be null."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
 from schemactl.schema.changes import ColumnAdded
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="K512",
     title="root key added to nested rows",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.TIGHTENS,

@@ -1,5 +1,3 @@
-"""K513: a reference leads to a table or column that is gone, or from one."""
-
 from collections.abc import Iterator
 
 from schemactl.review.keys import Reference, distinct, read_references
@@ -35,7 +33,6 @@ def _gone(comparison: Comparison, reference: Reference) -> Iterator[str]:
 
 
 RULE = Rule(
-    id="K513",
     title="reference to something that is gone",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN),
     direction=Direction.BOTH,

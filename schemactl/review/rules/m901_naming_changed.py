@@ -1,6 +1,4 @@
-"""M901: another naming convention."""
-
-from schemactl.review.names import NamingChange, naming_changes, naming_of, new_names
+from schemactl.review.names import NamingChange, naming_changes, new_convention, new_names
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
 
@@ -18,7 +16,7 @@ def find(comparison: Comparison) -> Matches:
 
 
 def _effect(comparison: Comparison, change: NamingChange) -> str:
-    naming = naming_of(change)
+    naming = new_convention(change)
     if naming is None:
         return "it is not installed here, so nobody knows which names change"
     old = [f"{table}.{column}" if column else table for table, column, _ in new_names(comparison, naming)]
@@ -26,7 +24,6 @@ def _effect(comparison: Comparison, change: NamingChange) -> str:
 
 
 RULE = Rule(
-    id="M901",
     title="naming convention changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,6 +1,4 @@
-"""M902: two names become one under the new naming convention."""
-
-from schemactl.review.names import column_collisions, naming_changes, naming_of, table_collisions
+from schemactl.review.names import column_collisions, naming_changes, new_convention, table_collisions
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import listed
 
@@ -8,7 +6,7 @@ from schemactl.review.wording import listed
 def find(comparison: Comparison) -> Matches:
     """Yield the tables, and the columns of one table, that would get one name."""
     for change in naming_changes(comparison):
-        naming = naming_of(change)
+        naming = new_convention(change)
         if naming is None:
             continue
         for name, found in table_collisions(comparison, naming).items():
@@ -32,7 +30,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="M902",
     title="names collide",
     impact=BREAKS_ALL,
     direction=Direction.TIGHTENS,

@@ -1,10 +1,7 @@
-"""M903: dlt may give tables with data other names."""
-
 from typing import Final
 
 from schemactl.review.hints import is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import plain
 from schemactl.schema.changes import NormalizerChanged
 
 _FLAG: Final = "allow_identifier_change_on_table_with_data"
@@ -12,18 +9,12 @@ _FLAG: Final = "allow_identifier_change_on_table_with_data"
 
 def find(comparison: Comparison) -> Matches:
     """Yield the flag where it is set and was not."""
-    for change in comparison.of(NormalizerChanged):
-        if change.name == _FLAG and is_unset(change.before) and not is_unset(change.after):
-            yield Match(
-                sentence=f"`{_FLAG}` is set: tables with data may get other names",
-                keys=("normalizers", _FLAG),
-                before=plain(change.before),
-                after=plain(change.after),
-            )
+    for change in comparison.of(NormalizerChanged, _FLAG):
+        if is_unset(change.before) and not is_unset(change.after):
+            yield Match.of(change, f"`{_FLAG}` is set: tables with data may get other names")
 
 
 RULE = Rule(
-    id="M903",
     title="guard of names switched off",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.LOOSENS,

@@ -1,11 +1,10 @@
-"""M904: nested data is taken apart in another way."""
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schemactl.review.hints import max_nesting
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import place, plain, shown
-from schemactl.schema.changes import ABSENT, NormalizerChanged, TablePropertyChanged
+from schemactl.review.wording import from_to, place, plain
+from schemactl.schema.changes import NormalizerChanged, TablePropertyChanged
 
 _PATHS = "use_break_path_on_normalize"
 
@@ -18,12 +17,12 @@ def find(comparison: Comparison) -> Matches:
         elif change.name == _PATHS and _breaks(change.before) != _breaks(change.after):
             phrase = "is kept as a separator now" if _breaks(change.after) else "becomes `_` now"
             sentence = f"`__` in the names of the data {phrase}: such columns and tables get other names"
-            yield _match(sentence, ("normalizers", _PATHS), plain(change.before), plain(change.after))
-    for of_table in comparison.of(TablePropertyChanged):
-        before, after = _nesting(of_table.before), _nesting(of_table.after)
-        if of_table.name == "x-normalizer" and before != after:
+            yield Match.of(change, sentence)
+    for of_table in comparison.of(TablePropertyChanged, "x-normalizer"):
+        before, after = max_nesting(of_table.before), max_nesting(of_table.after)
+        if before != after:
             yield Match(
-                sentence=f"`max_nesting` of {place(of_table.table)} changes from {shown(before)} to {shown(after)}",
+                sentence=f"`max_nesting` of {place(of_table.table)} changes {from_to(before, after)}",
                 table=of_table.table,
                 keys=("tables", of_table.table, "x-normalizer", "max_nesting"),
                 before=before,
@@ -32,17 +31,15 @@ def find(comparison: Comparison) -> Matches:
 
 
 def _options(comparison: Comparison, change: NormalizerChanged) -> Matches:
-    before, after = (
-        {} if stated is ABSENT or not stated else stated.get("config") or {} for stated in (change.before, change.after)
-    )
+    before, after = ((plain(stated) or {}).get("config") or {} for stated in (change.before, change.after))
     path = ("normalizers", "json", "config")
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
         if name != "propagation" and old != new:
-            yield _match(f"`{name}` changes from {shown(old)} to {shown(new)}", (*path, name), old, new)
+            yield _match(f"`{name}` changes {from_to(old, new)}", (*path, name), old, new)
     for table, old, new in _propagated(comparison, before, after):
         whose = f"the rows of {place(table)}" if table else "all root tables"
-        sentence = f"what {whose} hand down to nested rows changes from {shown(old)} to {shown(new)}"
+        sentence = f"what {whose} hand down to nested rows changes {from_to(old, new)}"
         place_of = ("tables", table) if table else ("root",)
         yield _match(sentence, (*path, "propagation", *place_of), old, new)
 
@@ -72,15 +69,10 @@ def _match(sentence: str, keys: tuple[str, ...], before: Any, after: Any) -> Mat
 
 def _breaks(stated: Any) -> bool:
     """Return whether ``__`` parts a name; it does where nothing is stated."""
-    return stated is ABSENT or stated is None or bool(stated)
-
-
-def _nesting(stated: Any) -> Any:
-    return stated.get("max_nesting") if isinstance(stated, dict) else None
+    return plain(stated) is None or bool(stated)
 
 
 RULE = Rule(
-    id="M904",
     title="nesting or propagation changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,

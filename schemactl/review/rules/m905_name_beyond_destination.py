@@ -1,5 +1,3 @@
-"""M905: a name is longer than the destination keeps, or collides there with one that differs in case alone."""
-
 from collections.abc import Iterable, Iterator
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -39,7 +37,6 @@ def _troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, s
 
 
 RULE = Rule(
-    id="M905",
     title="name beyond the destination",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.TIGHTENS,

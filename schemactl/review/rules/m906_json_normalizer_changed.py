@@ -1,17 +1,14 @@
-"""M906: another module takes documents apart."""
-
 from typing import Any
 
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
-from schemactl.schema.changes import ABSENT, NormalizerChanged
+from schemactl.review.wording import plain
+from schemactl.schema.changes import NormalizerChanged
 from schemactl.schema.templates import RELATIONAL_NORMALIZER
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield the change of the JSON normalizer's module."""
-    for change in comparison.of(NormalizerChanged):
-        if change.name != "json":
-            continue
+    for change in comparison.of(NormalizerChanged, "json"):
         before, after = _module(change.before), _module(change.after)
         if before != after:
             yield Match(
@@ -24,12 +21,11 @@ def find(comparison: Comparison) -> Matches:
 
 def _module(stated: Any) -> str:
     """Return the module of ``normalizers.json``; dlt's own may be named without its package (docs/dlt.md §1.5)."""
-    name = ({} if stated is ABSENT or not stated else stated).get("module") or RELATIONAL_NORMALIZER
+    name = (plain(stated) or {}).get("module") or RELATIONAL_NORMALIZER
     return RELATIONAL_NORMALIZER if name == RELATIONAL_NORMALIZER.rpartition(".")[2] else str(name)
 
 
 RULE = Rule(
-    id="M906",
     title="JSON normalizer changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

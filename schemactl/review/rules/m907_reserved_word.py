@@ -1,5 +1,3 @@
-"""M907: a new name is a word of SQL in one of the usual warehouses."""
-
 from schemactl.review.names import columns_newly_named, tables_newly_named, warehouses_reserving
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
@@ -26,7 +24,6 @@ def _match(table: str, column: str | None) -> Matches:
 
 
 RULE = Rule(
-    id="M907",
     title="reserved word",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""M908: two names differ in case alone."""
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from schemactl.review.names import columns_newly_named, tables_newly_named
@@ -39,7 +37,6 @@ def _other(name: str, by_case: Mapping[str, Sequence[str]]) -> str | None:
 
 
 RULE = Rule(
-    id="M908",
     title="names that differ in case alone",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""N401: a column must not be null any more."""
-
 from schemactl.review.comparison import is_stored
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
@@ -21,7 +19,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="N401",
     title="null forbidden",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,

@@ -1,5 +1,3 @@
-"""N402: a column may be null now."""
-
 from schemactl.review.comparison import is_stored
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import place
@@ -19,7 +17,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="N402",
     title="null allowed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
     direction=Direction.LOOSENS,

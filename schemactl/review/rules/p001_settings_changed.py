@@ -1,5 +1,3 @@
-"""P001: the settings that decide reviews change with the change that is reviewed."""
-
 from typing import Any
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule
@@ -32,7 +30,6 @@ def _phrases(value: Any) -> str:
 
 
 RULE = Rule(
-    id="P001",
     title="settings of the review changed",
     impact=Impact(),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""Q951: a column may have values that it could not have before."""
-
 from dataclasses import replace
 
 from schemactl.review.hints import column_hints, hint_match, permitted_values, values, without
@@ -21,7 +19,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="Q951",
     title="permitted value added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,

@@ -1,5 +1,3 @@
-"""Q952: a column must not have values any more that it could have before."""
-
 from schemactl.review.hints import column_hints, hint_match, permitted_values, values, without
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 
@@ -17,7 +15,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="Q952",
     title="permitted value removed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,

@@ -1,22 +1,14 @@
-"""Q953: other bounds or another pattern for the values of a column."""
-
-from collections.abc import Mapping
-from typing import Final
-
-from schemactl.review.hints import column_hints, limit_match
+from schemactl.review.hints import BOUNDS, column_hints, limit_match
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-
-_NAMES: Final[Mapping[str, str]] = {"x-minimum": "smallest value", "x-maximum": "largest value", "x-pattern": "pattern"}
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
-    for change in column_hints(comparison, *_NAMES):
-        yield limit_match(change, _NAMES[change.name])
+    for change in column_hints(comparison, *BOUNDS):
+        yield limit_match(change, BOUNDS[change.name])
 
 
 RULE = Rule(
-    id="Q953",
     title="range or pattern changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

@@ -1,10 +1,8 @@
-"""Q954: a permitted value stands for something else."""
-
 from collections.abc import Mapping
 
 from schemactl.review.hints import ENUM, column_hints, hint_match, permitted_values, values, without
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Matches, Rule
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.types import DataType
 
@@ -16,7 +14,9 @@ def find(comparison: Comparison) -> Matches:
             for code in change.before:
                 old, new = change.before[code], change.after.get(code)
                 if new is not None and new != old:
-                    phrase = f"says that {shown(code)} stands for {shown(new)}, no longer for {shown(old)}"
+                    phrase = (
+                        f"says that {quote_value(code)} stands for {quote_value(new)}, no longer for {quote_value(old)}"
+                    )
                     yield hint_match(change, phrase, aspect=str(code))
         elif _are_numbered(comparison, change):
             before, after = permitted_values(change.before) or [], permitted_values(change.after) or []
@@ -34,7 +34,6 @@ def _are_numbered(comparison: Comparison, change: ColumnPropertyChanged) -> bool
 
 
 RULE = Rule(
-    id="Q954",
     title="permitted value means something else",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""Q955: other lengths, exclusive bounds, steps or numbers of items."""
-
 from schemactl.review.hints import LIMITS, canonical, extra_hints, limit_match
 from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
 from schemactl.schema.changes import ColumnPropertyChanged
@@ -14,7 +12,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="Q955",
     title="length, exclusive bound, step or number of items changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

@@ -1,37 +1,21 @@
-"""S801: other detectors of types."""
-
-from typing import Any
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed, plain
-from schemactl.schema.changes import ABSENT, NormalizerChanged, SettingChanged
+from schemactl.schema.changes import NormalizerChanged, SettingChanged
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
-    changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged)]
-    for change in [*changes, *comparison.of(NormalizerChanged)]:
-        if change.name == "detections":
-            section = "settings" if isinstance(change, SettingChanged) else "normalizers"
-            before, after = _names(change.before), _names(change.after)
-            if before != after:
-                new = [name for name in after if name not in before]
-                gone = [name for name in before if name not in after]
-                phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
-                yield Match(
-                    sentence=f"detection of types changes: {', '.join(phrase) or 'asked in another order'}",
-                    keys=(section, "detections"),
-                    before=plain(change.before),
-                    after=plain(change.after),
-                )
-
-
-def _names(stated: Any) -> list[str]:
-    return [] if stated is ABSENT or not stated else list(stated)
+    changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged, "detections")]
+    for change in [*changes, *comparison.of(NormalizerChanged, "detections")]:
+        before, after = list(plain(change.before) or ()), list(plain(change.after) or ())
+        if before != after:
+            new = [name for name in after if name not in before]
+            gone = [name for name in before if name not in after]
+            phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
+            yield Match.of(change, f"detection of types changes: {', '.join(phrase) or 'asked in another order'}")
 
 
 RULE = Rule(
-    id="S801",
     title="type detection changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.BOTH,

@@ -1,11 +1,9 @@
-"""S802: other patterns give new columns their hints and types."""
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import listed
-from schemactl.schema.changes import ABSENT, SettingChanged
+from schemactl.review.wording import listed, plain
+from schemactl.schema.changes import SettingChanged
 from schemactl.schema.path_patterns import PREFIX
 from schemactl.schema.settings import Settings, compile_pattern
 
@@ -13,7 +11,7 @@ from schemactl.schema.settings import Settings, compile_pattern
 def find(comparison: Comparison) -> Matches:
     """Yield each list of ``default_hints`` with other patterns, and the change of ``preferred_types``."""
     for change in comparison.of(SettingChanged):
-        before, after = ({} if each is ABSENT or not each else each for each in (change.before, change.after))
+        before, after = plain(change.before) or {}, plain(change.after) or {}
         if change.name == "default_hints":
             yield from _hints(comparison, before, after)
         elif change.name == "preferred_types":
@@ -94,7 +92,6 @@ def _preferred(stated: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, 
 
 
 RULE = Rule(
-    id="S802",
     title="patterns for new columns changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""T101: a table is new."""
-
 from schemactl.review.added_removed import Addition, added_tables
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import counted
@@ -14,7 +12,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="T101",
     title="table added",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,

@@ -1,5 +1,3 @@
-"""T102: a table that readers may select from is gone."""
-
 from schemactl.review.added_removed import Removal, removed_tables
 from schemactl.review.announcements import table_last_day
 from schemactl.review.comparison import is_stored
@@ -34,7 +32,6 @@ def _is_missed(comparison: Comparison, table: Table) -> bool:
 
 
 RULE = Rule(
-    id="T102",
     title="table removed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,

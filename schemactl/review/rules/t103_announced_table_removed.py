@@ -1,5 +1,3 @@
-"""T103: a table is gone whose end was announced and has come."""
-
 from schemactl.review.added_removed import Removal, removed_tables
 from schemactl.review.announcements import table_last_day
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -14,7 +12,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="T103",
     title="announced table removed",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,

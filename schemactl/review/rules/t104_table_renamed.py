@@ -1,5 +1,3 @@
-"""T104: a table has another name."""
-
 from collections import Counter
 
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -41,7 +39,6 @@ def _followers(comparison: Comparison) -> Counter[str]:
 
 
 RULE = Rule(
-    id="T104",
     title="table renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,

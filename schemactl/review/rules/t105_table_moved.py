@@ -1,5 +1,3 @@
-"""T105: a table is nested in another table than before."""
-
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 from schemactl.review.wording import plain
 from schemactl.schema.changes import TablePropertyChanged
@@ -7,9 +5,9 @@ from schemactl.schema.changes import TablePropertyChanged
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table whose parent is another; a parent's new name alone is no such change."""
-    for change in comparison.of(TablePropertyChanged):
+    for change in comparison.of(TablePropertyChanged, "parent"):
         before, after = plain(change.before) or None, plain(change.after) or None
-        if change.name == "parent" and before != after:
+        if before != after:
             yield Match.of(
                 change,
                 f"table `{change.table}` {_place(after)} now; before, it {_place(before, 'was')}",
@@ -23,7 +21,6 @@ def _place(parent: str | None, verb: str = "is") -> str:
 
 
 RULE = Rule(
-    id="T105",
     title="table moved",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""T106: nested data became one ``json`` column, or the other way round."""
-
 from schemactl.review.reshapes import Form, Reshape, reshapes
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed
@@ -36,7 +34,6 @@ def _noun(noun: str, names: tuple[str, ...]) -> str:
 
 
 RULE = Rule(
-    id="T106",
     title="nesting changed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,

@@ -1,12 +1,11 @@
-"""T108: the next load treats stored rows in another way."""
-
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.review.keys import INSERT_ONLY, SCD2, merge_strategy
+from schemactl.review.keys import merge_strategy
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import listed, plain, shown
+from schemactl.review.wording import from_to, listed, plain
 from schemactl.schema.changes import TablePropertyChanged
+from schemactl.schema.dispositions import Strategy
 from schemactl.schema.types import Table, root_of
 
 _DEFAULT: Final = "append"
@@ -22,9 +21,7 @@ _STOPS: Final = Impact(readers=Severity.WARN, writers=Severity.WARN)
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table whose ``write_disposition`` changed; a root table that states none appends."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != "write_disposition":
-            continue
+    for change in comparison.of(TablePropertyChanged, "write_disposition"):
         table = comparison.head.schema.tables.get(change.table)
         is_root = table is None or not table.is_nested
         before, after = _effective(change.before, is_root), _effective(change.after, is_root)
@@ -34,7 +31,7 @@ def find(comparison: Comparison) -> Matches:
         effect, impact = _effect(before, after, merge_strategy(table), without_root_key)
         yield Match.of(
             change,
-            f"`write_disposition` of `{change.table}` goes from {shown(before)} to {shown(after)}: {effect}",
+            f"`write_disposition` of `{change.table}` goes {from_to(before, after)}: {effect}",
             before=before,
             after=after,
             impact=impact,
@@ -48,7 +45,7 @@ def _effective(stated: Any, is_root: bool) -> str | None:
 
 def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
     """Yield the tables nested in one that have rows, and no root key for the merges to come; scd2 asks for none."""
-    if merge_strategy(table) == SCD2:
+    if merge_strategy(table) == Strategy.SCD2:
         return
     head = comparison.head.schema
     for name in head.tables:
@@ -72,9 +69,9 @@ def _effect(
             return f"{lack}, so the next load fails", _LACKS_ROOT_KEYS
         case "skip", _:
             return "loads write the table now", BREAKS_NOBODY
-        case _, "merge" if strategy == SCD2:
+        case _, "merge" if strategy == Strategy.SCD2:
             return "each row that changed is stored as a further version", _PILES_UP
-        case _, "merge" if strategy == INSERT_ONLY:
+        case _, "merge" if strategy == Strategy.INSERT_ONLY:
             return "rows with a new key are added, others left as they are", _REPLACES_ROWS
         case _, "merge":
             return "new rows replace stored rows with the same key", _REPLACES_ROWS
@@ -87,7 +84,6 @@ def _effect(
 
 
 RULE = Rule(
-    id="T108",
     title="write disposition changed",
     impact=_TRUNCATES,
     direction=Direction.NONE,

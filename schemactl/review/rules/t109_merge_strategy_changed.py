@@ -1,25 +1,23 @@
-"""T109: rows are merged in another way."""
-
 from typing import Final
 
-from schemactl.review.keys import INSERT_ONLY, SCD2, STRATEGY, UPSERT, has_primary_key, merge_strategy
+from schemactl.review.keys import STRATEGY, merge_strategy
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.changes import TablePropertyChanged
+from schemactl.schema.dispositions import Strategy
 from schemactl.schema.types import Table
 
 _OF_SCD2: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
 _LACKS_KEY: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.WARN)
-_TRIGGERS: Final = ("write_disposition", STRATEGY)
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table that merges by another strategy; to merge at all or no more is T108, unless by another one."""
-    changed = (change.table for change in comparison.of(TablePropertyChanged) if change.name in _TRIGGERS)
+    changed = (change.table for change in comparison.of(TablePropertyChanged, "write_disposition", STRATEGY))
     for name in dict.fromkeys(changed):
         head = comparison.head.schema.tables.get(name)
         before, after = merge_strategy(comparison.base_table(name)), merge_strategy(head)
-        is_special = SCD2 in (before, after) or after in (INSERT_ONLY, UPSERT)
+        is_special = Strategy.SCD2 in (before, after) or after in (Strategy.INSERT_ONLY, Strategy.UPSERT)
         if before == after or (None in (before, after) and not is_special):
             continue
         phrase, impact = _effect(before, after, head)
@@ -34,21 +32,21 @@ def find(comparison: Comparison) -> Matches:
 
 
 def _effect(before: str | None, after: str | None, head: Table | None) -> tuple[str, Impact | None]:
-    if after in (INSERT_ONLY, UPSERT) and head and not has_primary_key(head):
+    has_key = head is None or any(column.properties.get("primary_key") for column in head.columns.values())
+    if after in (Strategy.INSERT_ONLY, Strategy.UPSERT) and not has_key:
         return ", which needs a primary key, and there is none", _LACKS_KEY
-    if SCD2 in (before, after):
+    if Strategy.SCD2 in (before, after):
         return "", _OF_SCD2
-    if after == INSERT_ONLY:
+    if after == Strategy.INSERT_ONLY:
         return ": rows that changed keep their old values", _OF_SCD2
     return "", None
 
 
 def _named(strategy: str | None) -> str:
-    return shown(strategy) if strategy else "no strategy"
+    return quote_value(strategy) if strategy else "no strategy"
 
 
 RULE = Rule(
-    id="T109",
     title="merge strategy changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.NONE,

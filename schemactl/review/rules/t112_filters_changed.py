@@ -1,5 +1,3 @@
-"""T112: other fields of the rows are left out."""
-
 from collections.abc import Iterator
 
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -10,9 +8,7 @@ from schemactl.schema.types import Properties
 
 def find(comparison: Comparison) -> Matches:
     """Yield each table whose ``filters`` changed."""
-    for change in comparison.of(TablePropertyChanged):
-        if change.name != "filters":
-            continue
+    for change in comparison.of(TablePropertyChanged, "filters"):
         before, after = plain(change.before) or {}, plain(change.after) or {}
         phrase = [*_phrases("excludes", before, after), *_phrases("includes", before, after)]
         if phrase:
@@ -30,7 +26,6 @@ def _phrases(kind: str, before: Properties, after: Properties) -> Iterator[str]:
 
 
 RULE = Rule(
-    id="T112",
     title="filters changed",
     impact=Impact(readers=Severity.WARN, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,

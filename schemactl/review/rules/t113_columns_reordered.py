@@ -1,5 +1,3 @@
-"""T113: the columns of a table stand in another order."""
-
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 from schemactl.schema.changes import ColumnAdded, ColumnsReordered
 
@@ -15,17 +13,11 @@ def find(comparison: Comparison) -> Matches:
         if before != after:
             places = enumerate(zip(before, after, strict=True), 1)
             moved = next(f"number {at} is `{new}`, no longer `{old}`" for at, (old, new) in places if old != new)
-            yield Match(
-                sentence=f"the columns of `{change.table}` stand in another order: {moved}",
-                table=change.table,
-                keys=("tables", change.table, "columns"),
-                before=list(before),
-                after=list(after),
-            )
+            sentence = f"the columns of `{change.table}` stand in another order: {moved}"
+            yield Match.of(change, sentence, before=list(before), after=list(after))
 
 
 RULE = Rule(
-    id="T113",
     title="columns reordered",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

@@ -1,15 +1,13 @@
-"""T114: the rows of a table come from a resource of another name."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import plain, shown
+from schemactl.review.wording import plain, quote_value
 from schemactl.schema.changes import TablePropertyChanged
 
 
 def find(comparison: Comparison) -> Matches:
     """Yield each root table with another ``resource``; where none is stated it is the table's name."""
-    for change in comparison.of(TablePropertyChanged):
+    for change in comparison.of(TablePropertyChanged, "resource"):
         base, head = comparison.base_table(change.table), comparison.head.schema.tables.get(change.table)
-        if change.name != "resource" or base is None or head is None or head.is_nested:
+        if base is None or head is None or head.is_nested:
             continue
         before, after = plain(change.before) or base.name, plain(change.after) or head.name
         follows_table = base.name != head.name and (before, after) == (base.name, head.name)
@@ -17,10 +15,11 @@ def find(comparison: Comparison) -> Matches:
             continue
         has_cursor = any(column.properties.get("incremental") for column in base.columns.values())
         loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
+        now = f"is called {quote_value(after)} now, before {quote_value(before)}"
         phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
         yield Match.of(
             change,
-            f"the resource of `{change.table}` is called {shown(after)} now, before {shown(before)}{phrase}",
+            f"the resource of `{change.table}` {now}{phrase}",
             before=before,
             after=after,
             impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN) if loses_cursor else None,
@@ -28,7 +27,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="T114",
     title="resource renamed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""T115: other columns distinguish the versions of rows."""
-
 from typing import Final
 
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
@@ -33,7 +31,6 @@ def _with(table: Table | None, hint: str) -> list[str]:
 
 
 RULE = Rule(
-    id="T115",
     title="validity column renamed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""V001: the content of a file is another than its ``version_hash`` says."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 
 
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="V001",
     title="hash not restamped",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""V002: the hash changed, the structure did not."""
-
 from schemactl.review.cosmetic import cosmetic_kind, is_content
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 
@@ -20,7 +18,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="V002",
     title="only hints, wording or order changed",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

@@ -1,5 +1,3 @@
-"""V003: the head does not come after the base."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 
@@ -34,7 +32,6 @@ def _phrases(comparison: Comparison) -> str | None:
 
 
 RULE = Rule(
-    id="V003",
     title="history broken",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.UNDETERMINED,

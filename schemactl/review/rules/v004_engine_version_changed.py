@@ -1,5 +1,3 @@
-"""V004: the files were written by different versions of dlt's schema engine."""
-
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 
 
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="V004",
     title="engine version changed",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

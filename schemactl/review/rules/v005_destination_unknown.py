@@ -1,5 +1,3 @@
-"""V005: a destination was loaded with a schema that the file does not come from."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 
@@ -23,7 +21,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="V005",
     title="destination unknown to the schema",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.UNDETERMINED,

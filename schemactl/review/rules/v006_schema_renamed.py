@@ -1,5 +1,3 @@
-"""V006: the schema has another name."""
-
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.renames import is_related
@@ -7,18 +5,12 @@ from schemactl.schema.renames import is_related
 
 def find(comparison: Comparison) -> Matches:
     """Yield a match where the name at the top changed; not where one schema stands in the place of another."""
-    for change in comparison.of(HeaderChanged):
-        if change.name == "name" and is_related(comparison.base.schema, comparison.head.schema):
-            yield Match(
-                sentence=f"the schema `{change.before}` is called `{change.after}` now",
-                keys=("name",),
-                before=change.before,
-                after=change.after,
-            )
+    for change in comparison.of(HeaderChanged, "name"):
+        if is_related(comparison.base.schema, comparison.head.schema):
+            yield Match.of(change, f"the schema `{change.before}` is called `{change.after}` now")
 
 
 RULE = Rule(
-    id="V006",
     title="schema renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,

@@ -1,5 +1,3 @@
-"""V007: an import file was edited, and only data can say what becomes of the schema."""
-
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Match, Matches, Rule
 
 
@@ -12,7 +10,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="V007",
     title="import edited, not taken over",
     impact=BREAKS_ALL,
     direction=Direction.UNDETERMINED,

@@ -1,18 +1,7 @@
-"""X702: a contract lets less through."""
-
-from schemactl.review.contracts import shifts
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-
-
-def find(comparison: Comparison) -> Matches:
-    """Yield each entity whose contract is stricter, wherever it is inherited from."""
-    for shift in shifts(comparison):
-        if shift.is_tightened:
-            yield shift.match
-
+from schemactl.review.contracts import Shift, shift_rule
+from schemactl.review.rule import Direction, Impact, Rule, Severity
 
 RULE = Rule(
-    id="X702",
     title="contract tightened",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR),
     direction=Direction.TIGHTENS,
@@ -20,5 +9,5 @@ RULE = Rule(
     "with `DataValidationError`, under `discard_row` and `discard_value` dlt drops rows or values without a word.",
     fix="Let every pipeline run against the new contract first, for example with `schemactl infer --check` on its "
     "data. Add what is still missing to the schema before it is frozen.",
-    find=find,
+    find=shift_rule(Shift.is_tightened),
 )

@@ -1,5 +1,3 @@
-"""X703: the change breaks the contract that the base schema states."""
-
 from schemactl.review.contracts import broken_by_fields, states_contract
 from schemactl.review.nested_fields import FieldChange, FieldEvent, type_label
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
@@ -51,7 +49,6 @@ def _phrases(violation: Violation) -> str:
 
 
 RULE = Rule(
-    id="X703",
     title="contract violated",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,

@@ -1,18 +1,7 @@
-"""X704: what failed loudly is dropped in silence now."""
-
-from schemactl.review.contracts import shifts
-from schemactl.review.rule import Comparison, Direction, Impact, Matches, Rule, Severity
-
-
-def find(comparison: Comparison) -> Matches:
-    """Yield each entity that goes from ``freeze`` to ``discard_row`` or ``discard_value``."""
-    for shift in shifts(comparison):
-        if shift.is_muted:
-            yield shift.match
-
+from schemactl.review.contracts import Shift, shift_rule
+from schemactl.review.rule import Direction, Impact, Rule, Severity
 
 RULE = Rule(
-    id="X704",
     title="contract muted",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.LOOSENS,
@@ -20,5 +9,5 @@ RULE = Rule(
     "`discard_value` dlt drops the row or the value, and neither logs nor stores what it dropped.",
     fix="Keep `freeze`, and repair the source or extend the schema. Where loads must not fail, let the contract "
     "evolve, and review the schema that comes out.",
-    find=find,
+    find=shift_rule(Shift.is_muted),
 )

@@ -1,5 +1,3 @@
-"""X705: a contract is stated in another place or another way, and holds as before."""
-
 from schemactl.review.contracts import CONTRACT, restated
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Match, Matches, Rule
 
@@ -16,7 +14,6 @@ def find(comparison: Comparison) -> Matches:
 
 
 RULE = Rule(
-    id="X705",
     title="contract restated",
     impact=BREAKS_NOBODY,
     direction=Direction.NONE,

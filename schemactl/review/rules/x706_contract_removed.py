@@ -1,9 +1,7 @@
-"""X706: a contract is gone, and what it held evolves."""
-
 from schemactl.review.contracts import CONTRACT, shifts
 from schemactl.review.hints import is_unset
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import shown
+from schemactl.review.wording import quote_value
 from schemactl.schema.changes import SettingChanged, TablePropertyChanged
 from schemactl.schema.contract import Mode
 
@@ -11,23 +9,18 @@ from schemactl.schema.contract import Mode
 def find(comparison: Comparison) -> Matches:
     """Yield the schema, and each table, whose contract was taken out, where that lets everything in somewhere."""
     freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
-    for change in comparison.of(SettingChanged):
-        if change.name == CONTRACT and is_unset(change.after) and not is_unset(change.before) and freed:
-            yield Match(
-                sentence=f"the schema states no contract any more; it was {shown(change.before)}",
-                keys=("settings", CONTRACT),
-                before=change.before,
-            )
-    for stated in comparison.of(TablePropertyChanged):
-        is_gone = is_unset(stated.after) and not is_unset(stated.before)
-        if stated.name == CONTRACT and is_gone and stated.table in freed:
+    for change in comparison.of(SettingChanged, CONTRACT):
+        if is_unset(change.after) and not is_unset(change.before) and freed:
+            sentence = f"the schema states no contract any more; it was {quote_value(change.before)}"
+            yield Match.of(change, sentence, after=None)
+    for stated in comparison.of(TablePropertyChanged, CONTRACT):
+        if is_unset(stated.after) and not is_unset(stated.before) and stated.table in freed:
             yield Match.of(
-                stated, f"`{stated.table}` states no contract any more; it was {shown(stated.before)}", after=None
+                stated, f"`{stated.table}` states no contract any more; it was {quote_value(stated.before)}", after=None
             )
 
 
 RULE = Rule(
-    id="X706",
     title="contract removed",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
