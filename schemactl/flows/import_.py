@@ -21,9 +21,9 @@ from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.templates import new_schema
+from schemactl.schema.templates import check_name, new_schema
 from schemactl.schema.types import Properties, Schema, Table
-from schemactl.store.folder import SchemasFolder, check_name
+from schemactl.store.folder import SchemasFolder
 from schemactl.store.text import read_bytes, read_text
 
 
