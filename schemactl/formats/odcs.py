@@ -199,15 +199,6 @@ CODEC: Final = Codec(_write, _read)
 
 
 def _losses(table: dict[str, Any]) -> Iterator[Loss]:
-    known = [
-        "name",
-        "logicalType",
-        "physicalType",
-        "physicalName",
-        "description",
-        "properties",
-        "customProperties",
-        "id",
-    ]
+    known = _READ | {"name", "physicalName", "properties", "customProperties", "id"}
     yield from (Loss(table["name"], key) for key in table if key not in known)
     yield from losses_of((_read(each["name"], each) for each in named(table.get("properties"))), table["name"])
