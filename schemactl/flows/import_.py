@@ -12,7 +12,7 @@ from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
 from schemactl.formats._losses import PROCESSING, describe_loss
-from schemactl.formats._tables import Record, own_tables, schema_of, table_properties
+from schemactl.formats._tables import Record, data_tables, schema_of, table_properties
 from schemactl.schema.arrow_types import NESTED_TYPE, restate
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
@@ -204,7 +204,7 @@ def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document]
     if stored := stored_schemas(address, found, None):
         return tuple((found.origin, _losses.Document(schema)) for schema in stored)
     records, losses = [], []
-    for table in own_tables(found.schema):
+    for table in data_tables(found.schema):
         columns = tuple((column.name, _with_structure(column.properties)) for column in table.columns.values())
         note = table.properties.get("description")
         records.append(Record(table.name, columns, table_properties(table.name, note)))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._tables import own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema
 
@@ -59,7 +59,7 @@ def recognises(text: str) -> bool:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the Avro schema of the rows of the tables of a schema."""
     records: list[dict[str, Any]] = []
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         fields = [
             {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hinted(CODEC.hints(field))}
             for field in fields_of(table)

@@ -15,7 +15,7 @@ from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of,
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
-from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.types import DataType, Schema, Table
@@ -75,7 +75,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
             "version": str(schema.version),
             "status": "draft",
             **purpose,
-            "schema": [_table(table) for table in own_tables(schema)],
+            "schema": [_table(table) for table in data_tables(schema)],
             **custom,
         }
     )
