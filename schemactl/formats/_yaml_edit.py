@@ -19,7 +19,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.anchor import Anchor
 from ruamel.yaml.error import CommentMark, YAMLError
-from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.tokens import CommentToken
 
 from schemactl.formats import _tree as tree
@@ -35,22 +35,53 @@ _COMMENT_BEHIND = re.compile(r"\s+#.*")
 _NO_CONTENT = re.compile(r"\s*(?:#.*)?")
 
 
-def edit_yaml(text: str, root: Node, wanted: Any, renamed: Mapping[Keys, str], *, expands: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit of a document.
+
+    Attributes:
+        wanted: its new value; the order of its keys is that of new keys, too.
+        renamed: keys that have other names there, by the way to the old ones.
+        expands: aliases and merges give way to what they stand for.
+    """
+
+    wanted: Any
+    renamed: Mapping[Keys, str]
+    expands: bool
+
+
+def indentation_of(text: str, root: Node) -> tuple[int, int]:
+    """Return how much deeper than their keys the blocks of a document mostly are: mappings, and the dashes of lists."""
+    mappings, dashes = Counter[int](), Counter[int]()
+    nodes: list[Node] = [root]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, tree.Sequence):
+            nodes += node.items
+        elif isinstance(node, tree.Mapping):
+            for key, value in node.entries:
+                nodes.append(value)
+                if isinstance(value, tree.Mapping | tree.Sequence) and "\n" in text[key.start : value.start]:
+                    columns = [place - text.rfind("\n", 0, place) for place in (key.start, value.start)]
+                    (dashes if text[value.start] == "-" else mappings)[columns[1] - columns[0]] += 1
+    return mappings.most_common(1)[0][0] if mappings else 2, dashes.most_common(1)[0][0] if dashes else 0
+
+
+def edit_yaml(text: str, root: Node, edit: Edit, indentation: tuple[int, int]) -> str:
     """Return the text with another value.
 
     Args:
         text: YAML.
         root: its tree.
-        wanted: the value; the order of its keys is that of new keys, too.
-        renamed: keys that have other names in it, by the way to the old ones.
-        expands: aliases and merges give way to what they stand for.
+        edit: what to change.
+        indentation: of new blocks, as ``indentation_of`` gives it.
 
     Raises:
         ConflictError: comments stand where ruamel.yaml does not keep them, or it cannot read the text.
     """
-    editor = _Editor(text.removeprefix("\ufeff").replace("\r\n", "\n"), renamed, expands)
+    editor = _Editor(text.removeprefix("\ufeff").replace("\r\n", "\n"), edit, indentation)
     before = editor.written()
-    editor.edit(root, wanted)
+    editor.edit(root, edit.wanted)
     return merge_lines(before, text, editor.written())
 
 
@@ -88,9 +119,9 @@ class _Slot:
 class _Editor:
     """A document as ruamel.yaml's nodes, whose comments belong to the keys and items that they are about."""
 
-    def __init__(self, text: str, renamed: Mapping[Keys, str], expands: bool) -> None:
-        self._renamed, self._expands = renamed, expands
-        self._above_renamed = {way[:length] for way in renamed for length in range(len(way))}
+    def __init__(self, text: str, edit: Edit, indentation: tuple[int, int]) -> None:
+        self._renamed, self._expands, self._indentation = edit.renamed, edit.expands, indentation
+        self._above_renamed = {way[:length] for way in edit.renamed for length in range(len(way))}
         self._yaml = YAML()
         try:
             self._root: Any = self._yaml.compose(text)
@@ -101,15 +132,14 @@ class _Editor:
         self._last_line = -1
         self._seen: set[int] = set()
         self._slots: list[_Slot] = []
-        self._steps: dict[type, Counter[int]] = {MappingNode: Counter(), SequenceNode: Counter()}
-        self._visit(self._root, None)
+        self._visit(self._root)
         self._end = self._handed_on(self._gap(len(self._lines) - 1), -1)
         self._by_node = {id(slot.node): slot for slot in self._slots}
 
     # Where comments stand
 
-    def _visit(self, node: Any, parent: int | None) -> None:
-        """Note what stands around keys and items, and how far blocks are indented; ``parent`` is a key's column."""
+    def _visit(self, node: Any) -> None:
+        """Note what stands around keys and items."""
         if id(node) in self._seen:
             return
         self._seen.add(id(node))
@@ -120,16 +150,14 @@ class _Editor:
         node.comment = [None, node.comment[1]] if node.comment and _is_block_scalar(node) else None
         if isinstance(node, ScalarNode) or node.flow_style:
             for part in chain.from_iterable(_entries(node)):
-                self._visit(part, None)
+                self._visit(part)
             self._last_line = max(self._last_line, self._end_of(node))
             return
-        for index, (key, value) in enumerate(_entries(node)):
-            slot = self._opened(key, value)
-            if parent is not None and index == 0:
-                self._steps[type(node)][slot.column - parent] += 1
+        for key, value in _entries(node):
+            self._open(key, value)
             if key is not value:
-                self._visit(key, None)
-            self._visit(value, None if key is value else slot.column)
+                self._visit(key)
+            self._visit(value)
 
     def _end_of(self, node: Any) -> int:
         last: int = node.end_mark.line
@@ -138,7 +166,7 @@ class _Editor:
                 last -= 1
         return last
 
-    def _opened(self, node: Any, value: Any) -> _Slot:
+    def _open(self, node: Any, value: Any) -> None:
         """Note what stands around a key or an item, which ``value`` then is itself."""
         line = node.start_mark.line
         text = self._lines[line]
@@ -154,7 +182,6 @@ class _Editor:
         if is_first:
             self._last_line = line
         self._slots.append(slot)
-        return slot
 
     def _gap(self, line: int) -> list[str]:
         """Return the lines without content right before a line."""
@@ -180,10 +207,7 @@ class _Editor:
         self._dress(self._root, set())
         if _is_block(self._root):
             self._root.comment = [None, None, _above(self._end)]
-        mapping, dash = (
-            steps.most_common(1)[0][0] if (steps := self._steps[kind]) else usual
-            for kind, usual in ((MappingNode, 2), (SequenceNode, 0))
-        )
+        mapping, dash = self._indentation
         yaml, stream = YAML(), StringIO()
         yaml.indent(mapping=mapping, sequence=dash + 2, offset=dash)
         yaml.width = _ENDLESS

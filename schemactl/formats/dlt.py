@@ -219,12 +219,16 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     elif yaml_text(raw) == text:
         yield yaml_text(wanted)
     else:
+        from schemactl.formats._abridged import abridge
         from schemactl.formats._line_merge import ConflictError
-        from schemactl.formats._yaml_edit import edit_yaml
+        from schemactl.formats._yaml_edit import Edit, edit_yaml, indentation_of
 
+        short = abridge(text, layout.root, wanted, layout.renamed)
+        indentation = indentation_of(text, layout.root)
         for expands in (False, True):
             with suppress(ConflictError):
-                yield edit_yaml(text, layout.root, wanted, layout.renamed, expands=expands)
+                edit = Edit(short.wanted, layout.renamed, expands)
+                yield short.restored(edit_yaml(short.text, short.root, edit, indentation))
 
 
 def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:

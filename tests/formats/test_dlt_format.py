@@ -338,6 +338,36 @@ def test_lines_that_a_change_does_not_touch_stay_whatever_their_spacing(newline:
     assert written.startswith(text[:start] + text[end : text.index("# the end")])
 
 
+KEPT = """\
+tables:
+  "a: b":  # in quotes
+    write_disposition: append
+    resource: r
+    x-note: |
+      text
+      # not a comment
+
+      # neither
+    columns:
+      id: {data_type: bigint}  # the key
+    x-list:
+      - 1  # one
+"""
+
+
+def test_what_stays_is_as_it_was_whatever_stands_in_it():
+    text = f"{KEPT}\n  # goes\n  b:\n    columns: {{}}\n    write_disposition: append\n    resource: b\n"
+    document = read(text)
+    tables = {name: table for name, table in document.schema.tables.items() if name != "b"}
+    written = dlt_format.write(replace(document.schema, tables=tables), layout=document.layout)
+    assert written.startswith(f"{KEPT}  _dlt_version:\n")
+    assert "# goes" not in written
+    changed = Table("a: b", tables["a: b"].columns, {**tables["a: b"].properties, "x-note": "new"})
+    written = dlt_format.write(document.schema.with_table(changed), layout=document.layout)
+    start, end = KEPT.index(" |"), KEPT.index("    columns")
+    assert written.startswith(f"{KEPT[:start]} new\n{KEPT[end:]}")
+
+
 def test_a_file_of_a_thousand_columns_is_changed_in_seconds():
     held = "".join(
         f"      # about {n}\n      c{n}:\n        data_type: bigint\n        nullable: true\n" for n in range(1000)
