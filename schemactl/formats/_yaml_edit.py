@@ -79,7 +79,8 @@ def edit_yaml(text: str, root: Node, edit: Edit, indentation: tuple[int, int]) -
     Raises:
         ConflictError: comments stand where ruamel.yaml does not keep them, or it cannot read the text.
     """
-    editor = _Editor(text.removeprefix("\ufeff").replace("\r\n", "\n"), edit, indentation)
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    editor = _Editor(lines if lines.endswith("\n") else f"{lines}\n", edit, indentation)
     before = editor.written()
     editor.edit(root, edit.wanted)
     return merge_lines(before, text, editor.written())
@@ -127,6 +128,8 @@ class _Editor:
             self._root: Any = self._yaml.compose(text)
         except YAMLError as error:
             raise ConflictError(str(error)) from error
+        if self._root.flow_style and "\n" in text.strip():
+            raise ConflictError("ruamel.yaml would write all on one line")
         self._is_marked = text.startswith("---")
         self._lines = _LINE_END.split(text)
         self._last_line = -1
@@ -169,6 +172,8 @@ class _Editor:
     def _open(self, node: Any, value: Any) -> None:
         """Note what stands around a key or an item, which ``value`` then is itself."""
         line = node.start_mark.line
+        if node is value and line - 1 > self._last_line and self._lines[line - 1].strip() == "-":
+            line -= 1  # the dash stands alone
         text = self._lines[line]
         is_first, is_alias = line > self._last_line and id(node) not in self._seen, id(value) in self._seen
         column = _indent(text) if is_first else node.start_mark.column

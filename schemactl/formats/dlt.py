@@ -6,6 +6,7 @@ old engine versions are brought up to date, names and defaults are filled in.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -214,7 +215,7 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
 
     text, raw = layout.source.text, _tree.value_of(layout.root)
     wanted = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
-    if layout.is_json:
+    if layout.is_json or _is_json_text(text):
         yield from edit_json(text, raw, wanted)
     elif yaml_text(raw) == text:
         yield yaml_text(wanted)
@@ -229,6 +230,14 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
             with suppress(ConflictError):
                 edit = Edit(short.wanted, layout.renamed, expands)
                 yield short.restored(edit_yaml(short.text, short.root, edit, indentation))
+
+
+def _is_json_text(text: str) -> bool:
+    """Return whether YAML is JSON, too."""
+    try:
+        return text[:1] == "{" and bool(json.loads(text))
+    except ValueError:
+        return False
 
 
 def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -336,6 +337,50 @@ def test_lines_that_a_change_does_not_touch_stay_whatever_their_spacing(newline:
     written = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
     start, end = text.index("          # the sum"), text.index("          note")
     assert written.startswith(text[:start] + text[end : text.index("# the end")])
+
+
+PLAIN = """\
+tables:
+  orders:
+    columns:
+      id: {data_type: bigint}
+    write_disposition: append
+    resource: orders
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN.rstrip("\n"),
+        f"{PLAIN}# the end",
+        f"\ufeff# ours\n{PLAIN}",
+        f"--- # ours\n{PLAIN}...\n# after it\n",
+        f"%YAML 1.1\n---\n{PLAIN}",
+        PLAIN.replace("  ", "   ").replace("tables", " tables").replace("\n", "\n ").rstrip(),
+        PLAIN.replace(
+            "id: {data_type: bigint}", "id: &a {data_type: bigint} # one\n      b: {<<: *a, nullable: no} # two"
+        ),
+        PLAIN.replace("    resource", "    description: >- # folded\n      a\n\n      # b\n    # c\n    resource"),
+        PLAIN.replace("    resource", "    x-list:\n    -   a: 1 # b\n    # c\n    -\n        d: e\n    resource"),
+        PLAIN.replace("resource: orders", "resource: !!str orders # tagged"),
+    ],
+)
+def test_no_line_changes_but_those_that_come(text: str):
+    document = read(text, "shop.schema.yaml")
+    columns = {**columns_of(document.schema), "new": {"data_type": "text"}}
+    written = dlt_format.write(with_orders(document.schema, columns), layout=document.layout).split("\n")
+    lines = iter(written)
+    assert all(line in lines for line in text.split("\n"))  # in their order
+    assert columns_of(read("\n".join(written)).schema) == columns
+
+
+def test_yaml_that_is_json_is_written_as_json():
+    text = json.dumps(yaml.safe_load(PLAIN), indent=4)
+    document = read(text)
+    written = dlt_format.write(with_orders(document.schema, description="d"), layout=document.layout)
+    assert written.startswith(text[: text.index('orders"\n')])
+    assert json.loads(written)["tables"]["orders"]["description"] == "d"
 
 
 KEPT = """\
