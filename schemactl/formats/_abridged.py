@@ -94,7 +94,7 @@ class _Cutter:
         end = after if after == len(text) else text.rfind("\n", 0, after) + 1
         while end > start and _NO_CONTENT.fullmatch(text, last := text.rfind("\n", 0, end - 1) + 1, end):
             end = last
-        if end <= start or _NAMED.search(text, start, end):
+        if end <= start or text[end - 1] != "\n" or _NAMED.search(text, start, end):
             return False
         self.parts += [text[self.done : line.end(1)], f" {_MARK}{len(self.left_out)}", text[line.end(1) : start]]
         self.left_out.append(text[start:end])

@@ -353,6 +353,7 @@ tables:
     "text",
     [
         PLAIN.rstrip("\n"),
+        f"{PLAIN}settings:\n  preferred_types:\n    a: text",
         f"{PLAIN}# the end",
         f"\ufeff# ours\n{PLAIN}",
         f"--- # ours\n{PLAIN}...\n# after it\n",
