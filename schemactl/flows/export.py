@@ -12,7 +12,7 @@ from schemactl.flows.references import Referred, find_schemas
 from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import describe_loss
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import naming_of
@@ -113,9 +113,9 @@ def _selected(schema: Schema, request: ExportRequest) -> Schema:
         if request.table not in schema.tables:
             raise InputError(
                 f"the schema `{schema.name}` has no table `{request.table}`",
-                hint=nearest_or_all(request.table, [table.name for table in own_tables(schema)]),
+                hint=nearest_or_all(request.table, [table.name for table in data_tables(schema)]),
             )
-        others = {table.name for table in own_tables(schema) if request.table not in chain_of(schema, table.name)}
+        others = {table.name for table in data_tables(schema) if request.table not in chain_of(schema, table.name)}
         schema = replace(schema, tables={name: table for name, table in schema.tables.items() if name not in others})
         # What it is nested in is left out: it stands for itself.
         table = schema.tables[request.table]
@@ -133,7 +133,7 @@ def _by_table(schemas: list[Schema], is_folder: bool) -> list[tuple[str, Schema]
     """Return a schema for each table, by the table's name."""
     found: dict[str, Schema] = {}
     for schema in schemas:
-        own = {table.name for table in own_tables(schema)}
+        own = {table.name for table in data_tables(schema)}
         for name in own:
             if name in found:
                 raise InputError(

@@ -12,7 +12,7 @@ from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
 from schemactl.formats._losses import PROCESSING, describe_loss
-from schemactl.formats._tables import Record, own_tables, schema_of, table_properties
+from schemactl.formats._tables import Record, data_tables, schema_of, table_properties
 from schemactl.schema.arrow_types import NESTED_TYPE, restate
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
@@ -21,9 +21,9 @@ from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.templates import new_schema
+from schemactl.schema.templates import check_name, new_schema
 from schemactl.schema.types import Properties, Schema, Table
-from schemactl.store.folder import SchemasFolder, check_name
+from schemactl.store.folder import SchemasFolder
 from schemactl.store.text import read_bytes, read_text
 
 
@@ -204,7 +204,7 @@ def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document]
     if stored := stored_schemas(address, found, None):
         return tuple((found.origin, _losses.Document(schema)) for schema in stored)
     records, losses = [], []
-    for table in own_tables(found.schema):
+    for table in data_tables(found.schema):
         columns = tuple((column.name, _with_structure(column.properties)) for column in table.columns.values())
         note = table.properties.get("description")
         records.append(Record(table.name, columns, table_properties(table.name, note)))

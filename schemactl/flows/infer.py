@@ -40,8 +40,9 @@ from schemactl.progress import Progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings
+from schemactl.schema.templates import check_name
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, check_name
+from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
 from schemactl.store.text import replace_file
 

@@ -18,7 +18,7 @@ from schemactl.store.history import versions_of
 from schemactl.store.revision import MissingInRevision, folder_with_schemas, read_revision
 
 if TYPE_CHECKING:
-    from schemactl.schema.takeover import TakenOver
+    from schemactl.schema.import_merge import MergedImport
 
 MOST_VERSIONS = 50
 """Committed versions of an import file that are looked through for the one that the export file has taken over."""
@@ -47,19 +47,19 @@ class Meaning:
         return bump(self.taken_over.schema)
 
     @cached_property
-    def taken_over(self) -> TakenOver:
+    def taken_over(self) -> MergedImport:
         """Return the schema after the edit, as it is where there is none."""
         # Only few commands ask.
-        from schemactl.schema.takeover import TakenOver, take_over
+        from schemactl.schema.import_merge import MergedImport, merge_import
 
         schema, exported = self.opened.schema, self.opened.stored
         assert schema is not None, "a folder means something where it has a file"
         if not self.is_pending or exported is None:
-            return TakenOver(schema)
+            return MergedImport(schema)
         from schemactl.flows.lineage import lineage_in
 
         sources = lineage_in(self.folder.exports, schema.name).sources
-        found = take_over(schema, exported, self._earlier(exported), sources)
+        found = merge_import(schema, exported, self._earlier(exported), sources)
         return replace(found, schema=replace(found.schema, imported_version_hash=self.opened.import_adopted))
 
     @property

@@ -15,11 +15,11 @@ from typing import Any
 from schemactl.errors import InputError
 from schemactl.formats.dlt import Document, Layout, read, write
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES, bump, version_hash
+from schemactl.schema.templates import check_name
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import (
     SchemasFolder,
     TextFile,
-    check_name,
     find_file,
     new_file,
     read_schema,

@@ -11,7 +11,7 @@ from schemactl.flows.meaning import Meaning, meaning_of, meanings
 from schemactl.flows.schemas import save, to_save, with_lineage
 from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
 from schemactl.schema.diff import diff
-from schemactl.schema.takeover import Synced
+from schemactl.schema.import_merge import Synced
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 

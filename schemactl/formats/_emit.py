@@ -6,7 +6,6 @@ lines elsewhere, so it writes the documents in which there is nothing to break o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -56,11 +55,6 @@ def json_text(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
-def json_line(value: Any) -> str:
-    """Return a value as JSON on one line."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def yaml_text(value: Mapping[str, Any]) -> str:
     """Return a document in YAML."""
     text = _dump(value, _QuickDumper, width=_ENDLESS)
@@ -72,26 +66,16 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     return _dump(value, _Dumper)
 
 
-def yaml_lines(value: Any, indent: str) -> list[str]:
-    """Return the lines of a block mapping or sequence; no text is broken over lines."""
-    return [indent + line for line in _dump(value, _OneLineDumper, width=_ENDLESS).removesuffix("\n").split("\n")]
+def yaml_part(value: Any, *, is_flow: bool = False, quote: str | None = None) -> str:
+    """Return a value as a document of its own that breaks no text over lines.
 
-
-def yaml_flow(value: Any) -> str:
-    """Return a value on one line, in braces and brackets."""
-    return _dump([value], _OneLineDumper, width=_ENDLESS, default_flow_style=True).strip()[1:-1]
-
-
-def yaml_scalar(value: Any, quote: str = "") -> str:
-    """Return a value without parts on one line.
-
-    A text gets the quotes ``quote`` if it can have them, where that is empty as few as possible.
+    Args:
+        value: any.
+        is_flow: mappings and lists stand in braces and brackets.
+        quote: the quotes of a text, if it can have them; as few as possible by default.
     """
-    if quote and isinstance(value, str):
-        return _dump(
-            value, _Dumper, width=_ENDLESS, default_style='"' if _OneLineDumper.quoted & {*value} else quote
-        ).strip()
-    return _dump([value], _OneLineDumper, width=_ENDLESS).removeprefix("- ").removesuffix("\n")
+    style = quote if isinstance(value, str) else None
+    return _dump(value, _OneLineDumper, width=_ENDLESS, default_flow_style=is_flow, default_style=style)
 
 
 def _dump(value: Any, dumper: type[_Values], **options: Any) -> str:

@@ -6,7 +6,7 @@ here, so every format agrees on it: one with a place for foreign keys carries it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -203,13 +203,15 @@ def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
     return Field(name, {**scalar, **properties})
 
 
-def losses_of(field: Field, place: str) -> Iterator[Loss]:
-    """Yield what the form of a column in a file says of it and its properties do not."""
-    yield from (Loss(place, *each) for each in field.unread)
-    for each in field.fields:
-        yield from losses_of(each, f"{place}.{each.name}")
-    for below in filter(None, (field.element, field.values)):
-        yield from losses_of(below, place)
+def losses_of(fields: Iterable[Field], place: str) -> Iterator[Loss]:
+    """Yield what the form of columns in a file says of them and their properties do not; ``place`` holds them."""
+    for field in fields:
+        here = f"{place}.{field.name}"
+        below: Field | None = field
+        while below is not None:
+            yield from (Loss(here, *each) for each in below.unread)
+            yield from losses_of(below.fields, here)
+            below = below.element or below.values
 
 
 def properties_of(field: Field) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.formats._fields import Field, field_of, properties_of
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, Schema, Table
@@ -25,13 +25,13 @@ def fold(schema: Schema) -> Schema:
     it holds any JSON. Columns that dlt adds are no part of documents. Names are those of the schema.
     """
     naming = naming_of(schema)
-    roots = [table for table in own_tables(schema) if not table.is_nested]
+    roots = [table for table in data_tables(schema) if not table.is_nested]
     folded = {}
     for table in roots:
         fields = _document(table, schema, naming, 0)
         columns = {field.name: Column(field.name, properties_of(field)) for field in fields}
         folded[table.name] = replace(table, columns=columns)
-    own = {table.name for table in own_tables(schema)}
+    own = {table.name for table in data_tables(schema)}
     kept = {name: folded.get(name, table) for name, table in schema.tables.items() if name in folded or name not in own}
     return replace(schema, tables=kept)
 

@@ -105,7 +105,7 @@ class _Parser(Reader):
                 )
             self._separator(closing)
         self.position += len(closing)
-        return Mapping(start, self.position, True, tuple(entries.values()))
+        return Mapping(start, tuple(entries.values()))
 
     def _entry(self, depth: int) -> tuple[Entry, ...]:
         keys = [self._key()]
@@ -120,7 +120,7 @@ class _Parser(Reader):
             raise self.source.refuse("`:` or `=` must stand here", self.position)
         value = self._value(depth + 1)
         for key in reversed(keys[1:]):
-            value = Mapping(key.start, value.end, True, (Entry(key, value),))
+            value = Mapping(key.start, (Entry(key, value),))
         return (Entry(keys[0], value),)
 
     def _key(self) -> Scalar:
@@ -134,7 +134,7 @@ class _Parser(Reader):
         if name == "include" or name.startswith("include "):
             raise self.source.refuse("`include` is not read: a typing is one file", start)
         self.position = start + len(name)
-        return Scalar(start, self.position, name)
+        return Scalar(start, name)
 
     def _items(self, start: int, depth: int) -> Sequence:
         self.position += 1
@@ -145,7 +145,7 @@ class _Parser(Reader):
             items.append(self._value(depth + 1))
             self._separator("]")
         self.position += 1
-        return Sequence(start, self.position, True, tuple(items))
+        return Sequence(start, tuple(items))
 
     def _separator(self, closing: str) -> None:
         """Step over a comma; at the end of a line, or before what closes, there need not be one."""
@@ -165,7 +165,7 @@ class _Parser(Reader):
             while self.text.startswith('"', end + 3):
                 end += 1
             self.position = end + 3
-            return Scalar(start, self.position, self.text[start + 3 : end])
+            return Scalar(start, self.text[start + 3 : end])
         return super().string()
 
     def _substitution(self) -> Scalar:
@@ -173,7 +173,7 @@ class _Parser(Reader):
         if found is None:
             raise self.source.refuse("a substitution such as `${name}` must stand here", self.position)
         self.position = found.end()
-        return Scalar(found.start(), found.end(), _Asked(found[2], is_optional=bool(found[1])))
+        return Scalar(found.start(), _Asked(found[2], is_optional=bool(found[1])))
 
     def _unquoted(self) -> Scalar:
         start = self.position
@@ -183,7 +183,7 @@ class _Parser(Reader):
             hint = "text with such a character stands in double quotes"
             raise self.source.refuse(f"`{self.text[start]}` cannot begin a value", start, hint)
         self.position = start + len(text)
-        return Scalar(start, self.position, _scalar(text))
+        return Scalar(start, _scalar(text))
 
 
 def _scalar(text: str) -> object:
@@ -201,7 +201,7 @@ def _merged(before: Node, after: Node) -> Node:
     for entry in after.entries:
         name = entry.key.value
         entries[name] = Entry(entry.key, _merged(entries[name].value, entry.value)) if name in entries else entry
-    return Mapping(after.start, after.end, True, tuple(entries.values()))
+    return Mapping(after.start, tuple(entries.values()))
 
 
 class _Resolver:
@@ -214,20 +214,18 @@ class _Resolver:
 
     def resolve(self, node: Node) -> Node:
         found = self._found(node)
-        return Scalar(node.start, node.end, None) if found is None else found
+        return Scalar(node.start, None) if found is None else found
 
     def _found(self, node: Node) -> Node | None:
         match node:
             case Scalar(value=_Asked() as asked):
                 return self._substituted(node, asked)
-            case Sequence(start, end, is_flow, items):
+            case Sequence(start, items):
                 kept = tuple(each for item in items if (each := self._found(item)) is not None)
-                return Sequence(start, end, is_flow, kept)
-            case Mapping(start, end, is_flow, entries):
+                return Sequence(start, kept)
+            case Mapping(start, entries):
                 found = ((entry.key, self._found(entry.value)) for entry in entries)
-                return Mapping(
-                    start, end, is_flow, tuple(Entry(key, value) for key, value in found if value is not None)
-                )
+                return Mapping(start, tuple(Entry(key, value) for key, value in found if value is not None))
             case _:
                 return node
 
@@ -242,9 +240,9 @@ class _Resolver:
             found = self._found(target)
             self._open.remove(asked.path)
             if found is not None:
-                return found._replace(start=node.start, end=node.end)
+                return found._replace(start=node.start)
         elif asked.path in os.environ:
-            return Scalar(node.start, node.end, os.environ[asked.path])
+            return Scalar(node.start, os.environ[asked.path])
         if asked.is_optional:
             return None
         hint = "define it at the top of the file, or as an environment variable; `${?name}` may be undefined"

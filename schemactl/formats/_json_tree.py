@@ -43,7 +43,7 @@ class Reader:
                 hint = 'close it with `"`; a line break in a text is written `\\n`'
                 raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
             raise self.source.refuse(f"{self.refused}{error.msg.removesuffix(' at').lower()}", error.pos) from error
-        return Scalar(start, self.position, value)
+        return Scalar(start, value)
 
 
 class _Parser(Reader):
@@ -91,13 +91,13 @@ class _Parser(Reader):
             seen.add(key.value)
             self._expect(":")
             entries.append(Entry(key, self._value(depth)))
-        return Mapping(start, self.position, True, tuple(entries))
+        return Mapping(start, tuple(entries))
 
     def _array(self, depth: int) -> Sequence:
         start, items = self.position, list[Node]()
         while self._continues("]", first=not items):
             items.append(self._value(depth))
-        return Sequence(start, self.position, True, tuple(items))
+        return Sequence(start, tuple(items))
 
     def _continues(self, closing: str, *, first: bool) -> bool:
         """Step over the opening bracket or a comma; return False, past it, at the closing bracket."""
@@ -124,12 +124,12 @@ class _Parser(Reader):
         text = word.group() if word else self.text[start]
         self.position += len(text)
         if text in _WORDS:
-            return Scalar(start, self.position, _WORDS[text])
+            return Scalar(start, _WORDS[text])
         number = _NUMBER.fullmatch(text)
         if number is None:
             shown = text if len(text) <= 40 else text[:39] + "…"
             raise self.source.refuse(f"this is not JSON: `{shown}` is no value", start, "text stands in double quotes")
         try:
-            return Scalar(start, self.position, float(text) if any(number.groups()) else int(text))
+            return Scalar(start, float(text) if any(number.groups()) else int(text))
         except ValueError as error:
             raise self.source.refuse("the number is too long", start) from error

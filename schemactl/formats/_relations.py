@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.formats._fields import stated
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, nested_type_of
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
@@ -31,9 +31,9 @@ class Relation:
 def relations_of(schema: Schema) -> Iterator[Relation]:
     """Yield the relations of the tables of data: of nested tables, and those that ``references`` state."""
     naming = naming_of(schema)
-    names = {table.name for table in own_tables(schema)}
+    names = {table.name for table in data_tables(schema)}
     row, parent = naming.normalize_identifier("_dlt_id"), naming.normalize_identifier("_dlt_parent_id")
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         if table.parent in names:
             other = schema.tables[str(table.parent)]
             ours, theirs = _key(table, "parent_key", parent), _key(other, "row_key", row)

@@ -65,8 +65,8 @@ def record(name: str, columns: Iterable[tuple[str, Properties]], description: An
     return Record(name, tuple(columns), joined(own, hints) if isinstance(hints, Mapping) else own)
 
 
-def own_tables(schema: Schema) -> Iterator[Table]:
-    """Yield the tables of data; dlt's own are the same in each schema, and made anew on import."""
+def data_tables(schema: Schema) -> Iterator[Table]:
+    """Yield the tables that hold data: all but dlt's own, which are the same in each schema and made anew on import."""
     prefix = system_prefix(naming_of(schema))
     return (table for table in schema.tables.values() if not table.name.startswith(prefix))
 
@@ -157,7 +157,7 @@ def only_table(schema: Schema) -> Table:
     Raises:
         InputError: there are several, or none.
     """
-    tables = list(own_tables(schema))
+    tables = list(data_tables(schema))
     if len(tables) != 1:
         hint = "name one with `--table`, or a folder with `--output DIR/`"
         raise InputError(f"a file of this format holds one table, and `{schema.name}` has {len(tables)}", hint=hint)

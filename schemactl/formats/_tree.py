@@ -1,7 +1,7 @@
-"""A document as a tree whose parts know their places in the text (``_yaml_tree`` and ``_json_tree`` make it).
+"""A document as a tree whose parts know where in the text they start (``_yaml_tree`` and ``_json_tree`` make it).
 
-A block collection ends where its last value ends: comments and blank lines after it are nobody's. Nodes are named
-tuples because a large file has half a million of them: a frozen dataclass takes four times as long to make.
+Nodes are named tuples because a large file has half a million of them: a frozen dataclass takes four times as long to
+make.
 """
 
 from __future__ import annotations
@@ -28,17 +28,14 @@ MAX_REPEATED_NODES = 100_000
 
 
 class Scalar(NamedTuple):
-    """A value without parts, at ``text[start:end]``, quotes, tag and anchor included."""
+    """A value without parts."""
 
     start: int
-    end: int
     value: Any
 
 
 class Sequence(NamedTuple):
     start: int
-    end: int
-    is_flow: bool
     items: tuple[Node, ...]
 
 
@@ -48,19 +45,9 @@ class Entry(NamedTuple):
     key: Scalar
     value: Node
 
-    @property
-    def start(self) -> int:
-        return self.key.start
-
-    @property
-    def end(self) -> int:
-        return self.value.end
-
 
 class Mapping(NamedTuple):
     start: int
-    end: int
-    is_flow: bool
     entries: tuple[Entry, ...]
 
 
@@ -68,7 +55,6 @@ class Alias(NamedTuple):
     """A place that stands for another node (YAML's ``*name``)."""
 
     start: int
-    end: int
     target: Scalar | Sequence | Mapping
 
 
@@ -131,8 +117,10 @@ def fields_of(node: Mapping) -> dict[Any, Node]:
     return taken_in | fields
 
 
-def merged_into(entry: Entry) -> Iterator[Mapping]:
-    """Yield the mappings that an entry ``<<: …`` takes in."""
+def _merged(entry: Entry) -> Iterator[Mapping]:
+    """Yield the mappings that an entry takes in: those of ``<<: …``."""
+    if entry.key.value is not MERGE:
+        return
     value = follow(entry.value)
     for node in value.items if isinstance(value, Sequence) else (value,):
         target = follow(node)
@@ -180,10 +168,6 @@ class Finder:
             for each in (*reversed(taken_in), own):
                 known |= each
         return known
-
-
-def _merged(entry: Entry) -> Iterator[Mapping]:
-    return merged_into(entry) if entry.key.value is MERGE else iter(())
 
 
 Keys = tuple[Key, ...]

@@ -168,8 +168,7 @@ class _Builder:
             kind = type(event)
             if kind is ScalarEvent:
                 if event.value in plain and event.implicit[0] and not event.anchor:
-                    place = event.start_mark.index, event.end_mark.index
-                    nodes.append(_new(Scalar, (*place, plain[event.value])))
+                    nodes.append(_new(Scalar, (event.start_mark.index, plain[event.value])))
                 else:
                     nodes.append(self._scalar(event))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
@@ -178,7 +177,7 @@ class _Builder:
                 nodes = []
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
                 started, outer = opened.pop()
-                outer.append(self._collection(started, nodes, event.end_mark.index))
+                outer.append(self._collection(started, nodes))
                 nodes = outer
             elif kind is AliasEvent:
                 nodes.append(self._alias(event, len(opened)))
@@ -204,19 +203,16 @@ class _Builder:
         self.anchors[event.anchor] = None
 
     def _scalar(self, event: Any) -> Scalar:
-        text, start, end = event.value, event.start_mark.index, event.end_mark.index
+        text, start = event.value, event.start_mark.index
         if event.style:
-            self.quoted.append((start, end))
-        if event.style in ("|", ">"):
-            # The parser counts the blank lines that follow.
-            end = start + len(self.source.text[start:end].rstrip())
+            self.quoted.append((start, event.end_mark.index))
         if event.tag not in (None, "!"):
             value = self._read(self._tagged(event), event)
         elif event.implicit[0]:
             value = self.plain[text] = self._read(kind_of(text), event)
         else:
             value = text
-        scalar = Scalar(start, end, value)
+        scalar = Scalar(start, value)
         if event.anchor:
             self._declare(event)
             self.anchors[event.anchor] = scalar
@@ -255,7 +251,7 @@ class _Builder:
             raise self.source.refuse("aliases repeat too much", start, hint)
         if depth + extent.depth > MAX_DEPTH:
             raise self.source.refuse_depth(start)
-        return Alias(start, event.end_mark.index, target)
+        return Alias(start, target)
 
     def _extent(self, node: Node) -> _Extent:
         """Return the extent of a node that is read to its end; at most ``MAX_DEPTH`` calls deep."""
@@ -269,16 +265,13 @@ class _Builder:
             self.extents[id(target)] = _Extent(1 + sum(part.nodes for part in parts), depth)
         return self.extents[id(target)]
 
-    def _collection(self, started: Any, nodes: list[Node], end: int) -> Sequence | Mapping:
-        is_flow = bool(started.flow_style)
-        if nodes and not is_flow:
-            end = nodes[-1].end
+    def _collection(self, started: Any, nodes: list[Node]) -> Sequence | Mapping:
         start = started.start_mark.index
         node: Sequence | Mapping
         if isinstance(started, SequenceStartEvent):
-            node = Sequence(start, end, is_flow, tuple(nodes))
+            node = Sequence(start, tuple(nodes))
         else:
-            node = Mapping(start, end, is_flow, self._entries(nodes))
+            node = Mapping(start, self._entries(nodes))
         if started.anchor:
             self.anchors[started.anchor] = node
         return node
@@ -300,7 +293,7 @@ class _Builder:
         key = follow(node)
         if not isinstance(key, Scalar):
             raise self.source.refuse("a key must be text", node.start)
-        return Scalar(node.start, node.end, key.value)
+        return Scalar(node.start, key.value)
 
     def _refuse_repeated(self, keys: list[Scalar]) -> None:
         seen = set()

@@ -71,7 +71,6 @@ class _Line(NamedTuple):
     column: int
     is_item: bool
     key: Any
-    key_end: int
     value_start: int
     value: Any
     kind: type[Scalar] | type[Sequence] | type[Mapping]
@@ -89,12 +88,11 @@ class _Block:
     nodes: list[Any] = field(default_factory=list)
 
     def close(self) -> Entry:
-        end = self.nodes[-1].end
         if self.is_list:
-            return Entry(self.key, Sequence(self.start, end, False, tuple(self.nodes)))
+            return Entry(self.key, Sequence(self.start, tuple(self.nodes)))
         if len({entry.key.value for entry in self.nodes}) < len(self.nodes):
             raise _UnusualError
-        return Entry(self.key, Mapping(self.start, end, False, tuple(self.nodes)))
+        return Entry(self.key, Mapping(self.start, tuple(self.nodes)))
 
 
 def read_block_lines(text: str) -> Node | None:
@@ -109,14 +107,14 @@ def _read(lines: list[str]) -> Node:
     known: dict[str, _Line] = {}
     offset = 0
     # The document is the value of a key that stands nowhere.
-    nowhere = Scalar(0, 0, "")
+    nowhere = Scalar(0, "")
     waiting: Scalar | None = nowhere
     block = _Block(-1, False, 0, nowhere)
     outer: list[_Block] = []
     for text in lines:
         # The lines of a schema repeat: of `nullable: true` there are thousands.
         line = known.get(text) or known.setdefault(text, _parsed(text))
-        column, is_item, key, key_end, value_start, value, kind, end = line
+        column, is_item, key, value_start, value, kind, end = line
         if waiting is not None:
             if column < block.column or (column == block.column and not is_item) or len(outer) >= MAX_DEPTH:
                 raise _UnusualError
@@ -126,14 +124,13 @@ def _read(lines: list[str]) -> Node:
         elif column != block.column or is_item != block.is_list:
             block = _closed(block, outer, column, is_item)
         if value_start:
-            place = offset + value_start, offset + end
-            node = _new(Scalar, (*place, value)) if kind is Scalar else _new(kind, (*place, True, ()))
+            node = _new(kind, (offset + value_start, value))
             if is_item:
                 block.nodes.append(node)
             else:
-                block.nodes.append(_new(Entry, (_new(Scalar, (offset + column, offset + key_end, key)), node)))
+                block.nodes.append(_new(Entry, (_new(Scalar, (offset + column, key)), node)))
         else:
-            waiting = _new(Scalar, (offset + column, offset + key_end, key))
+            waiting = _new(Scalar, (offset + column, key))
         offset += end + 1
     if waiting is not None:
         raise _UnusualError
@@ -166,11 +163,11 @@ def _parsed(text: str) -> _Line:
     elif quoted is not None:
         value, value_start = quoted.replace("''", "'"), found.start("quoted") - 1
     elif empty is not None:
-        kind, value_start = Sequence if empty == "[]" else Mapping, found.start("empty")
+        kind, value, value_start = Sequence if empty == "[]" else Mapping, (), found.start("empty")
     elif key is None or text.endswith(" "):
         raise _UnusualError
     is_item = key is None
-    return _Line(column, is_item, is_item or _value(key), found.end("key"), value_start, value, kind, end)
+    return _Line(column, is_item, is_item or _value(key), value_start, value, kind, end)
 
 
 def _value(plain: str) -> Any:

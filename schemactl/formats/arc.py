@@ -665,7 +665,7 @@ def _parsed(text: str) -> Node | None:
             return parse_hocon(Source("metadata", each))
         except InputError:
             continue
-    return Sequence(0, 0, True, ())
+    return Sequence(0, ())
 
 
 def _list_fault(items: tuple[Node, ...]) -> str | None:

@@ -115,10 +115,8 @@ def read_arrow(found: pyarrow.Schema, path: str) -> Document:
     hints = _read_hints(own, path)
     columns = [(field.name, _restored(field, path)) for field in found]
     table = record(name, columns, own.get(COMMENT), hints.get("table"))
-    losses = tuple(
-        loss for field in found for loss in losses_of(field_of_arrow(field.name, field), f"{name}.{field.name}")
-    )
-    return Document(schema_of([table], hints.get("schema"), path), losses)
+    losses = losses_of((field_of_arrow(field.name, field) for field in found), name)
+    return Document(schema_of([table], hints.get("schema"), path), tuple(losses))
 
 
 def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._tables import own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema
 
@@ -58,7 +59,7 @@ def recognises(text: str) -> bool:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the Avro schema of the rows of the tables of a schema."""
     records: list[dict[str, Any]] = []
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         fields = [
             {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hinted(CODEC.hints(field))}
             for field in fields_of(table)
@@ -166,7 +167,7 @@ def read(text: str, path: str) -> Document:
         fields = [field for field in each.get("fields") or () if isinstance(field, dict) and "name" in field]
         columns = [(_real_name(field), _restored(field, path)) for field in fields]
         records.append(record(name, columns, each.get("doc"), each.get(HINTS)))
-        losses += [loss for field in fields for loss in _unread(f"{name}.{field['name']}", field)]
+        losses += losses_of((_read(_real_name(field), field) for field in fields), name)
     return Document(schema_of(records, tables[0].get(SCHEMA_HINTS) if tables else None, path), tuple(losses))
 
 
@@ -232,7 +233,10 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     properties: dict[str, Any] = {"nullable": len(kept) < len(parts), **note(native.get("doc"))}
     if isinstance(native.get("field-id"), int):
         properties["x-id"] = native["field-id"]
-    return _typed(name, kept[0] if len(kept) == 1 else _ANY, properties)
+    unread = [(key, value, None) for key, value in native.items() if key not in (*_READ, "default")]
+    unread += [("default", native["default"], None)] if native.get("default") is not None else []
+    unread += [("union", kept, None)] if len(kept) > 1 else []
+    return replace(_typed(name, kept[0] if len(kept) == 1 else _ANY, properties), unread=tuple(unread))
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
@@ -262,23 +266,3 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
 
 
 CODEC: Final = Codec(_write, _read)
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    """Yield what a field says of values for which a column has no property."""
-    yield from (Loss(place, key, value) for key, value in native.items() if key not in (*_READ, "default"))
-    if native.get("default") is not None:
-        yield Loss(place, "default", native["default"])
-    parts = native.get("type")
-    kinds = [each for each in parts if each != "null"] if isinstance(parts, list) else [parts]
-    if len(kinds) > 1:
-        yield Loss(place, "union", kinds)
-    for each in kinds:
-        below = each
-        while isinstance(below, dict) and below.get("type") in ("array", "map"):
-            below = below.get("items", below.get("values"))
-            below = next((one for one in below if one != "null"), None) if isinstance(below, list) else below
-        if isinstance(below, dict) and below.get("type") == "record":
-            for field in below["fields"]:
-                if isinstance(field, dict):
-                    yield from _unread(f"{place}.{field.get('name')}", field)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, field_of, note, properties_of, stated
+from schemactl.formats._fields import Field, field_of, losses_of, note, properties_of, stated
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._losses import Document, Loss
+from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import decimal_sizes
@@ -88,9 +88,9 @@ def read(text: str, path: str) -> Document:
     if not isinstance(stated_fields, list) or not all(map(_is_field, stated_fields)):
         raise source.refuse("this is no table schema of BigQuery", 0, "a list of fields with `name` and `type`")
     name = file_table_name(path)
-    columns = tuple((each["name"], stated(properties_of(_read(each["name"], each)))) for each in stated_fields)
-    losses = tuple(loss for each in stated_fields for loss in _unread(name, each))
-    return Document(schema_of([record(name, columns, None, None)], None, path), losses)
+    fields = [_read(each["name"], each) for each in stated_fields]
+    columns = tuple((each.name, stated(properties_of(each))) for each in fields)
+    return Document(schema_of([record(name, columns, None, None)], None, path), tuple(losses_of(fields, name)))
 
 
 def _is_field(native: Any) -> bool:
@@ -104,10 +104,13 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     if mode == "REPEATED":
         element = {key: value for key, value in native.items() if key not in ("mode", "description")}
         return Field(name, {"data_type": "json", **properties}, element=_read("element", element))
+    unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
     if native["type"].upper() in _RECORDS:
         inner = tuple(_read(each["name"], each) for each in native.get("fields") or ())
-        return Field(name, {"data_type": "json", **properties}, fields=inner)
-    return Field(name, {**_scalar(native), **properties})
+        return Field(name, {"data_type": "json", **properties}, fields=inner, unread=tuple(unread))
+    if native["type"].upper() not in _DATA_TYPES:
+        unread.append(("type", {"type": native["type"]}, {"data_type": "text"}))
+    return Field(name, {**_scalar(native), **properties}, unread=tuple(unread))
 
 
 def _scalar(native: dict[str, Any]) -> dict[str, Any]:
@@ -119,12 +122,3 @@ def _scalar(native: dict[str, Any]) -> dict[str, Any]:
     if data_type in (DataType.DECIMAL, DataType.WEI) and "precision" in numbers:
         return {"data_type": "decimal", "precision": numbers["precision"], "scale": numbers.get("scale", 0)}
     return {"data_type": str(data_type), **({"timezone": False} if word == "DATETIME" else {})}
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    here = f"{place}.{native['name']}"
-    yield from (Loss(here, key, value) for key, value in native.items() if key not in _READ)
-    if native["type"].upper() not in (*_DATA_TYPES, *_RECORDS):
-        yield Loss(here, "type", {"type": native["type"]}, {"data_type": "text"})
-    for each in native.get("fields") or ():
-        yield from _unread(here, each)

@@ -16,7 +16,7 @@ from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
-from schemactl.formats._tables import own_tables, record, schema_hints, schema_of, table_hints, table_properties
+from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints, table_properties
 from schemactl.formats._tree import Source
 from schemactl.schema.types import Schema, Table
 
@@ -41,7 +41,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the tables of a schema with their relations."""
     body = f"  Note: {_string(schema.description)}\n" if schema.description else ""
     head = f"{_comment(schema_hints(schema))}Project {_name(schema.name)} {{\n{body}}}\n"
-    tables = list(own_tables(schema))
+    tables = list(data_tables(schema))
     parts = [head, *(part for table in tables for part in _table(table, references_of(table, schema)))]
     refs = [
         f"Ref: {_end(table.name, each['columns'])} > {_end(each['referenced_table'], each['referenced_columns'])}\n"

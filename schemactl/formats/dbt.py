@@ -13,7 +13,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, mapping, named, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
-from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.types import Schema, Table
@@ -39,7 +39,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         "name": schema.name,
         **note(schema.description),
         **_carried(schema_hints(schema)),
-        "tables": [_table(table, schema) for table in own_tables(schema)],
+        "tables": [_table(table, schema) for table in data_tables(schema)],
     }
     return yaml_text({"version": 2, "sources": [source]})
 

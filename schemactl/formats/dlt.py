@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
+from schemactl.formats._json_edit import edit_json
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Loss
+from schemactl.formats._stated import stated
 from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
-from schemactl.formats._tree import Finder, Key, Node, Source, same
+from schemactl.formats._tree import Finder, Key, Keys, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.garbage_collection import paused_collector
 from schemactl.schema.hash import stored_hash
@@ -34,13 +37,17 @@ _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The form of a file: its text, its tree, and its content in the form of an export."""
+    """The form of a file: its text, its tree, and its content in the form of an export.
+
+    ``renamed`` has the keys that are to have other names, by the way to the old ones; ``meaning`` has the new ones.
+    """
 
     source: Source
     root: Node
     meaning: dict[str, Any]
     is_json: bool
     finder: Finder
+    renamed: Mapping[Keys, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,85 +171,86 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
         exported = export_form(schema)
         return json_text(exported) if (path or "").lower().endswith(".json") else yaml_text(exported)
     exported = export_form(schema, keeps_import="imported_version_hash" in layout.meaning)
-    if same(layout.meaning, exported, _is_ordered):
+    if same(layout.meaning, exported, _is_ordered) and not layout.renamed:
         return layout.source.text
-    for expands in (False, True):
-        text = _edited(layout, exported, expands)
-        if text is not None:
+    for text in _edits(layout, exported):
+        if _means(text, layout, exported):
             return text
-    if layout.is_json:
-        return json_text(exported)
     raise InputError(
         "this file cannot be changed without losing its comments and its form, and was left as it is",
         at=Location(layout.source.path),
-        hint="write its aliases (`*name`) out, or delete the file: it is made anew",
+        hint="make the change by hand, or take comments out of its braces and write its aliases (`*name`) out",
     )
 
 
 def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> Layout:
     """Return the layout with other keys for tables and columns, which stand where they stood, with their comments.
 
-    A file whose keys are not its own (aliases) is let alone. Columns are renamed by the old name of their table.
+    Columns are renamed by the old name of their table.
     """
-    from schemactl.formats._edit import Edit, patched
-    from schemactl.formats._emit import yaml_scalar
-
-    source = layout.source
-    edits: list[Edit] = []
-
-    def rename(key: _tree.Scalar, at: tuple[str, str | None]) -> None:
-        if (new := renamed.get(at)) is not None:
-            quote = source.text[key.start]
-            quoted = quote if quote in "'\"" else ""
-            written = json.dumps(new, ensure_ascii=False) if layout.is_json else yaml_scalar(new, quoted)
-            edits.append(Edit(key.start, key.end, written))
-
-    for table in _entries_at(layout.root, "tables"):
-        name = str(table.key.value)
-        rename(table.key, (name, None))
-        for column in _entries_at(table.value, "columns"):
-            rename(column.key, (name, str(column.key.value)))
-    changed = Source(source.path, patched(source.text, 0, len(source.text), edits))
-    try:
-        root = _parse(changed, layout.is_json)
-    except InputError:
-        return layout
-    if _tree.value_of(root) != _renamed(_tree.value_of(layout.root), renamed):
-        return layout
-    return Layout(changed, root, _renamed(layout.meaning, renamed), layout.is_json, Finder(root))
+    ways: dict[Keys, str] = {
+        ("tables", table) if column is None else ("tables", table, "columns", column): name
+        for (table, column), name in renamed.items()
+    }
+    return replace(layout, meaning=_renamed(layout.meaning, ways), renamed=ways)
 
 
-def _entries_at(node: Node, key: str) -> tuple[_tree.Entry, ...]:
-    """Return the entries of a mapping that stands under a key of a mapping."""
-    found = _tree.fields_of(node).get(key) if isinstance(node, _tree.Mapping) else None
-    return found.entries if isinstance(found, _tree.Mapping) else ()
-
-
-def _renamed(meaning: dict[str, Any], renamed: Mapping[tuple[str, str | None], str]) -> dict[str, Any]:
+def _renamed(meaning: dict[str, Any], renamed: Mapping[Keys, str]) -> dict[str, Any]:
     tables = {}
     for name, table in (meaning.get("tables") or {}).items():
+        way: Keys = ("tables", name)
         columns = (table or {}).get("columns")
         if columns:
-            table = {**table, "columns": {renamed.get((name, each), each): of for each, of in columns.items()}}
-        tables[renamed.get((name, None), name)] = table
+            table = {
+                **table,
+                "columns": {renamed.get((*way, "columns", each), each): of for each, of in columns.items()},
+            }
+        tables[renamed.get(way, name)] = table
     return {**meaning, "tables": tables} if tables else meaning
 
 
-def _edited(layout: Layout, exported: dict[str, Any], expands: bool) -> str | None:
-    """Return the edited text, None where it does not say what it should (aliases lost their anchor)."""
-    from schemactl.formats._edit import Editor
+def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
+    """Yield the text of a file with another content, in the form that it has; the first that says it is right."""
+    from schemactl.formats._emit import yaml_text
 
-    editor = Editor(layout.source.text, _is_ordered, layout.is_json, expands)
-    text = editor.rewrite(layout.root, layout.meaning, exported)
+    text, raw = layout.source.text, _tree.value_of(layout.root)
+    wanted = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
+    if layout.is_json or _is_json_text(text):
+        yield from edit_json(text, raw, wanted)
+    elif yaml_text(raw) == text:
+        yield yaml_text(wanted)
+    else:
+        from schemactl.formats._abridged import abridge
+        from schemactl.formats._line_merge import ConflictError
+        from schemactl.formats._yaml_edit import Edit, edit_yaml, indentation_of
+
+        short = abridge(text, layout.root, wanted, layout.renamed)
+        indentation = indentation_of(text, layout.root)
+        for expands in (False, True):
+            with suppress(ConflictError):
+                edit = Edit(short.wanted, layout.renamed, expands)
+                yield short.restored(edit_yaml(short.text, short.root, edit, indentation))
+
+
+def _is_json_text(text: str) -> bool:
+    """Return whether YAML is JSON, too."""
+    try:
+        return text[:1] == "{" and bool(json.loads(text))
+    except ValueError:
+        return False
+
+
+def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:
+    """Return whether a text says what it should."""
     source = Source(layout.source.path, text)
     try:
         root = _parse(source, layout.is_json)
         stored = _upgraded(_tree.value_of(root), source, Finder(root))
         schema = schema_from_dict(with_sections(with_defaults(plain(stored))))
     except (InputError, KeyError, AttributeError):
-        return None
+        return False
     written = export_form(schema, keeps_import="imported_version_hash" in exported)
-    return text if same(written, exported, _is_ordered) else None
+    return same(written, exported, _is_ordered)
 
 
 def _is_ordered(keys: tuple[Key, ...]) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._relations import Relation, relations_of, type_in_words
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".dot", ".gv")
@@ -31,7 +31,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         '    node [shape=plain, fontname="Helvetica"]',
         '    edge [fontname="Helvetica", fontsize=10]',
     ]
-    lines += [f"    {_quoted(table.name)} [label=<{_label(table)}>]" for table in own_tables(schema)]
+    lines += [f"    {_quoted(table.name)} [label=<{_label(table)}>]" for table in data_tables(schema)]
     lines += [f"    {_edge(each, schema)}" for each in relations_of(schema)]
     return "\n".join((*lines, "}")) + "\n"
 

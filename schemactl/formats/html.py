@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from schemactl.formats._relations import Relation, hints_in_words, relations_of, type_in_words
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.formats.markdown import losses as losses
 from schemactl.schema.types import Column, Schema, Table
 
@@ -70,7 +70,7 @@ search();
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data dictionary of a schema."""
-    tables = list(own_tables(schema))
+    tables = list(data_tables(schema))
     ids = {table.name: f"t{number}" for number, table in enumerate(tables)}
     relations = list(relations_of(schema))
     links = "".join(

@@ -154,7 +154,7 @@ def read(text: str, path: str) -> Document:
         found |= {"x-id": each["id"]} if own is None and isinstance(each.get("id"), int) else {}
         found |= {"primary_key": True} if each.get("id") in keys else {}
         columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
-        losses += losses_of(_read(each["name"], each), f"{name}.{each['name']}")
+        losses += losses_of([_read(each["name"], each)], name)
     table = record(name, columns, properties.get("comment"), (own or {}).get("table"))
     losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
     return Document(schema_of([table], (own or {}).get("schema"), path), tuple(losses))

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._tables import Record, file_table_name, own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.types import DataType, Schema, Table
@@ -71,7 +71,7 @@ def recognises(text: str) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the JSON Schema of documents that are rows of the tables of a schema."""
-    tables = list(own_tables(schema))
+    tables = list(data_tables(schema))
     refs = [{"$ref": f"#/$defs/{_pointer(table.name)}"} for table in tables]
     root: dict[str, Any] = {"$schema": DIALECT, "title": schema.name, HINTS: schema_hints(schema)}
     if refs:

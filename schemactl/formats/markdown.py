@@ -8,7 +8,7 @@ from typing import Final
 
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._relations import hints_in_words, relations_of, type_in_words
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".md", ".markdown")
@@ -23,7 +23,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the data dictionary of a schema."""
     relations = list(relations_of(schema))
     sections = [f"# {_text(schema.name)}", *([_text(schema.description)] if schema.description else [])]
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         sections.append(f"## {_text(table.name)}")
         if table.properties.get("description"):
             sections.append(_text(table.properties["description"]))

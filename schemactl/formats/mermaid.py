@@ -10,7 +10,7 @@ from typing import Final
 
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._relations import Relation, relations_of, type_in_words
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".mmd", ".mermaid")
@@ -21,7 +21,7 @@ _SHOWN: Final = ("primary_key", "unique", "parent", "references", "nullable")
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the diagram does not show: it has keys, types, relations and descriptions of columns."""
     found = unstated(schema, (*_SHOWN, "description"))
-    own = {table.name: table for table in own_tables(schema)}
+    own = {table.name: table for table in data_tables(schema)}
     described = (
         Loss(n, "description", t.properties["description"]) for n, t in own.items() if t.properties.get("description")
     )
@@ -32,7 +32,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the diagram of the tables of a schema."""
     relations = list(relations_of(schema))
     lines = ["erDiagram"]
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         foreign = {name for each in relations if each.table == table.name for name in each.columns}
         lines += [f"    {_quoted(table.name)} {{"]
         lines += [f"        {_attribute(column, column.name in foreign)}" for column in table.columns.values()]

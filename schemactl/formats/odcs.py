@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, mapping, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
-from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.types import DataType, Schema, Table
@@ -74,7 +75,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
             "version": str(schema.version),
             "status": "draft",
             **purpose,
-            "schema": [_table(table) for table in own_tables(schema)],
+            "schema": [_table(table) for table in data_tables(schema)],
             **custom,
         }
     )
@@ -172,11 +173,15 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     stated |= note(native.get("description"))
     if isinstance(native.get("id"), str):
         stated["x-id"] = native["id"]
+    unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
+    custom = [each for each in native.get("customProperties") or () if isinstance(each, dict)]
+    unread += [("customProperties", each.get("property"), None) for each in custom if each.get("property") != HINTS]
+    field = Field(name, {"data_type": "json", **stated}, unread=tuple(unread))
     if inner := tuple(_read(each["name"], each) for each in named(native.get("properties"))):
-        return Field(name, {"data_type": "json", **stated}, fields=inner)
+        return replace(field, fields=inner)
     if isinstance(native.get("items"), dict):
-        return Field(name, {"data_type": "json", **stated}, element=_read("element", native["items"]))
-    return Field(name, {**_scalar(native), **stated})
+        return replace(field, element=_read("element", native["items"]))
+    return replace(field, properties={**_scalar(native), **stated})
 
 
 def _scalar(native: dict[str, Any]) -> dict[str, Any]:
@@ -194,26 +199,6 @@ CODEC: Final = Codec(_write, _read)
 
 
 def _losses(table: dict[str, Any]) -> Iterator[Loss]:
-    known = (
-        "name",
-        "logicalType",
-        "physicalType",
-        "physicalName",
-        "description",
-        "properties",
-        "customProperties",
-        "id",
-    )
+    known = _READ | {"name", "physicalName", "properties", "customProperties", "id"}
     yield from (Loss(table["name"], key) for key in table if key not in known)
-    for native in named(table.get("properties")):
-        yield from _unread(table["name"], native)
-
-
-def _unread(place: str, native: dict[str, Any]) -> Iterator[Loss]:
-    here = f"{place}.{native['name']}"
-    yield from (Loss(here, key, value) for key, value in native.items() if key not in _READ)
-    for each in native.get("customProperties") or ():
-        if isinstance(each, dict) and each.get("property") != HINTS:
-            yield Loss(here, "customProperties", each.get("property"))
-    for each in named(native.get("properties")):
-        yield from _unread(here, each)
+    yield from losses_of((_read(each["name"], each) for each in named(table.get("properties"))), table["name"])

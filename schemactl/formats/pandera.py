@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from schemactl.formats._fields import Field, fields_of, hinted, note, stated
 from schemactl.formats._losses import Loss, unstated
-from schemactl.formats._tables import own_tables, table_hints
+from schemactl.formats._tables import data_tables, table_hints
 from schemactl.formats.spark import write_field
 from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
@@ -36,7 +36,7 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the schemas do not check, nor carry: Pandera knows no structs and no times of day."""
     types = (
         Loss(f"{table.name}.{field.name}", "type", _type_of(field), {})
-        for table in own_tables(schema)
+        for table in data_tables(schema)
         for field in fields_of(table)
         if field.properties.get("data_type") and _type(write_field(field)["type"]) is None
     )
@@ -50,7 +50,7 @@ def _type_of(field: Field) -> dict[str, Any]:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a module with a ``DataFrameSchema`` for each table, named after it."""
     taken = set(_NAMES)
-    parts = [_table(table, _free(table.name, taken)) for table in own_tables(schema)]
+    parts = [_table(table, _free(table.name, taken)) for table in data_tables(schema)]
     return "\n".join((_HEAD, *parts))
 
 

@@ -16,7 +16,7 @@ from schemactl.errors import InputError, Location
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
-from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source
 from schemactl.schema.types import DataType, Schema
 
@@ -78,7 +78,7 @@ class Native:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a file of proto3 with a message for each table of a schema."""
     messages = []
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         fields = fields_of(table)
         natives = [(field.name, _write(field)) for field in fields]
         body = list(_lines(natives, _numbers(fields), {field.name: CODEC.hints(field) for field in fields}))

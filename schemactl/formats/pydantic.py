@@ -15,7 +15,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Field, fields_of, note, stated
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
-from schemactl.formats._tables import own_tables, table_hints
+from schemactl.formats._tables import data_tables, table_hints
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import DataType, Schema
@@ -66,7 +66,7 @@ _TAKEN: Final = frozenset(
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the models do not say: what the schema states beside its tables, and hints of nested tables."""
-    nested = (table for table in own_tables(schema) if table.is_nested)
+    nested = (table for table in data_tables(schema) if table.is_nested)
     hints = (
         Loss(each.name, key, of) for each in nested for key, of in stated(each.properties).items() if key != "parent"
     )
@@ -77,7 +77,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return a module with a model for each root table, and for each object in its documents."""
     described = f": {' '.join(schema.description.split())}" if schema.description else ""
     classes = _Classes()
-    for table in own_tables(fold(schema)):
+    for table in data_tables(fold(schema)):
         config = {"title": table.name, **_extra(table_hints(table))}
         classes.add(table.name, tuple(fields_of(table)), table.properties.get("description"), config)
     return f"{_docstring(f'Models of the documents of {schema.name}{described}')}\n\n{_HEAD}{''.join(classes.texts)}"

@@ -97,7 +97,7 @@ def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return what a StructType says and the columns of a table do not."""
     fields = (_read(each["name"], each) for each in named(struct.get("fields")))
-    return tuple(loss for field in fields for loss in losses_of(field, f"{table}.{field.name}"))
+    return tuple(losses_of(fields, table))
 
 
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:

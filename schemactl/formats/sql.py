@@ -17,7 +17,15 @@ from schemactl.errors import InputError, Location
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
-from schemactl.formats._tables import Record, own_tables, record, schema_hints, schema_of, table_hints, table_properties
+from schemactl.formats._tables import (
+    Record,
+    data_tables,
+    record,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
 from schemactl.schema.sql_types import UPPER_CASE, type_in
@@ -82,7 +90,7 @@ class SqlDialect:
             return replace(self, folds=True).write(schema, path)
         hints = schema_hints(schema)
         parts = [f"-- {HINTS} schema: {json.dumps(hints)}\n"] if hints else []
-        parts += [self._table(table, schema) for table in own_tables(schema)]
+        parts += [self._table(table, schema) for table in data_tables(schema)]
         return "\n".join(parts)
 
     def read(self, text: str, path: str) -> Document:

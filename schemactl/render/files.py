@@ -21,7 +21,7 @@ from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    from schemactl.schema.takeover import Synced
+    from schemactl.schema.import_merge import Synced
 
 
 def print_import(

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.inference.lineage import Sources
 from schemactl.render.changes import describe_column
 from schemactl.render.console import FAINT, NAME, WARNING, Look, print_sections
@@ -60,8 +60,8 @@ def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
                 "name": schema.name,
                 "version": schema.version,
                 "hash": schema.version_hash,
-                "tables": len(list(own_tables(schema))),
-                "columns": sum(len(table.columns) for table in own_tables(schema)),
+                "tables": len(list(data_tables(schema))),
+                "columns": sum(len(table.columns) for table in data_tables(schema)),
                 "is_pending": is_pending,
             }
             for schema, is_pending in found
@@ -71,7 +71,7 @@ def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
 
 def describe_size(schema: Schema) -> str:
     """Return how many tables and columns a schema has; dlt's own tables, which each schema has, do not count."""
-    tables = list(own_tables(schema))
+    tables = list(data_tables(schema))
     columns = sum(len(table.columns) for table in tables)
     return f"{counted(len(tables), 'table')}, {counted(columns, 'column')}"
 
@@ -93,7 +93,7 @@ def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterat
     prefix = system_prefix(naming_of(schema))
     tree = Tree("", hide_root=True, guide_style=FAINT)
     branches: dict[str, Tree] = {}
-    for table in _parents_first(schema.tables.values() if look.is_verbose else own_tables(schema)):
+    for table in _parents_first(schema.tables.values() if look.is_verbose else data_tables(schema)):
         above = branches.get(table.parent or "", tree)
         label = _fed(_table(table), sources.get((table.name, None)))
         branches[table.name] = branch = above.add(label, guide_style=FAINT)

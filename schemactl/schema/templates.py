@@ -17,6 +17,22 @@ DLT_NORMALIZERS = "dlt.common.normalizers.json."
 OWN_NORMALIZERS = {"nested": "schemactl.normalization.normalizers.nested"}
 """Those that dlt does not have, by their short names."""
 MAX_NAME_LENGTH = 64
+NAME_HINT = f"letters, digits and `_`, no digit first, at most {MAX_NAME_LENGTH} characters"
+
+
+def is_name(name: str) -> bool:
+    """Return whether a schema can have the name (docs/dlt.md §1.1)."""
+    return name.isidentifier() and len(name) <= MAX_NAME_LENGTH
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be a schema's; so no name leads out of a folder.
+
+    Raises:
+        InputError: it is no identifier of at most 64 characters.
+    """
+    if not is_name(name):
+        raise InputError(f"`{name}` cannot name a schema", hint=NAME_HINT)
 
 
 def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATIONAL_NORMALIZER) -> Schema:
@@ -27,9 +43,7 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATI
     Raises:
         InputError: ``name`` is no name for a schema, or there is no such naming convention.
     """
-    if not (name.isidentifier() and len(name) <= MAX_NAME_LENGTH):
-        hint = f"letters, digits and `_`, no digit first, at most {MAX_NAME_LENGTH} characters"
-        raise InputError(f"`{name}` cannot name a schema", hint=hint)
+    check_name(name)
     convention = load_naming(naming)
     tables = [_with_names_of(convention, table) for table in (version_table(), loads_table())]
     return Schema(

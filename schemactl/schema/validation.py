@@ -19,7 +19,14 @@ from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.hints import FLAGS
 from schemactl.schema.path_patterns import PREFIX, compile_path
-from schemactl.schema.templates import LOADS_TABLE, MAX_NAME_LENGTH, RELATIONAL_NORMALIZER, VERSION_TABLE
+from schemactl.schema.templates import (
+    LOADS_TABLE,
+    MAX_NAME_LENGTH,
+    NAME_HINT,
+    RELATIONAL_NORMALIZER,
+    VERSION_TABLE,
+    is_name,
+)
 from schemactl.schema.types import DataType
 
 Keys = tuple[str | int, ...]
@@ -87,9 +94,8 @@ def _find_boolean(value: Any, keys: Keys) -> Iterator[Finding]:
 
 
 def _find_schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
-    if isinstance(value, str) and not (value.isidentifier() and len(value) <= MAX_NAME_LENGTH):
-        hint = f"letters, digits and `_`, no digit first, at most {MAX_NAME_LENGTH} characters"
-        yield Finding(keys, f"{_shown(value)} cannot name a schema", hint)
+    if isinstance(value, str) and not is_name(value):
+        yield Finding(keys, f"{_shown(value)} cannot name a schema", NAME_HINT)
     else:
         yield from _find_text(value, keys)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.errors import InputError, did_you_mean
+from schemactl.schema.templates import check_name
 from schemactl.store.text import read_text
 
 ENDINGS = ("yaml", "yml", "json")
-MAX_NAME_LENGTH = 64
 
 _SCHEMA_FILE = re.compile(rf"(?P<name>[^.]+)\.schema\.(?:{'|'.join(ENDINGS)})")
 
@@ -120,19 +120,6 @@ def new_file(folder: Path, name: str, like: Path | None = None) -> Path:
     """Return the path for a new file of schema ``name``; it takes the ending of ``like``, else ``yaml``."""
     check_name(name)
     return folder / f"{name}.schema{like.suffix if like else '.yaml'}"
-
-
-def check_name(name: str) -> None:
-    """Refuse a name that cannot be a schema's; so no name leads out of the folder.
-
-    Raises:
-        InputError: the name is not an identifier of at most 64 characters (docs/dlt.md §1.1).
-    """
-    if not name.isidentifier() or len(name) > MAX_NAME_LENGTH:
-        raise InputError(
-            f"`{name}` cannot name a schema",
-            hint=f"letters, digits and `_`, no digit in front, at most {MAX_NAME_LENGTH} characters",
-        )
 
 
 def missing_schema(folder: SchemasFolder, name: str) -> InputError:

@@ -189,9 +189,14 @@ def test_comments_beside_keys_stay_where_names_are_made_anew():
 def test_keys_of_json_are_made_anew_where_they_stand():
     path = IMPORT.with_suffix(".json")
     path.parent.mkdir(parents=True)
-    path.write_text('{"name": "shop", "engine_version": 11, "tables": {"orders":   {"columns": {"a__b":\t{}}}}}\n')
+    columns = '"columns": {\n    "id":   {"data_type": "bigint"},\n    "a__b": {}\n   }'
+    path.write_text(
+        f'{{\n "name":  "shop",\n "engine_version": 11,\n "tables": {{\n  "orders": {{\n   {columns}\n  }}\n }}\n}}\n'
+    )
     assert run(["edit", "shop", "--naming", "direct"]) == 0
-    assert '"orders":   {"columns": {"a▶b":\t{' in path.read_text()
+    text = path.read_text()
+    assert '\n    "id":   {"data_type": "bigint"},\n    "a▶b": {\n     "x-renamed-from": "a__b"\n    }\n' in text
+    assert text.startswith('{\n "name":  "shop",\n')
 
 
 def test_a_file_whose_columns_come_by_an_alias_keeps_its_comments_in_new_names():

@@ -12,7 +12,7 @@ import pyarrow as pa
 from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_binary, is_readable
 from schemactl.formats._fields import HINTS
 from schemactl.formats._losses import losses_between
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
@@ -83,9 +83,9 @@ def outcome(name: str, feature: str) -> str:
     module = FORMATS[name]
     schema = FEATURES[feature]
     if holds_one_table(module):
-        own = [table.name for table in own_tables(schema)]
+        own = [table.name for table in data_tables(schema)]
         schema = replace(schema, tables={key: table for key, table in schema.tables.items() if key not in own[:-1]})
-    path = f"{[table.name for table in own_tables(schema)][-1]}{module.ENDINGS[0]}"
+    path = f"{[table.name for table in data_tables(schema)][-1]}{module.ENDINGS[0]}"
     try:
         text = module.write(schema, path)
     except Exception:

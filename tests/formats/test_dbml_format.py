@@ -13,7 +13,7 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import dbml
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -148,14 +148,14 @@ def test_pydbml_reads_the_same(schema: Schema):
 def test_pydbml_reads_the_fixtures_with_their_relations():
     schema = inferred("orders.jsonl")
     found = assert_read_alike(schema)
-    nested = sum(table.is_nested for table in own_tables(schema))
+    nested = sum(table.is_nested for table in data_tables(schema))
     assert nested
     assert len(found.refs) == nested
 
 
 def assert_read_alike(schema: Schema) -> PyDBML:
     found = by_pydbml(dbml.write(schema))
-    tables = list(own_tables(schema))
+    tables = list(data_tables(schema))
     assert [each.name for each in found.tables] == [each.name for each in tables]
     for ours, theirs in zip(tables, found.tables, strict=True):
         assert theirs.note.text == (ours.properties.get("description") or "")

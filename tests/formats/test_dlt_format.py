@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -295,6 +296,135 @@ def test_only_what_differs_is_changed():
     assert columns_of(read(text).schema) == columns
 
 
+ODD = """\
+---
+# ours
+
+name:   shop
+tables:
+    orders:   # four deep
+      columns:
+
+          # the key
+          id:   {data_type:   bigint}
+          # the sum,
+          # in euros
+          total:
+              data_type:  'decimal'
+            # deeper than the next
+          note: &same   {data_type: text}
+          more: *same  # as well
+      write_disposition:  append
+      resource:  orders
+# the end
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_lines_that_a_change_does_not_touch_stay_whatever_their_spacing(newline: str):
+    text = ODD.replace("\n", newline)
+    document = read(text)
+    columns = columns_of(document.schema)
+    written = dlt_format.write(
+        with_orders(document.schema, {"id": columns["id"], "new": {"data_type": "date"}, **columns}),
+        layout=document.layout,
+    )
+    place = text.index("          # the sum")
+    added = newline.join(("          new:", "              data_type: date", ""))
+    assert written.startswith(text[:place] + added + text[place : text.index("# the end")])
+    assert written.endswith(f"{newline}# the end{newline}")
+    del columns["total"]
+    written = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
+    start, end = text.index("          # the sum"), text.index("          note")
+    assert written.startswith(text[:start] + text[end : text.index("# the end")])
+
+
+PLAIN = """\
+tables:
+  orders:
+    columns:
+      id: {data_type: bigint}
+    write_disposition: append
+    resource: orders
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN.rstrip("\n"),
+        f"{PLAIN}settings:\n  preferred_types:\n    a: text",
+        f"{PLAIN}# the end",
+        f"\ufeff# ours\n{PLAIN}",
+        f"--- # ours\n{PLAIN}...\n# after it\n",
+        f"%YAML 1.1\n---\n{PLAIN}",
+        PLAIN.replace("  ", "   ").replace("tables", " tables").replace("\n", "\n ").rstrip(),
+        PLAIN.replace(
+            "id: {data_type: bigint}", "id: &a {data_type: bigint} # one\n      b: {<<: *a, nullable: no} # two"
+        ),
+        PLAIN.replace("    resource", "    description: >- # folded\n      a\n\n      # b\n    # c\n    resource"),
+        PLAIN.replace("    resource", "    x-list:\n    -   a: 1 # b\n    # c\n    -\n        d: e\n    resource"),
+        PLAIN.replace("resource: orders", "resource: !!str orders # tagged"),
+    ],
+)
+def test_no_line_changes_but_those_that_come(text: str):
+    document = read(text, "shop.schema.yaml")
+    columns = {**columns_of(document.schema), "new": {"data_type": "text"}}
+    written = dlt_format.write(with_orders(document.schema, columns), layout=document.layout).split("\n")
+    lines = iter(written)
+    assert all(line in lines for line in text.split("\n"))  # in their order
+    assert columns_of(read("\n".join(written)).schema) == columns
+
+
+def test_yaml_that_is_json_is_written_as_json():
+    text = json.dumps(yaml.safe_load(PLAIN), indent=4)
+    document = read(text)
+    written = dlt_format.write(with_orders(document.schema, description="d"), layout=document.layout)
+    assert written.startswith(text[: text.index('orders"\n')])
+    assert json.loads(written)["tables"]["orders"]["description"] == "d"
+
+
+KEPT = """\
+tables:
+  "a: b":  # in quotes
+    write_disposition: append
+    resource: r
+    x-note: |
+      text
+      # not a comment
+
+      # neither
+    columns:
+      id: {data_type: bigint}  # the key
+    x-list:
+      - 1  # one
+"""
+
+
+def test_what_stays_is_as_it_was_whatever_stands_in_it():
+    text = f"{KEPT}\n  # goes\n  b:\n    columns: {{}}\n    write_disposition: append\n    resource: b\n"
+    document = read(text)
+    tables = {name: table for name, table in document.schema.tables.items() if name != "b"}
+    written = dlt_format.write(replace(document.schema, tables=tables), layout=document.layout)
+    assert written.startswith(f"{KEPT}  _dlt_version:\n")
+    assert "# goes" not in written
+    changed = Table("a: b", tables["a: b"].columns, {**tables["a: b"].properties, "x-note": "new"})
+    written = dlt_format.write(document.schema.with_table(changed), layout=document.layout)
+    start, end = KEPT.index(" |"), KEPT.index("    columns")
+    assert written.startswith(f"{KEPT[:start]} new\n{KEPT[end:]}")
+
+
+def test_a_file_of_a_thousand_columns_is_changed_in_seconds():
+    held = "".join(
+        f"      # about {n}\n      c{n}:\n        data_type: bigint\n        nullable: true\n" for n in range(1000)
+    )
+    document = read(f"tables:\n  orders:\n    columns:\n{held}    write_disposition: append\n    resource: orders\n")
+    started = time.process_time()
+    written = dlt_format.write(with_orders(document.schema, description="x"), layout=document.layout)
+    assert time.process_time() - started < 10
+    assert held in written
+
+
 def test_a_moved_column_takes_its_comments_along():
     document = read(commented())
     columns = columns_of(document.schema)
@@ -490,14 +620,18 @@ def _read_or_error(text: str, path: str) -> dlt_format.Document | InputError:
         return error
 
 
-def test_a_file_that_cannot_be_edited_is_refused_and_never_written_anew(monkeypatch: pytest.MonkeyPatch):
-    document = read("# ours\ntables:\n  a:\n    columns: {}\n", "shop.schema.yaml")
-    wanted = bump(document.schema.with_table(Table("b")))
-    # No file is known that the editor fails on: what it then must not do is shown with one that always does.
-    monkeypatch.setattr(dlt_format, "_edited", lambda *_: None)
+def test_a_file_that_cannot_be_edited_is_refused_and_never_written_anew():
+    braces = "{  # of ours\n    columns: {id: {data_type: bigint}},\n    write_disposition: append, resource: a}"
+    document = read(f"# ours\ntables:\n  a: {braces}\n  b:   {braces}\n", "shop.schema.yaml")
+    table = document.schema.tables["a"]
     with pytest.raises(InputError, match="without losing its comments") as caught:
-        dlt_format.write(wanted, "shop.schema.yaml", document.layout)
+        dlt_format.write(document.schema.with_table(replace(table, properties={"resource": "x"})), "", document.layout)
     assert caught.value.at == Location("shop.schema.yaml")
+    assert "by hand" in (caught.value.hint or "")
+    # Beside what is changed such comments stay.
+    added = Table("c", {}, {"write_disposition": "append", "resource": "c"})
+    written = dlt_format.write(document.schema.with_table(added), "", document.layout)
+    assert f"  a: {braces}\n  b:   {braces}\n" in written
 
 
 def test_a_nested_type_that_is_none_is_an_error_at_its_place():

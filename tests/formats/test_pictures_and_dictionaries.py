@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from test_round_trips import schemas
 
 from schemactl.formats import graphviz, html, markdown, mermaid
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -69,15 +69,15 @@ def test_every_line_is_one_of_mermaid_s(schema: Schema):
 @pytest.mark.parametrize("schema", [shop(), inferred("orders.jsonl")])
 def test_graphs_have_a_node_for_each_table_and_an_edge_for_each_relation(schema: Schema):
     (graph,) = pydot.graph_from_dot_data(graphviz.write(schema))
-    names = [table.name for table in own_tables(schema)]
+    names = [table.name for table in data_tables(schema)]
     nodes = {node.get_name().strip('"'): node for node in graph.get_nodes()}
     assert [name for name in nodes if name not in ("node", "edge", "graph")] == names
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         label = ElementTree.fromstring(nodes[table.name].get("label")[1:-1])
         cells = ["".join(cell.itertext()) for cell in label.iter("td") if "port" in cell.attrib]
         assert cells == [f"{each.name}{'' if each.nullable else '*'}" for each in table.columns.values()]
     assert len(graph.get_edges()) == sum(
-        table.is_nested + len(table.properties.get("references") or ()) for table in own_tables(schema)
+        table.is_nested + len(table.properties.get("references") or ()) for table in data_tables(schema)
     )
 
 
@@ -116,7 +116,7 @@ def test_a_parser_of_markdown_finds_the_texts_as_they_are():
 @given(schemas())
 def test_every_column_has_its_row_in_markdown(schema: Schema):
     rows = cells_of(markdown.write(schema))
-    columns = [column for table in own_tables(schema) for column in table.columns.values()]
+    columns = [column for table in data_tables(schema) for column in table.columns.values()]
     assert [row[0] for row in rows] == [column.name for column in columns]
     assert [row[4] for row in rows] == [" ".join((c.properties.get("description") or "").split()) for c in columns]
 
@@ -154,7 +154,7 @@ def test_a_page_is_whole_and_says_all_that_columns_state():
     page = Page(html.write(shop()))
     assert page.open == []
     assert [tag for tag, _ in page.tags].count("script") == 1
-    names = [name for table in own_tables(shop()) for name in table.columns]
+    names = [name for table in data_tables(shop()) for name in table.columns]
     assert [cell.partition(" → ")[0] for cell in page.cells[::5]] == names
     assert NASTY in page.cells
 

@@ -17,7 +17,7 @@ from test_round_trips import schemas
 from schemactl.formats import pydantic as source
 from schemactl.formats._fields import HINTS, field_of
 from schemactl.formats._folding import fold
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -132,7 +132,7 @@ def test_names_that_python_or_pydantic_has_taken_are_aliases():
 @pytest.mark.filterwarnings("error")
 def test_every_source_imports_and_carries_all_that_columns_state(schema: Schema):
     found = models(schema)
-    for table in own_tables(fold(schema)):
+    for table in data_tables(fold(schema)):
         written = found[table.name].model_json_schema(by_alias=True)
         assert written["title"] == table.name
         assert (written.get("description") or "") == " ".join([table.properties.get("description") or ""])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from test_round_trips import schemas
 
 from schemactl.formats import greatexpectations, pandera
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -118,7 +118,7 @@ def test_every_source_is_python_that_pandera_takes(schema: Schema):
     compile(text, "written_schemas.py", "exec")
     pytest.importorskip("pandera.pyspark")
     module = _executed(text)
-    for table in own_tables(schema):
+    for table in data_tables(schema):
         assert list(module[table.name].columns) == list(table.columns)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from schemactl.formats import FORMATS, find_losses, holds_one_table, is_readable
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, encode
 from schemactl.schema.hints import only_root
 from schemactl.schema.templates import new_schema
@@ -96,7 +96,7 @@ def test_what_comes_back_lacks_only_what_the_document_names(schema: Schema):
 def assert_nothing_else_is_lost(name: str, schema: Schema):
     module = FORMATS[name]
     if holds_one_table(module):
-        (first, *_) = own_tables(schema)
+        (first, *_) = data_tables(schema)
         schema = Schema(**{**_fields(schema), "tables": {**new_schema("shop").tables, first.name: first}})
     path = f"{only_root(schema) or 'shop'}{module.ENDINGS[0]}"
     text = module.write(schema, path)
@@ -123,7 +123,7 @@ def lost_properties(name: str) -> set[tuple[str, str | None]]:
     found: set[tuple[str, str | None]] = set()
     for feature, cells in _rows().items():
         if cells[name] == "lost":
-            own = [each.name for each in own_tables(FEATURES[feature])]
+            own = [each.name for each in data_tables(FEATURES[feature])]
             schema = FEATURES[feature]
             if holds_one_table(module):
                 kept = {key: each for key, each in schema.tables.items() if key not in own[:-1]}

@@ -18,7 +18,7 @@ from test_round_trips import schemas
 from schemactl.errors import InputError
 from schemactl.formats import sql
 from schemactl.formats._losses import losses_between
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema, Table
 
 DIALECTS = (
@@ -46,7 +46,7 @@ def test_whole_schemas_come_back(schema: Schema, dialect: str, has_references: b
 def assert_same_columns(schema: Schema, found: list[tuple[Any, ...]]) -> None:
     """Compare tables, columns and nulls as a catalog tells them with those of a schema."""
     assert sorted(found) == sorted(
-        (table.name, column.name, column.nullable) for table in own_tables(schema) for column in table.columns.values()
+        (table.name, column.name, column.nullable) for table in data_tables(schema) for column in table.columns.values()
     )
 
 
@@ -78,14 +78,14 @@ def assert_duckdb_runs_it(connection: duckdb.DuckDBPyConnection, schema: Schema)
     columns = connection.execute("SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns")
     assert_same_columns(schema, columns.fetchall())
     described = connection.execute("SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL").fetchall()
-    stated = [each.properties.get("description") for table in own_tables(schema) for each in table.columns.values()]
+    stated = [each.properties.get("description") for table in data_tables(schema) for each in table.columns.values()]
     assert sorted(text for (text,) in described) == sorted(text for text in stated if text)
 
 
 def assert_sqlite_runs_it(schema: Schema) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(sql.in_dialect("sqlite").write(schema))
-        names = [table.name for table in own_tables(schema)]
+        names = [table.name for table in data_tables(schema)]
         rows = [(name, row) for name in names for row in connection.execute(f"PRAGMA table_info('{name}')")]
     assert_same_columns(schema, [(name, row[1], not row[3]) for name, row in rows])
 

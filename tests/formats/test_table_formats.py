@@ -33,7 +33,7 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import FORMATS, arrow, delta, iceberg, parquet
-from schemactl.formats._tables import own_tables
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -56,7 +56,7 @@ def shop() -> Schema:
 
 
 def one_table(schema: Schema) -> Schema:
-    (first, *_) = own_tables(schema)
+    (first, *_) = data_tables(schema)
     return new_schema("shop").with_table(first)
 
 
@@ -146,7 +146,7 @@ def test_numbers_of_iceberg_are_all_different_and_its_types_are_arrow_s(schema: 
         int(value) for key, value in _items(json.loads(text)["schemas"]) if key.endswith("id") and key != "schema-id"
     ]
     assert len(numbers) == len(set(numbers)) == len(found.field_ids)
-    (table,) = own_tables(one_table(schema))
+    (table,) = data_tables(one_table(schema))
     assert schema_to_pyarrow(found).names == list(table.columns)
 
 
@@ -221,7 +221,7 @@ def test_deltalake_opens_the_table(tmp_path: Path):
 @pytest.mark.parametrize("name", ["orders.jsonl", "products.json"])
 def test_deltalake_opens_the_tables_of_the_fixtures(name: str, tmp_path: Path):
     schema = inferred(name)
-    for each in own_tables(schema):
+    for each in data_tables(schema):
         table = delta_table(tmp_path / each.name, delta.write(new_schema("shop").with_table(each)))
         assert [field.name for field in table.schema().fields] == list(each.columns)
 

@@ -115,9 +115,9 @@ def test_values_are_those_of_dlts_library(text: str, newline: str, mark: str):
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_scalars_stand_where_the_tree_says(mark: str):
     text = mark + EVERY_FORM.replace("\n", "\r\n")
-    places = {text[scalar.start : scalar.end] for scalar in scalars(parsed(text))}
-    assert {"a", '"c\\td"', "'it''s'", "!!str 12", "é𝄞 x", "plain over\r\n  two lines", "h"} <= places
-    assert any(place.startswith("|") and place.endswith("more") for place in places)
+    starts = {scalar.start for scalar in scalars(parsed(text))}
+    for place in ("a: &a", '"c\\td"', "'it''s'", "!!str 12", "é𝄞 x", "plain over\r\n", "h:", "|\r\n"):
+        assert text.index(place) in starts
 
 
 def test_what_is_written_is_read_line_by_line():

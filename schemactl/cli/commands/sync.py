@@ -27,7 +27,7 @@ from schemactl.cli.terminal import Terminal, ask, write_report
 from schemactl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from schemactl.schema.takeover import Synced
+    from schemactl.schema.import_merge import Synced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Takes an edited import file over without data: what it states wins, what data brought stays.
+"""Merges an edited import file into the schema without data: what it states wins, what data brought stays.
 
 dlt starts anew from an edited import file, and the next data brings the other columns again. This is the same without
 data: columns that the import file does not state are those that data brought before. Where only data can say what
@@ -34,8 +34,8 @@ Named = TypeVar("Named", Table, Column)
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOver:
-    """A schema with an edit of its import file taken over; a guess where only data can answer a question."""
+class MergedImport:
+    """A schema with an edit of its import file merged in; a guess where only data can answer a question."""
 
     schema: Schema
     open_questions: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Synced:
     written: tuple[str, ...] = ()
 
 
-def take_over(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> TakenOver:
+def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> MergedImport:
     """Return what ``exported`` becomes by the import file.
 
     Args:
@@ -81,7 +81,7 @@ def take_over(imported: Schema, exported: Schema, earlier: Schema | None, source
         if name not in tables and merge.keeps_table(table, tables):
             tables[name] = merge.table_of_data(table)
     normalizers = merge.normalizers()
-    return TakenOver(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
+    return MergedImport(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
 
 
 def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | None) -> Schema:

@@ -1,0 +1,82 @@
+"""Find what a document is to state for it to mean something else: defaults stay unstated, and the order stays."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import Any
+
+from schemactl.formats._tree import IsOrdered, Keys, same
+
+
+def stated(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> Any:
+    """Return what a document is to state.
+
+    Args:
+        raw: what it states.
+        old: what it means. It may hold more than is stated (defaults), and less: what is stated beyond it stays.
+        new: what it is to mean.
+        is_ordered: for which mappings the order of keys has a meaning; in others keys stay where they are.
+        keys: the way to the value in the document.
+    """
+    if same(old, new, is_ordered, keys):
+        return raw
+    if isinstance(raw, dict) and isinstance(new, dict):
+        meant = old if isinstance(old, dict) else {}
+        kept = {
+            key: stated(value, meant.get(key), new[key], is_ordered, (*keys, key)) if key in new else value
+            for key, value in raw.items()
+            if key in new or key not in meant
+        }
+        added = {
+            key: value
+            for key, value in new.items()
+            if key not in raw and not (key in meant and same(meant[key], value, is_ordered, (*keys, key)))
+        }
+        both = kept | added
+        if is_ordered(keys):
+            order = [key for key in kept if key not in new] + [key for key in new if key in both]
+        else:
+            order = _behind_predecessors(list(kept), [key for key in new if key in both])
+        return {key: both[key] for key in order}
+    if isinstance(raw, list) and isinstance(old, list) and isinstance(new, list) and len(raw) == len(old):
+        return [
+            value if at is None else stated(raw[at], old[at], value, is_ordered, (*keys, at))
+            for at, value in paired_items(old, new)
+        ]
+    return new
+
+
+def _behind_predecessors(kept: list[Any], wanted: list[Any]) -> list[Any]:
+    """Return keys in their order, the new ones behind those that they follow in another order; the first ones last."""
+    known = {*kept}
+    following: dict[Any, list[Any]] = {key: [key] for key in kept}
+    before = following[kept[-1]] if kept else []
+    first = [] if kept else before
+    for key in wanted:
+        if key in known:
+            before = following[key]
+        else:
+            before.append(key)
+    return [*first, *(key for keys in following.values() for key in keys)]
+
+
+def paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]:
+    """Return the new items, each with the position of the old one that it replaces, None if it is new."""
+    matcher = SequenceMatcher(None, [_frozen(item) for item in old], [_frozen(item) for item in new], autojunk=False)
+    pairs: list[tuple[int | None, Any]] = []
+    for _, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        for offset, value in enumerate(new[new_start:new_end]):
+            position = old_start + offset
+            pairs.append((position if position < old_end else None, value))
+    return pairs
+
+
+def _frozen(value: Any) -> Any:
+    """Return a hashable copy of a value, by which equal values are found."""
+    match value:
+        case dict():
+            return frozenset((key, _frozen(item)) for key, item in value.items())
+        case list():
+            return tuple(_frozen(item) for item in value)
+        case _:
+            return (type(value), value)
