@@ -287,7 +287,11 @@ class _Editor:
                 edited = self._edited(pairs[index][1], value, wanted[name], (*keys, key.value), node.flow_style)
                 pairs[index] = pairs[index][0], edited
         inherited = {key: value_of(value) for key, value in fields_of(place).items() if key not in own}
-        stated = {key: value for key, value in wanted.items() if key in own or not _is_in(inherited, key, value)}
+        stated = {
+            key: value
+            for key, value in wanted.items()
+            if key not in inherited or not same(inherited[key], value, _always)
+        }
         return self._arrange(node, pairs, own, stated)
 
     def _arrange(self, node: Any, pairs: list[Any], own: dict[Any, int], stated: dict[Any, Any]) -> bool:
@@ -399,10 +403,6 @@ def _above(lines: list[str]) -> list[CommentToken] | None:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
-
-
-def _is_in(values: dict[Any, Any], key: Any, value: Any) -> bool:
-    return key in values and same(values[key], value, _always)
 
 
 def _always(_keys: Keys) -> bool:
