@@ -210,10 +210,11 @@ def _compare(pair: Pair, today: date) -> Comparison:
         base, head = (_side(each) if each else empty for each in (pair.base, pair.head))
         return compare(base, head, today)
     from schemactl.flows.migrate.ledger import warn_of_lost
+    from schemactl.flows.target import find_destination
 
     for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
         if catalogue.address is not None and other.document is not None:
-            warn_of_lost(other.document.schema, catalogue.address)
+            warn_of_lost(other.document.schema, find_destination(catalogue.address))
     schemas = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, schemas[0]), _structure(pair.head, schemas[1]), today)
     kinds = (side.destination for side in (pair.base, pair.head) if side.destination is not None)

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemactl.destinations import name_limits
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import (
@@ -23,13 +22,13 @@ from schemactl.flows.evolution import (
     without_unfilled,
 )
 from schemactl.flows.lineage import save_lineage
-from schemactl.flows.loading import find_destination
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
+from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
@@ -72,9 +71,9 @@ def infer(
     with noted_warnings() as noted:
         before = check_request(request, folder)
         if request.to is not None:
-            destination, address = find_destination(request.to)
-            held = with_lost(before, address)
-            request = replace(request, max_identifier_length=name_limits(destination, address).max_bytes, held=held)
+            target = find_destination(request.to)
+            held = with_lost(before, target)
+            request = replace(request, max_identifier_length=target.max_identifier_length, held=held)
         parts = part_by_table(request, before)
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:

@@ -10,8 +10,10 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema
 
 
-def spelled_as(catalogue: Schema, schema: Schema) -> Schema:
-    """Return the catalog with the schema's spelling of names that differ in case alone."""
+def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
+    """Return the catalog with the schema's spelling of names that differ in case alone, where the two are one name."""
+    if limits.is_case_sensitive:
+        return catalogue
     spelling = {name.casefold(): name for name in schema.tables}
     tables = {}
     for table in catalogue.tables.values():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
-from schemactl.flows.migrate.target import find_wanted, rendering
+from schemactl.flows.migrate.state import find_wanted, names_of
 from schemactl.migration.directory import (
     SUM_NAME,
     DialectPlan,
@@ -27,7 +28,7 @@ from schemactl.migration.directory import (
     with_own_files,
     write_migration,
 )
-from schemactl.migration.effects import run
+from schemactl.migration.effects import StepDoesNotFit, run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
@@ -263,11 +264,10 @@ def write_next(folder: Folder, report: NextReport) -> NextReport:
 
 def _find_blockers(made: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
     for dialect, plan in made.items():
-        impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
-        if impossible:
-            what = f"step {impossible[0]} is" if len(impossible) == 1 else f"{len(impossible)} steps are"
+        if numbers := plan.impossible:
+            what = f"step {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} steps are"
             message, hint = f"{what} not possible with {dialect}", "change the schema, or go another way"
-            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, impossible)
+            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, numbers)
 
 
 def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
@@ -308,8 +308,8 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
     for each in migrations:
         try:
             run(tables, [planned.step for planned in each.plans[dialect].steps])
-        except KeyError as error:
-            message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.args[0]}"
+        except StepDoesNotFit as error:
+            message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.message}"
             raise InputError(message, hint="plan it anew") from error
     return tables
 
@@ -328,13 +328,8 @@ def _made(
 ) -> dict[str, MigrationPlan]:
     """Return the plans from one schema to another by dialect, as a destination would have them that has the first."""
     schema = bump(schema)
-    names = {
-        (name, column)
-        for each in before
-        for name, table in each.target.tables.items()
-        for column in (None, *table.columns)
-    }
-    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=frozenset(names))
+    removed_before = names_of(each.target for each in before)
+    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=removed_before)
     made = {}
     for dialect in dialects:
         module = module_of(dialect)
@@ -342,7 +337,7 @@ def _made(
         catalogue = Schema(name=schema.name, tables=tables)
         proposal = plan_steps(catalogue, schema, base, stored=module.stored, abilities=module.ABILITIES, options=chosen)
         place = Place(dialect, "", schema.name)
-        made[dialect] = make_plan(proposal, catalogue, schema, place, rendering(module, schema.name))
+        made[dialect] = make_plan(proposal, catalogue, schema, place, partial(module.render, dataset=schema.name))
     return made
 
 

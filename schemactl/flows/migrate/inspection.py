@@ -15,13 +15,13 @@ from schemactl.destinations import MigrationSession, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
-from schemactl.flows.migrate.ledger import find_wanted_there
-from schemactl.flows.migrate.plan import check_plan, plan_for
-from schemactl.flows.migrate.saved_plans import standing
-from schemactl.flows.migrate.tables import fold, tables_now
-from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.migrate.ledger import restore_lost
+from schemactl.flows.migrate.plan import Wanted, report_wanted
+from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
+from schemactl.flows.migrate.tables import fold, tables_in
 from schemactl.flows.pairs import comparable, reported
 from schemactl.flows.references import Referred
+from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import stating
@@ -31,8 +31,9 @@ from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanRe
 from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
 from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
+from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 
 
@@ -58,19 +59,16 @@ def find_status(request: StatusRequest) -> StatusReport:
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    target = find_target(request.to)
-    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    target = migratable(request.to)
+    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
+        wanted = bump(restore_lost(wanted, target, session)) if wanted else None
         found = read_state(session, name)
         schema = wanted or found.known
         planned: PlanReport | None = None
-        if schema is not None and found.unfinished is not None:
-            plan, done = standing(session, target.module, found.unfinished)
-            planned = check_plan(session, plan, found, False, done)
-        elif schema is not None:
-            plan = plan_for(session, target, found, schema, request.options, allows_destructive=False)
-            planned = check_plan(session, plan, found, False)
+        if schema is not None:
+            planned = report_wanted(session, Wanted(target, schema, request.options), found, resumes_any=True)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
         drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
@@ -120,7 +118,7 @@ def compare_destinations(base: str, head: str) -> CompareReport:
         InputError: an address is none, or a ledger names several schemas.
         DestinationError: one of them cannot be reached or read.
     """
-    targets = find_target(base), find_target(head)
+    targets = migratable(base), migratable(head)
     names = [find_name(target) for target in targets]
     sides, referred = [], []
     with ExitStack() as open_sessions:
@@ -133,7 +131,7 @@ def compare_destinations(base: str, head: str) -> CompareReport:
             catalogue = found.catalogue.schema
             tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
             own = replace(catalogue, name=name, tables=tables)
-            referred.append(Referred(own, found.catalogue.origin, destination=target.module))
+            referred.append(Referred(own, found.catalogue.origin, destination=target.destination))
     changes = reported(diff(*comparable(*referred), guess_renames=False))
     return CompareReport(sides[0], sides[1], changes)
 
@@ -171,11 +169,12 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    notify = progress or (lambda *_: None)
-    target = find_target(request.to)
-    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    notify = progress or no_progress
+    target = migratable(request.to)
+    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
+        wanted = bump(restore_lost(wanted, target, session)) if wanted else None
         notify("reading the catalog", None)
         found = read_state(session, name)
         schema = wanted or found.known
@@ -183,15 +182,15 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
         drift = find_drift(session, target, found, schema)
         disagreements = []
-        asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
+        asked = {fold(table.name, target.destination.NAMES) for table in complete_tables(schema)}
         for table in found.catalogue.schema.tables:
             # The files of a table may say different things, which their catalog does not show.
-            disagreement = session.disagreement(table) if fold(table, target.module.NAMES) in asked else None
+            disagreement = session.disagreement(table) if fold(table, target.destination.NAMES) in asked else None
             if disagreement is not None:
                 disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
         # Rows of files that disagree cannot be read as one table's.
         unread = {each.table for each in disagreements}
-        checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
+        checks = list(_checks(target, found.catalogue.schema, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check.table not in unread]
         odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
@@ -205,7 +204,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             rows=rows,
             all_rows=all_rows,
             disagreements=tuple(disagreements),
-            misplaced=misplaced_values(session, target.module, found),
+            misplaced=misplaced_values(session, target.destination, found),
             unfinished=past_run(session, found.unfinished) if found.unfinished else None,
         )
 
@@ -239,11 +238,11 @@ class _Check:
         return ", ".join(self.columns)
 
 
-def _checks(session: MigrationSession, target: Target, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
+def _checks(target: MigrationTarget, catalogue: Schema, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
     """Yield what the engine does not see to by itself."""
-    names = target.module.NAMES
-    enforces = target.module.ABILITIES.enforces_types
-    tables = {fold(name, names): table for name, table in tables_now(session, target.module, schema).items()}
+    names = target.destination.NAMES
+    enforces = target.destination.ABILITIES.enforces_types
+    tables = {fold(name, names): table for name, table in tables_in(catalogue, schema, target.destination).items()}
     for table in complete_tables(schema):
         there = tables.get(fold(table.name, names))
         columns = {fold(name, names): column for name, column in there.columns.items()} if there else {}
