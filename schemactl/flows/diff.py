@@ -17,7 +17,7 @@ from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.inference.lineage import Sources
 from schemactl.memory import paused_collector
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.redaction import redact
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic
@@ -100,7 +100,7 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         InputError: a schema cannot be read, or the data cannot.
         EngineError: Spark failed, which is only started for data.
     """
-    found = [_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs]
+    found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
     reviews = (*_review_settings(request), *found)
     findings = [finding for each in reviews for finding in each.findings]
     return Report(

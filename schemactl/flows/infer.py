@@ -35,7 +35,7 @@ from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings
@@ -78,7 +78,7 @@ def infer(
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, before, sample, progress or (lambda *_: None), open_session) as found:
+        with collected(parts, before, sample, progress or no_progress, open_session) as found:
             report = evolve_all(found, folder)
     return replace(report, warnings=tuple(noted.values()))
 
