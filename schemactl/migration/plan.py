@@ -40,6 +40,11 @@ class Place:
     origin: str
     dataset: str
 
+    @property
+    def shown(self) -> str:
+        """The place for people."""
+        return f"{self.origin}, dataset {self.dataset}"
+
 
 @dataclass(frozen=True, slots=True)
 class MigrationMark:
