@@ -11,9 +11,9 @@ from rich.text import Text
 
 from schemactl.errors import Location
 from schemactl.migration.cautions import caution
-from schemactl.migration.directory import Migration, json_name
+from schemactl.migration.directory import json_name
 from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan, Place, with_own
+from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import (
     ApplyReport,
@@ -434,7 +434,7 @@ def print_next(report: NextReport, look: Look) -> str:
     shown = (
         print_plan_report(report.there, look)
         if report.there is not None
-        else "\n".join(print_plan(each, look) for each in plans_of(report.migration))
+        else "\n".join(print_plan(report.migration.unbound_plan(each), look) for each in report.migration.plans)
     )
     known = report.there.blockers if report.there is not None else ()
     lines = show_blockers(each for each in report.blockers if each not in known)
@@ -443,14 +443,6 @@ def print_next(report: NextReport, look: Look) -> str:
     else:
         lines.append(Text("nothing was written: the migration is refused", style=ERROR))
     return f"{shown}\n{print_sections([lines], look)}"
-
-
-def plans_of(migration: Migration) -> Iterator[MigrationPlan]:
-    """Yield a migration as a plan for each of its dialects, in a dataset that is called like the schema."""
-    for dialect, plan in migration.plans.items():
-        place = Place(dialect, f"{migration.name}, {dialect}", str(migration.schema["name"]))
-        unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
-        yield with_own(unbound, plan.own)
 
 
 def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:

@@ -64,7 +64,7 @@ def apply_migration(request: ApplyRequest, agree: Agree[PlanReport], open_progre
         InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.
         DestinationError: the destination failed, or is not as it should be afterwards.
     """
-    return apply_wanted(_find(request), request, agree, open_progress)
+    return apply_wanted(_read_wanted(request), request, agree, open_progress)
 
 
 def apply_wanted(
@@ -95,7 +95,7 @@ def report_to_apply(wanted: Wanted) -> PlanReport:
     return report
 
 
-def _find(request: ApplyRequest) -> Wanted:
+def _read_wanted(request: ApplyRequest) -> Wanted:
     if not request.reference.endswith(ENDING):
         if request.key is not None:
             raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")

@@ -172,10 +172,8 @@ class Runner:
         self._write_steps(self._records(places, StepState.RUNNING))
         if is_outside:
             self.retry.run(lambda: self._run_outside(places.start, table))
-        elif len(places) == 1:
-            self._run_step(places.start)
         else:
-            self._rewrite(places, table)
+            self._run_steps(places, table)
         self._write_steps(self._records(places, StepState.DONE))
 
     def _run_outside(self, place: int, table: Table | None) -> None:
