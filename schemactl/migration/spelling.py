@@ -44,7 +44,7 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
         for name in names:
             if limits.max_bytes is not None and len(name.encode(errors="surrogatepass")) > limits.max_bytes:
                 problems.append(Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes"))
-            key = name if limits.is_case_sensitive else name.casefold()
+            key = limits.fold(name)
             if key in seen:
                 problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
             seen[key] = name

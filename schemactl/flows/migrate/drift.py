@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from schemactl.destinations import MigrationSession, Migrator, RunState
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import Found, earlier_names
-from schemactl.flows.migrate.tables import fold
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.flows.target import MigrationTarget
@@ -56,12 +55,12 @@ def find_drift(session: MigrationSession, target: MigrationTarget, found: Found,
     columns that wait for the next load, and old tables and columns that a migration has kept or left out.
     """
     names = target.destination.NAMES
-    others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
+    others = {names.fold(name) for name in _tables_of_others(session, schema.name)}
     spelled = spelled_as(found.catalogue.schema, schema, names)
     tables = {
         name: table
         for name, table in spelled.tables.items()
-        if not is_bookkeeping(name) and (fold(name, names) not in others or name in schema.tables)
+        if not is_bookkeeping(name) and (names.fold(name) not in others or name in schema.tables)
     }
     there = replace(spelled, tables=tables)
     own = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}

@@ -18,7 +18,7 @@ from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, mi
 from schemactl.flows.migrate.ledger import restore_lost
 from schemactl.flows.migrate.plan import Wanted, report_wanted
 from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
-from schemactl.flows.migrate.tables import fold, tables_in
+from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.pairs import comparable, reported
 from schemactl.flows.references import Referred
 from schemactl.flows.target import MigrationTarget, migratable
@@ -182,10 +182,10 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
         drift = find_drift(session, target, found, schema)
         disagreements = []
-        asked = {fold(table.name, target.destination.NAMES) for table in complete_tables(schema)}
+        asked = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}
         for table in found.catalogue.schema.tables:
             # The files of a table may say different things, which their catalog does not show.
-            disagreement = session.disagreement(table) if fold(table, target.destination.NAMES) in asked else None
+            disagreement = session.disagreement(table) if target.destination.NAMES.fold(table) in asked else None
             if disagreement is not None:
                 disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
         # Rows of files that disagree cannot be read as one table's.
@@ -242,12 +242,12 @@ def _checks(target: MigrationTarget, catalogue: Schema, schema: Schema, request:
     """Yield what the engine does not see to by itself."""
     names = target.destination.NAMES
     enforces = target.destination.ABILITIES.enforces_types
-    tables = {fold(name, names): table for name, table in tables_in(catalogue, schema, target.destination).items()}
+    tables = {names.fold(name): table for name, table in tables_in(catalogue, schema, target.destination).items()}
     for table in complete_tables(schema):
-        there = tables.get(fold(table.name, names))
-        columns = {fold(name, names): column for name, column in there.columns.items()} if there else {}
+        there = tables.get(names.fold(table.name))
+        columns = {names.fold(name): column for name, column in there.columns.items()} if there else {}
         for column in table.columns.values():
-            found = columns.get(fold(column.name, names))
+            found = columns.get(names.fold(column.name))
             if there is not None and found is not None and column.is_complete:
                 if not column.nullable and found.nullable:
                     step = SetNotNull(there.name, stating(found, "nullable", None))
@@ -261,7 +261,7 @@ def _checks(target: MigrationTarget, catalogue: Schema, schema: Schema, request:
                 if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
                     yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
         if there is not None and request.looks_for_twins and request.primary_keys:
-            parts = [columns.get(fold(name, names)) for name in stated_key(table)]
+            parts = [columns.get(names.fold(name)) for name in stated_key(table)]
             key = tuple(column.name for column in parts if column is not None)
             if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
                 yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")

@@ -43,7 +43,7 @@ def stand(path: Path, to: str | None) -> FolderStanding:
         DestinationError: the destination cannot be reached or read.
     """
     folder = sound_folder(path)
-    return _read(folder, migratable(to)).standing
+    return _find_ahead(folder, migratable(to)).standing
 
 
 def plan_next_there(request: NextRequest, to: str) -> NextReport:
@@ -54,7 +54,7 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
         DestinationError: the destination cannot be reached or read.
     """
     folder, target = sound_folder(request.folder, may_be_new=True), migratable(to)
-    if folder.migrations and (pending := _read(folder, target).standing.pending):
+    if folder.migrations and (pending := _find_ahead(folder, target).standing.pending):
         hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
         raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
     report = draft_next(folder, replace(request, dialects=request.dialects or (target.kind,)))
@@ -75,12 +75,14 @@ def apply_folder(
         DestinationError: the destination failed; migrations before the one that failed are kept.
     """
     folder, target = sound_folder(path), migratable(request.to)
-    ahead = _read(folder, target)
+    ahead = _find_ahead(folder, target)
     if not ahead.migrations:
         outcome = Outcome.REFUSED if ahead.standing.blocker else Outcome.NOTHING
         return FolderApplyReport(ahead.standing, None, (), outcome)
-    first = Wanted(target, ahead.migrations[0].target, request.options, request.allows_destructive)
-    wanted = [replace(first, schema=each.target, migration=each) for each in ahead.migrations]
+    wanted = [
+        Wanted(target, each.target, request.options, request.allows_destructive, migration=each)
+        for each in ahead.migrations
+    ]
     later = ahead.migrations[1:]
     plans = tuple(unbound_plan(each, target, ahead.standing.place) for each in later)
     shown = FolderApplyReport(ahead.standing, report_to_apply(wanted[0]), plans, Outcome.REFUSED)
@@ -101,7 +103,7 @@ def apply_folder(
     return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
 
 
-def _read(folder: Folder, target: MigrationTarget) -> _Ahead:
+def _find_ahead(folder: Folder, target: MigrationTarget) -> _Ahead:
     last = folder.last
     if last is None:
         raise InputError(f"`{folder.path}` has no migration", hint="`schemactl migrate plan REF --dir DIR` writes one")
@@ -109,10 +111,10 @@ def _read(folder: Folder, target: MigrationTarget) -> _Ahead:
     for each in folder.migrations:
         plan_in(each, target)
     with target.open_for_reading(name, may_be_new=True) as session:
-        return _ahead(session, target, read_state(session, name), folder)
+        return _ahead_of(session, target, read_state(session, name), folder)
 
 
-def _ahead(session: MigrationSession, target: MigrationTarget, found: Found, folder: Folder) -> _Ahead:
+def _ahead_of(session: MigrationSession, target: MigrationTarget, found: Found, folder: Folder) -> _Ahead:
     migrations = folder.migrations
     done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
     last = _check_applied(folder, done, session.origin)

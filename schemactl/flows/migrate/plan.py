@@ -11,12 +11,11 @@ from typing import Final
 from schemactl.destinations import MigrationSession, Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import bind, unbound_plan
-from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
+from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
 from schemactl.flows.migrate.ledger import restore_lost
 from schemactl.flows.migrate.proposal import plan_for
 from schemactl.flows.migrate.saved_plans import check_file, resume_plan
 from schemactl.flows.migrate.state import Found, find_wanted, read_state
-from schemactl.flows.migrate.tables import find_blockers
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.memory import paused_collector
 from schemactl.migration.directory import Migration

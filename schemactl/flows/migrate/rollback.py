@@ -11,12 +11,12 @@ from schemactl.destinations import MigrationSession, Patience, Run, RunState, St
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import Agree, OpenProgress
 from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.counting import counted
+from schemactl.flows.migrate.counting import counted, find_blockers
 from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.running import LockRetry
 from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.state import Found, find_name, read_state
-from schemactl.flows.migrate.tables import find_blockers, tables_in
+from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.migrate.undoing import (
     Undoing,
     UndoneRun,
@@ -85,7 +85,7 @@ def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progre
     target = migratable(request.to)
     name = request.name or find_name(target)
     with target.open_for_reading(name) as session:
-        report = _look(session, target, name, request).report
+        report = _find_undoing(session, target, name, request).report
     if report.outcome is not Outcome.DONE:
         return report
     if not agree(report):
@@ -108,7 +108,7 @@ def _undo(
     is_whole = target.destination.ABILITIES.transactional_ddl
     # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
     with session.transaction() if is_whole else nullcontext():
-        undoing = _look(session, target, name, request)
+        undoing = _find_undoing(session, target, name, request)
         again = undoing.report
         if again.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
@@ -120,7 +120,7 @@ def _undo(
         return again
 
 
-def _look(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> Undoing:
+def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> Undoing:
     """Return what there is to undo, as the tables are now."""
     found = read_state(session, name)
     runs = tuple(_choose(session, target, found, request))

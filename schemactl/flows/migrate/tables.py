@@ -1,17 +1,15 @@
-"""Compare the tables that are there with those that there should be, and find what blocks steps before the first."""
+"""Compare the tables that are there with those that there should be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from schemactl.destinations import Blocker, MigrationSession, Migrator
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.migration.comparison import is_bookkeeping, user_tables
 from schemactl.migration.effects import run
 from schemactl.migration.spelling import check_names, spelled_as
 from schemactl.migration.steps import Step, table_of
-from schemactl.migration.tracing import in_first_names
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
 
@@ -86,10 +84,10 @@ def _differences(
 ) -> tuple[str, ...]:
     """Return what is otherwise in a catalog than expected, in sentences."""
     names = module.NAMES
-    found = {fold(name, names): table for name, table in catalogue.tables.items()}
-    said = [f"table `{name}` is still there" for name in gone if fold(name, names) in found]
+    found = {names.fold(name): table for name, table in catalogue.tables.items()}
+    said = [f"table `{name}` is still there" for name in gone if names.fold(name) in found]
     for name, table in expected.items():
-        there = found.get(fold(name, names))
+        there = found.get(names.fold(name))
         said += [f"table `{name}` is missing"] if there is None else _differing(table, there, module)
     return tuple(said)
 
@@ -98,8 +96,8 @@ def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
     if is_bookkeeping(table.name):
         return
     names = module.NAMES
-    found = {fold(name, names): column for name, column in there.columns.items()}
-    stated = {fold(name, names): column for name, column in table.columns.items()}
+    found = {names.fold(name): column for name, column in there.columns.items()}
+    stated = {names.fold(name): column for name, column in table.columns.items()}
     for key, column in stated.items():
         if key not in found:
             yield f"column `{table.name}.{column.name}` is missing"
@@ -113,18 +111,3 @@ def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
 
 def _shown(properties: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in properties.items())
-
-
-def fold(name: str, names: NameLimits) -> str:
-    """Return what two names have in common that are one name there."""
-    return name if names.is_case_sensitive else name.casefold()
-
-
-def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
-    """Return why steps cannot be done, before the first of them has run, each reason with the places of its steps."""
-    found: dict[Blocker, tuple[int, ...]] = {}
-    for place, seen in enumerate(in_first_names(steps)):
-        blocker = session.find_blocker(seen) if seen is not None else None
-        if blocker is not None:
-            found[blocker] = (*found.get(blocker, ()), place)
-    return found

@@ -45,19 +45,21 @@ def record_baseline(request: BaselineRequest, agree: Agree[BaselineReport]) -> B
     target = migratable(request.to)
     schema = find_wanted(request.reference, request.schemas)
     with target.open_for_reading(schema.name) as session:
-        report = _look(session, target, schema, request.is_forced)
+        report = _report_baseline(session, target, schema, request.is_forced)
     if report.outcome is not Outcome.DONE:
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
     with target.open_for_writing(schema.name, request.patience) as session:
-        again = _look(session, target, schema, request.is_forced)
+        again = _report_baseline(session, target, schema, request.is_forced)
         if again.outcome is Outcome.DONE:
             _write(session, schema)
         return again
 
 
-def _look(session: MigrationSession, target: MigrationTarget, schema: Schema, is_forced: bool) -> BaselineReport:
+def _report_baseline(
+    session: MigrationSession, target: MigrationTarget, schema: Schema, is_forced: bool
+) -> BaselineReport:
     """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
     found = read_state(session, schema.name)
     differing = find_drift(session, target, found, schema)
