@@ -212,8 +212,8 @@ def print_script(report: PlanReport, dialect: str) -> str:
 def _script_lines(report: PlanReport, dialect: str) -> Iterator[str]:
     target = report.plan.target
     version = f"version {target.version}, hash {target.version_hash}"
-    yield from _comment(f"{target.name}, {version}, for {dialect}")
-    yield from _comment(
+    yield _comment(f"{target.name}, {version}, for {dialect}")
+    yield _comment(
         "No data was looked at. The engine's own cast converts values; one that it would round or cut does not fit."
     )
     for number, planned in enumerate(report.plan.steps, 1):
@@ -222,16 +222,16 @@ def _script_lines(report: PlanReport, dialect: str) -> Iterator[str]:
     for note in report.plan.notes:
         name = f"{note.table}.{note.column}" if note.column is not None else note.table
         yield ""
-        yield from _comment(f"{note.kind}: `{name}` {note.message}")
+        yield _comment(f"{note.kind}: `{name}` {note.message}")
     if not report.plan.steps:
         yield ""
-        yield from _comment("Nothing to do.")
+        yield _comment("Nothing to do.")
 
 
 def _script_step(number: int, planned: PlannedStep) -> Iterator[str]:
-    yield from _comment(f"{number}. {words.title(planned.step)}: {words.risk(planned)}")
+    yield _comment(f"{number}. {words.title(planned.step)}: {words.risk(planned)}")
     if condition := caution(planned.step):
-        yield from _comment(f"   {condition}")
+        yield _comment(f"   {condition}")
     if not planned.is_possible:
         return
     for statement in planned.statements:
@@ -239,8 +239,8 @@ def _script_step(number: int, planned: PlannedStep) -> Iterator[str]:
         yield f"{statement};"
 
 
-def _comment(text: str) -> Iterator[str]:
-    yield f"-- {escape(text)}"
+def _comment(text: str) -> str:
+    return f"-- {escape(text)}"
 
 
 _MOST_RUNS = 5
@@ -421,9 +421,7 @@ def _recorded(report: BaselineReport) -> Text:
             return Text("Nothing was recorded.", style="bold")
 
 
-def _time(at: datetime | None) -> str:
-    if at is None:
-        return ""
+def _time(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

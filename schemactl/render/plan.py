@@ -1,4 +1,4 @@
-"""A plan as text for a person, and as the JSON document that is also its file."""
+"""Renders a plan as text for a person."""
 
 from __future__ import annotations
 

@@ -82,7 +82,10 @@ class Runner:
             StepBlocked: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; they are as they were.
         """
-        guarded = self._guarded()
+        # Steps whose own statements fail on values that do not survive need no look at the values before.
+        changes = ((place, step) for place, step in enumerate(self._left) if isinstance(step, ChangeType))
+        refuses = self.module.ABILITIES.refuses_unfit
+        guarded = {place for place, step in changes if refuses(step.before, step.after)}
         try:
             self.retry.run(lambda: self._run_at_once(guarded))
         except LockNotAvailable:
@@ -92,12 +95,6 @@ class Runner:
                 with suppress(DestinationError):  # where the destination is lost, what failed first is reported
                     self._refuse_unfit()
             raise
-
-    def _guarded(self) -> frozenset[int]:
-        """Return the places of the steps that are left whose statements fail on values that do not survive."""
-        refuses = self.module.ABILITIES.refuses_unfit
-        changes = ((place, step) for place, step in enumerate(self._left) if isinstance(step, ChangeType))
-        return frozenset(place for place, step in changes if refuses(step.before, step.after))
 
     def _run_at_once(self, guarded: Collection[int]) -> None:
         with self.session.transaction():
