@@ -29,7 +29,7 @@ from schemactl.migration.keys import stated_key
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanReport, SchemaThere, StatusReport
 from schemactl.migration.saved import mark_in
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, column_of, primary_key
 from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
@@ -222,15 +222,7 @@ class _Check:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        match self.step:
-            case SetNotNull():
-                return (self.step.column.name,)
-            case AddUnique():
-                return (self.step.column,)
-            case AddPrimaryKey():
-                return self.step.columns
-            case ChangeType():
-                return (self.step.after.name,)
+        return self.step.columns if isinstance(self.step, AddPrimaryKey) else (column_of(self.step) or "",)
 
     @property
     def column(self) -> str:
@@ -245,22 +237,24 @@ def _checks(target: MigrationTarget, catalogue: Schema, schema: Schema, request:
     tables = {names.fold(name): table for name, table in tables_in(catalogue, schema, target.destination).items()}
     for table in complete_tables(schema):
         there = tables.get(names.fold(table.name))
-        columns = {names.fold(name): column for name, column in there.columns.items()} if there else {}
+        if there is None:
+            continue
+        columns = {names.fold(name): column for name, column in there.columns.items()}
         for column in table.columns.values():
             found = columns.get(names.fold(column.name))
-            if there is not None and found is not None and column.is_complete:
-                if not column.nullable and found.nullable:
-                    step = SetNotNull(there.name, stating(found, "nullable", None))
-                    yield _Check(step, "null, which the schema forbids")
-                if not enforces and column.data_type is not None:
-                    # A conversion from a type to itself takes the values that are of this type.
-                    kept = stating(column, "nullable", None)
-                    change = ChangeType(there.name, replace(kept, name=found.name), replace(kept, name=found.name))
-                    yield _Check(change, f"not of type {column.data_type}")
-                is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
-                if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
-                    yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
-        if there is not None and request.looks_for_twins and request.primary_keys:
+            if found is None or not column.is_complete:
+                continue
+            if not column.nullable and found.nullable:
+                step = SetNotNull(there.name, stating(found, "nullable", None))
+                yield _Check(step, "null, which the schema forbids")
+            if not enforces and column.data_type is not None:
+                # A conversion from a type to itself takes the values that are of this type.
+                kept = replace(stating(column, "nullable", None), name=found.name)
+                yield _Check(ChangeType(there.name, kept, kept), f"not of type {column.data_type}")
+            is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
+            if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
+                yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
+        if request.looks_for_twins and request.primary_keys:
             parts = [columns.get(names.fold(name)) for name in stated_key(table)]
             key = tuple(column.name for column in parts if column is not None)
             if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
@@ -286,6 +280,6 @@ def _look_at_rows(
         unfit = session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
         rows[check.table] = unfit.rows
         if unfit.count:
-            examples = example_texts(unfit, schema, check.table, check.columns[0] if len(check.columns) == 1 else None)
+            examples = example_texts(unfit, schema, check.table, column_of(check.step))
             odd.append(OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples))
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())
