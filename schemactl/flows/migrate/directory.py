@@ -38,7 +38,7 @@ from schemactl.schema.changes import ColumnsReordered, HeaderChanged
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of, with_descriptions
-from schemactl.schema.types import Schema, Table, schema_from_dict
+from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 from schemactl.store.text import read_text, replace_file
 
 _ANEW = "delete its files, `schemactl migrate hash DIR`, and plan it anew: `schemactl migrate plan REF --dir DIR`"
@@ -239,18 +239,26 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
     base = last.target if last is not None else start
     if base is not None and base.version_hash == schema.version_hash:
         return NextReport(str(folder.path), None, (), is_written=False)
-    made = _made(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
+    made = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
     steps = next(iter(made.values())).steps
-    migration = Migration(
+    title = title_of(request.title) if request.title is not None else suggested_title(steps)
+    migration = _follow(last, title, base, made, plain_schema(start) if start is not None else None)
+    return NextReport(str(folder.path), migration, tuple(_find_blockers(made)), is_written=False)
+
+
+def _follow(
+    last: Migration | None, title: str, base: Schema | None, made: Mapping[str, MigrationPlan], start: Properties | None
+) -> Migration:
+    """Return the migration of some plans that follows the last one; the first one says what it starts with."""
+    return Migration(
         number=last.number + 1 if last is not None else 1,
-        title=title_of(request.title) if request.title is not None else suggested_title(steps),
+        title=title,
         previous=last.mark if last is not None else None,
         base=base.version_hash if base is not None else None,
         schema=next(iter(made.values())).schema,
         plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
-        start=plain_schema(start) if last is None and start is not None else None,
+        start=start if last is None else None,
     )
-    return NextReport(str(folder.path), migration, tuple(_find_blockers(made)), is_written=False)
 
 
 def write_next(folder: Folder, report: NextReport) -> NextReport:
@@ -318,7 +326,7 @@ def _tables_of(schema: Schema, module: Migrator) -> dict[str, Table]:
     return dict(with_descriptions(structure_of(schema, schema, module.stored), schema).tables)
 
 
-def _made(
+def _plan_in_dialects(
     before: Sequence[Migration],
     base: Schema | None,
     schema: Schema,
@@ -399,22 +407,14 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
     for each in moving:
         last = staying[-1] if staying else None
         schema, base = _carried_over(folder, each, last)
-        made = _made(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
+        made = _plan_in_dialects(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
         for dialect, plan in made.items():
             was = [planned.step for planned in each.plans[dialect].steps]
             becomes = [planned.step for planned in plan.steps]
             if was != becomes:
                 message = f"`{each.name}` would have other steps with {dialect} behind the others than it has now"
                 raise InputError(message, hint=_ANEW)
-        again = Migration(
-            number=last.number + 1 if last is not None else 1,
-            title=each.title,
-            previous=last.mark if last is not None else None,
-            base=base.version_hash if base is not None else None,
-            schema=next(iter(made.values())).schema,
-            plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
-            start=each.start if last is None else None,
-        )
+        again = _follow(last, each.title, base, made, each.start)
         own = {f"{again.name}{name.removeprefix(each.name)}": kept[name] for name in own_files_of(each.name, kept)}
         again, _ = with_own_files(again, own)
         own_files |= own
