@@ -9,6 +9,7 @@ from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.flows.migrate.saved_plans import risk_and_undo
 from schemactl.flows.migrate.state import find_wanted, names_of
 from schemactl.migration.directory import (
     SUM_NAME,
@@ -377,12 +378,7 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
                 yield Problem(file, error.message, error.hint or "")
                 continue
             for number, planned in enumerate(plan.steps, 1):
-                again = planned_as(planned, abilities)
-                if (planned.risk, planned.undo.steps, planned.undo.is_possible) != (
-                    again.risk,
-                    again.undo.steps,
-                    again.undo.is_possible,
-                ):
+                if risk_and_undo(planned) != risk_and_undo(planned_as(planned, abilities)):
                     message = f"`{each.name}`: the risk or the undo of step {number} is not that of the step"
                     yield Problem(file, message, "plan it anew with this version of schemactl")
 

@@ -106,9 +106,14 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
 
+def risk_and_undo(planned: PlannedStep) -> tuple[object, ...]:
+    """Return what follows from a step in each version; an undo's note is for people, and its words change."""
+    return planned.risk, planned.undo.steps, planned.undo.is_possible
+
+
 def _derived(planned: PlannedStep) -> tuple[object, ...]:
-    """Return what follows from a step; an undo's note is for people, and its words change with versions."""
-    return planned.way, planned.risk, planned.lock, planned.undo.steps, planned.undo.is_possible
+    """Return all that follows from a step in this version."""
+    return planned.way, planned.lock, *risk_and_undo(planned)
 
 
 def plan_of(run: Run) -> MigrationPlan:
