@@ -353,8 +353,8 @@ def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_st
 ) -> None:
     target = migratable(url)
     with target.open_for_reading("shop") as session:
-        found = read_state(session, "shop")
-        proposal = propose(session, target, found, AFTER, PlanOptions())
+        found = read_state(session, target, "shop")
+        proposal = propose(found, AFTER, PlanOptions())
         made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), target.renderer(session))
     text = write_plan(made)
     assert "done_with" not in text

@@ -126,8 +126,8 @@ def put_older_plan(dataset: Dataset, schema: Schema) -> str:
     """Write a plan as versions did that recorded nothing of steps that are done at once."""
     target = migratable(dataset.url)
     with target.open_for_reading("shop") as session:
-        found = read_state(session, "shop")
-        proposal = propose(session, target, found, schema, OPTIONS)
+        found = read_state(session, target, "shop")
+        proposal = propose(found, schema, OPTIONS)
         made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), target.renderer(session))
     text = write_plan(made)
     assert "done_with" not in text

@@ -18,8 +18,7 @@ from schemactl.flows.migrate.plan import Wanted, read_report, refuse_moved
 from schemactl.flows.migrate.running import LockRetry, Runner, StepBlocked, who
 from schemactl.flows.migrate.saved_plans import resume_plan
 from schemactl.flows.migrate.state import Found, find_wanted, read_state
-from schemactl.flows.migrate.tables import tables_in
-from schemactl.flows.target import MigrationTarget, migratable
+from schemactl.flows.target import migratable
 from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
@@ -120,13 +119,12 @@ def _apply(
 ) -> ApplyReport:
     """Run what was agreed on, if the destination is still as it was shown."""
     plan, name = report.plan, wanted.schema.name
-    found = read_state(session, name)
+    found = read_state(session, wanted.target, name)
     if found.unfinished is not None:
-        there = resume_plan(session, wanted.target, found.catalogue.schema, found.unfinished)
-        is_same = (plan, report.done) == there
+        is_same = (plan, report.done) == resume_plan(found, found.unfinished)
     else:
         is_current = report.done is None and plan.is_current(found.catalogue.schema)
-        is_same = is_current and _rewrites_as_shown(session, wanted.target, found, plan)
+        is_same = is_current and _rewrites_as_shown(found, plan)
     if not is_same:
         return ApplyReport(replace(report, blockers=(refuse_moved(),)), Outcome.REFUSED)
     run = found.unfinished or Run(
@@ -163,12 +161,11 @@ def _apply(
     return ApplyReport(report, Outcome.DONE, time.monotonic() - started, copy)
 
 
-def _rewrites_as_shown(session: MigrationSession, target: MigrationTarget, found: Found, plan: MigrationPlan) -> bool:
+def _rewrites_as_shown(found: Found, plan: MigrationPlan) -> bool:
     """Return whether tables would be rewritten as it was shown; the order of their columns may be another one."""
     if not plan.has_groups:
         return True
-    tables = tables_in(found.catalogue.schema, plan.target, target.destination)
     try:
-        return plan == target.decide_rewrites(session, plan, tables)
+        return plan == found.target.decide_rewrites(found.session, plan, found.tables_for(plan.target))
     except StepDoesNotFit:
         return True  # the run refuses it

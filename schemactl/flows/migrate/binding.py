@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.drift import find_drift
 from schemactl.flows.migrate.proposal import plan_proposal, propose
@@ -57,9 +56,7 @@ def unbound_plan(migration: Migration, target: MigrationTarget, place: Place) ->
     return with_own(unbound, plan.own)
 
 
-def find_start_blocker(
-    session: MigrationSession, target: MigrationTarget, found: Found, migration: Migration
-) -> PlanBlocker | None:
+def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None:
     """Return why a destination is not where a migration begins; None where it is."""
     if found.known_hash != migration.base:
         has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
@@ -67,8 +64,8 @@ def find_start_blocker(
         return _refuse(migration, f"it begins with {wanted}, and the ledger names {has}")
     if found.known is None:
         return None
-    touched = {table_of(planned.step) for planned in plan_in(migration, target).steps}
-    drift = [_place_of(change) for change in find_drift(session, target, found, found.known).changes]
+    touched = {table_of(planned.step) for planned in plan_in(migration, found.target).steps}
+    drift = [_place_of(change) for change in find_drift(found, found.known).changes]
     if differing := sorted({".".join(part for part in each if part) for each in drift if each[0] in touched}):
         names = ", ".join(f"`{each}`" for each in differing)
         return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
@@ -93,18 +90,16 @@ def _refuse(migration: Migration, message: str) -> PlanBlocker:
     return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
 
 
-def bind(
-    session: MigrationSession, target: MigrationTarget, found: Found, migration: Migration
-) -> MigrationPlan | PlanBlocker:
+def bind(found: Found, migration: Migration) -> MigrationPlan | PlanBlocker:
     """Return the plan of a migration for a destination, or why it cannot run there.
 
     Raises:
         InputError: its steps do not lead to its schema.
     """
-    if found.unfinished is None and (blocker := find_start_blocker(session, target, found, migration)):
+    if found.unfinished is None and (blocker := find_start_blocker(found, migration)):
         return blocker
-    schema, stated = migration.target, plan_in(migration, target)
-    proposal = propose(session, target, found, schema, PlanOptions())
+    schema, stated = migration.target, plan_in(migration, found.target)
+    proposal = propose(found, schema, PlanOptions())
     tables = proposal.catalogue.tables
     bare = tuple(
         replace(each, statements=(), undo_statements=(), done_with=None)
@@ -117,10 +112,10 @@ def bind(
         )
     )
     try:
-        check_reached(tables, [each.step for each in bare], schema, target.destination)
-        plan = plan_proposal(session, target, found, schema, replace(proposal, steps=bare, notes=stated.notes))
+        check_reached(tables, [each.step for each in bare], schema, found.target.destination)
+        plan = plan_proposal(found, schema, replace(proposal, steps=bare, notes=stated.notes))
         plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
-        plan = target.decide_rewrites(session, plan, tables)
+        plan = found.target.decide_rewrites(found.session, plan, tables)
     except StepDoesNotFit as error:
         return _refuse(migration, f"its steps do not fit the tables: {error.message}")
     return replace(plan, migration=migration.mark)

@@ -18,10 +18,9 @@ from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, mi
 from schemactl.flows.migrate.ledger import restore_lost
 from schemactl.flows.migrate.plan import Wanted, report_wanted
 from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
-from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.pairs import comparable, reported
 from schemactl.flows.references import Referred
-from schemactl.flows.target import MigrationTarget, migratable
+from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import stating
@@ -64,14 +63,14 @@ def find_status(request: StatusRequest) -> StatusReport:
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
-        found = read_state(session, name)
+        found = read_state(session, target, name)
         schema = wanted or found.known
         planned: PlanReport | None = None
         if schema is not None:
-            planned = report_wanted(session, Wanted(target, schema, request.options), found, resumes_any=True)
+            planned = report_wanted(Wanted(target, schema, request.options), found, resumes_any=True)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
-        drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
+        drift = find_drift(found, found.known) if is_settled and found.known else Drift()
         return StatusReport(
             place=target.place(session),
             there=there_now(found),
@@ -124,7 +123,7 @@ def compare_destinations(base: str, head: str) -> CompareReport:
     with ExitStack() as open_sessions:
         for target, name in zip(targets, names, strict=True):
             session = open_sessions.enter_context(target.open_for_reading(name))
-            found = read_state(session, name)
+            found = read_state(session, target, name)
             marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
             last_migration = next((mark.name for mark in marks if mark is not None), None)
             sides.append(Compared(target.place(session), there_now(found), last_migration))
@@ -176,11 +175,11 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
         notify("reading the catalog", None)
-        found = read_state(session, name)
+        found = read_state(session, target, name)
         schema = wanted or found.known
         if schema is None:
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
-        drift = find_drift(session, target, found, schema)
+        drift = find_drift(found, schema)
         disagreements = []
         asked = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}
         for table in found.catalogue.schema.tables:
@@ -190,7 +189,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
                 disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
         # Rows of files that disagree cannot be read as one table's.
         unread = {each.table for each in disagreements}
-        checks = list(_checks(target, found.catalogue.schema, schema, request)) if request.looks_at_rows else []
+        checks = list(_checks(found, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check.table not in unread]
         odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
@@ -204,7 +203,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             rows=rows,
             all_rows=all_rows,
             disagreements=tuple(disagreements),
-            misplaced=misplaced_values(session, target.destination, found),
+            misplaced=misplaced_values(found),
             unfinished=past_run(session, found.unfinished) if found.unfinished else None,
         )
 
@@ -230,30 +229,30 @@ class _Check:
         return ", ".join(self.columns)
 
 
-def _checks(target: MigrationTarget, catalogue: Schema, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
+def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
     """Yield what the engine does not see to by itself."""
-    names = target.destination.NAMES
-    enforces = target.destination.ABILITIES.enforces_types
-    tables = {names.fold(name): table for name, table in tables_in(catalogue, schema, target.destination).items()}
+    destination = found.target.destination
+    names, enforces = destination.NAMES, destination.ABILITIES.enforces_types
+    tables = {names.fold(name): table for name, table in found.tables_for(schema).items()}
     for table in complete_tables(schema):
         there = tables.get(names.fold(table.name))
         if there is None:
             continue
         columns = {names.fold(name): column for name, column in there.columns.items()}
         for column in table.columns.values():
-            found = columns.get(names.fold(column.name))
-            if found is None or not column.is_complete:
+            column_there = columns.get(names.fold(column.name))
+            if column_there is None or not column.is_complete:
                 continue
-            if not column.nullable and found.nullable:
-                step = SetNotNull(there.name, stating(found, "nullable", None))
+            if not column.nullable and column_there.nullable:
+                step = SetNotNull(there.name, stating(column_there, "nullable", None))
                 yield _Check(step, "null, which the schema forbids")
             if not enforces and column.data_type is not None:
                 # A conversion from a type to itself takes the values that are of this type.
-                kept = replace(stating(column, "nullable", None), name=found.name)
+                kept = replace(stating(column, "nullable", None), name=column_there.name)
                 yield _Check(ChangeType(there.name, kept, kept), f"not of type {column.data_type}")
-            is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
+            is_kept = column_there.properties.get("unique") or primary_key(there) == (column_there.name,)
             if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
-                yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
+                yield _Check(AddUnique(there.name, column_there.name), "in more than one row, though `unique`")
         if request.looks_for_twins and request.primary_keys:
             parts = [columns.get(names.fold(name)) for name in stated_key(table)]
             key = tuple(column.name for column in parts if column is not None)

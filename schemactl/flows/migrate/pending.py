@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, RunState
+from schemactl.destinations import RunState
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
 from schemactl.flows.migrate.binding import find_start_blocker, plan_in, unbound_plan
@@ -111,19 +111,18 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> _Ahead:
     for each in folder.migrations:
         plan_in(each, target)
     with target.open_for_reading(name, may_be_new=True) as session:
-        return _ahead_of(session, target, read_state(session, name), folder)
+        return _ahead_of(read_state(session, target, name), folder)
 
 
-def _ahead_of(session: MigrationSession, target: MigrationTarget, found: Found, folder: Folder) -> _Ahead:
+def _ahead_of(found: Found, folder: Folder) -> _Ahead:
     migrations = folder.migrations
     done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
-    last = _check_applied(folder, done, session.origin)
+    last = _check_applied(folder, done, found.session.origin)
     count = _count_there(migrations, found.known_hash, last)
     is_unfinished = found.unfinished is not None and (
         (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
     )
-    place = target.place(session)
-    there = there_now(found)
+    place, there = found.place, there_now(found)
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
         message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
@@ -138,7 +137,7 @@ def _ahead_of(session: MigrationSession, target: MigrationTarget, found: Found, 
     if found.unfinished is not None and not is_unfinished:
         blocker = refuse_unfinished(found.unfinished)
     elif left and not is_unfinished:
-        blocker = find_start_blocker(session, target, found, left[0])
+        blocker = find_start_blocker(found, left[0])
     names = tuple(each.name for each in left)
     at = migrations[count - 1].name if count else None
     return _Ahead(FolderStanding(place, there, at, names, blocker, is_unfinished), left)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import MigrationSession, Run
+from schemactl.destinations import Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import bind, unbound_plan
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
@@ -20,7 +20,7 @@ from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.memory import paused_collector
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
 from schemactl.progress import Progress, no_progress
@@ -108,52 +108,46 @@ def _read_report(wanted: Wanted, notify: Progress) -> PlanReport:
         if wanted.plan is None and wanted.migration is None:
             wanted = replace(wanted, schema=bump(restore_lost(wanted.schema, wanted.target, session)))
         notify("reading the catalog", None)
-        return report_wanted(session, wanted, read_state(session, wanted.schema.name), notify)
+        return report_wanted(wanted, read_state(session, wanted.target, wanted.schema.name), notify)
 
 
 def report_wanted(
-    session: MigrationSession,
-    wanted: Wanted,
-    found: Found,
-    notify: Progress = no_progress,
-    *,
-    resumes_any: bool = False,
+    wanted: Wanted, found: Found, notify: Progress = no_progress, *, resumes_any: bool = False
 ) -> PlanReport:
     """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan.
 
     Args:
-        session: where it is looked at; nothing is written.
         wanted: what the destination is to have.
-        found: what it has.
+        found: what it has; nothing is written.
         notify: receives what is being done.
         resumes_any: whether a run that stands half done goes on whatever it was begun for.
     """
-    target, unfinished = wanted.target, found.unfinished
+    unfinished = found.unfinished
     done: int | None = None
     if unfinished is not None and (resumes_any or wanted.is_begun_by(unfinished)):
-        plan, done = resume_plan(session, target, found.catalogue.schema, unfinished)
+        plan, done = resume_plan(found, unfinished)
     elif wanted.migration is not None:
-        bound = bind(session, target, found, wanted.migration)
+        bound = bind(found, wanted.migration)
         if isinstance(bound, PlanBlocker):
-            return PlanReport(unbound_plan(wanted.migration, target, target.place(session)), blockers=(bound,))
+            return PlanReport(unbound_plan(wanted.migration, found.target, found.place), blockers=(bound,))
         plan = bound
     elif wanted.plan is not None:
         plan = wanted.plan
-        if blocker := _find_move(plan, target.place(session), found):
+        if blocker := _find_move(plan, found):
             return PlanReport(plan, blockers=(blocker,))
-        check_file(session, target, found.catalogue.schema, plan)
+        check_file(found, plan)
     else:
-        plan = plan_for(session, target, found, wanted.schema, wanted.options, wanted.allows_destructive)
-    return check_plan(session, plan, found, wanted.allows_destructive, done, notify)
+        plan = plan_for(found, wanted.schema, wanted.options, wanted.allows_destructive)
+    return check_plan(found, plan, wanted.allows_destructive, done, notify)
 
 
-def _find_move(plan: MigrationPlan, there: Place, found: Found) -> PlanBlocker | None:
+def _find_move(plan: MigrationPlan, found: Found) -> PlanBlocker | None:
     """Return why the plan of a file is out of date; None where the tables are still as it found them.
 
     Raises:
         InputError: it is for another destination.
     """
-    if there != plan.place:
+    if (there := found.place) != plan.place:
         meant = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
         message = f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`"
         raise InputError(message, hint="make a plan for each destination")
@@ -166,14 +160,10 @@ def _find_move(plan: MigrationPlan, there: Place, found: Found) -> PlanBlocker |
 
 
 def check_plan(
-    session: MigrationSession,
-    plan: MigrationPlan,
-    found: Found,
-    allows_destructive: bool,
-    done: int | None = None,
-    notify: Progress = no_progress,
+    found: Found, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
 ) -> PlanReport:
     """Count in the data, and return the plan with all that stands against it."""
+    session = found.session
     notify("looking at the data", None)
     first = done or 0
     steps = [planned.step for planned in plan.steps[first:]]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.state import Found, earlier_names
-from schemactl.flows.target import MigrationTarget
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
@@ -19,26 +18,18 @@ from schemactl.migration.tracing import in_first_names
 from schemactl.schema.types import Schema
 
 
-def plan_for(
-    session: MigrationSession,
-    target: MigrationTarget,
-    found: Found,
-    schema: Schema,
-    options: PlanOptions,
-    allows_destructive: bool,
-) -> MigrationPlan:
+def plan_for(found: Found, schema: Schema, options: PlanOptions, allows_destructive: bool) -> MigrationPlan:
     """Return the plan from what was found to a schema; where nothing may be lost, what loses data is left out."""
+    target = found.target
     if options.is_online and not target.destination.ABILITIES.is_online:
         raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
-    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(session, found))
-    proposal = propose(session, target, found, schema, chosen)
-    plan = plan_proposal(session, target, found, schema, proposal)
-    return target.decide_rewrites(session, plan, proposal.catalogue.tables)
+    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(found))
+    proposal = propose(found, schema, chosen)
+    plan = plan_proposal(found, schema, proposal)
+    return target.decide_rewrites(found.session, plan, proposal.catalogue.tables)
 
 
-def propose(
-    session: MigrationSession, target: MigrationTarget, found: Found, schema: Schema, options: PlanOptions
-) -> Proposal:
+def propose(found: Found, schema: Schema, options: PlanOptions) -> Proposal:
     """Return the steps from what was found to a schema."""
     required = {
         name.casefold(): {
@@ -52,24 +43,23 @@ def propose(
         for name, table in found.catalogue.schema.tables.items()
         if name.casefold() not in required or required[name.casefold()] - {each.casefold() for each in table.columns}
     ]
-    empty = session.empty_tables(in_question)
+    empty = found.session.empty_tables(in_question)
     return plan_steps(
         found.catalogue.schema,
         schema,
         found.known,
-        stored=target.destination.stored,
-        abilities=target.destination.ABILITIES,
+        stored=found.target.destination.stored,
+        abilities=found.target.destination.ABILITIES,
         options=replace(options, empty_tables=empty),
     )
 
 
-def plan_proposal(
-    session: MigrationSession, target: MigrationTarget, found: Found, schema: Schema, proposal: Proposal
-) -> MigrationPlan:
+def plan_proposal(found: Found, schema: Schema, proposal: Proposal) -> MigrationPlan:
     """Return the plan of a proposal, with its statements and notes for the destination."""
-    notes = (*proposal.notes, *_side_effects(session, [planned.step for planned in proposal.steps]))
+    notes = (*proposal.notes, *_side_effects(found.session, [planned.step for planned in proposal.steps]))
     proposal = replace(proposal, notes=notes)
-    return make_plan(proposal, found.catalogue.schema, schema, target.place(session), target.renderer(session))
+    render = found.target.renderer(found.session)
+    return make_plan(proposal, found.catalogue.schema, schema, found.place, render)
 
 
 def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:

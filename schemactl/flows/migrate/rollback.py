@@ -16,7 +16,6 @@ from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.running import LockRetry
 from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.state import Found, find_name, read_state
-from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.migrate.undoing import (
     Undoing,
     UndoneRun,
@@ -122,11 +121,11 @@ def _undo(
 
 def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> Undoing:
     """Return what there is to undo, as the tables are now."""
-    found = read_state(session, name)
-    runs = tuple(_choose(session, target, found, request))
+    found = read_state(session, target, name)
+    runs = tuple(_choose(found, request))
     schema = runs[0].plan.target
-    tables = tables_in(found.catalogue.schema, schema, target.destination)
-    undone = tuple(_undone(session, target, runs, dict(tables)))
+    tables = found.tables_for(schema)
+    undone = tuple(_undone(found, runs, dict(tables)))
     own = own_undos(undone)
     undone = with_rewrites_back(session, target.destination, runs, undone, tables, own.cuts)
     steps = [step for each in undone for step in each.planned.undo.steps]
@@ -144,7 +143,7 @@ def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str,
         ),
     )
     report = RollbackReport(
-        place=target.place(session),
+        place=found.place,
         name=name,
         before=found.known_hash,
         after=runs[-1].run.from_hash,
@@ -156,9 +155,7 @@ def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str,
     return Undoing(report, runs, own, tables)
 
 
-def _choose(
-    session: MigrationSession, target: MigrationTarget, found: Found, request: RollbackRequest
-) -> Iterator[UndoneRun]:
+def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoneRun]:
     """Yield the runs to undo, the last one first.
 
     Raises:
@@ -171,9 +168,10 @@ def _choose(
     for run in _until(standing, request):
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
-        plan, records = derived_plan(plan_of(run), target.destination.ABILITIES), session.steps(run.run_id)
-        check_own(plan, _migration_of(plan, request.folder), target)
-        done = done_numbers(target.destination, found.catalogue.schema, plan, records, is_undoing=True)
+        plan = derived_plan(plan_of(run), found.target.destination.ABILITIES)
+        records = found.session.steps(run.run_id)
+        check_own(plan, _migration_of(plan, request.folder), found.target)
+        done = done_numbers(found, plan, records, is_undoing=True)
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
@@ -215,11 +213,9 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(
-    session: MigrationSession, target: MigrationTarget, runs: Sequence[UndoneRun], tables: dict[str, Table]
-) -> Iterator[UndoneStep]:
+def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
-    render = target.renderer(session)
+    render = found.target.renderer(found.session)
     for each_run in runs:
         for number in each_run.numbers:
             planned = each_run.steps[number - 1]
@@ -232,7 +228,7 @@ def _undone(
                 raise InputError(f"step {number} cannot be undone: {error.message}", hint=hint) from error
             own = each_run.plan.own_of(number)
             is_own = any(each.when is When.INSTEAD for each in own)
-            statements = () if is_own else tuple(each for found in made for each in found)
+            statements = () if is_own else tuple(each for texts in made for each in texts)
             yield UndoneStep(each_run.run.run_id, number, replace(planned, undo_statements=statements), own=own)
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession, Migrator, Run, StepRecord, StepState
+from schemactl.destinations import Migrator, Run, StepRecord, StepState
 from schemactl.errors import InputError
-from schemactl.flows.migrate.tables import tables_in
-from schemactl.flows.target import MigrationTarget
+from schemactl.flows.migrate.state import Found
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.completion import are_done
@@ -39,7 +38,7 @@ _HINT = "make it anew with this version of schemactl"
 _Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | RenameColumn | ChangeType
 
 
-def check_file(session: MigrationSession, target: MigrationTarget, catalogue: Schema, plan: MigrationPlan) -> None:
+def check_file(found: Found, plan: MigrationPlan) -> None:
     """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand.
 
     Raises:
@@ -47,15 +46,15 @@ def check_file(session: MigrationSession, target: MigrationTarget, catalogue: Sc
     """
     _check_schema(plan)
     for number, planned in enumerate(plan.steps, 1):
-        if _derived(planned) != _derived(planned_as(planned, target.destination.ABILITIES)):
+        if _derived(planned) != _derived(planned_as(planned, found.target.destination.ABILITIES)):
             raise InputError(f"the risk or the undo of the plan's step {number} is not that of the step", hint=_HINT)
-    tables = tables_in(catalogue, plan.target, target.destination)
+    tables = found.tables_for(plan.target)
     try:
-        again = _with_statements(session, target, plan, tables)
+        again = _with_statements(found, plan, tables)
     except StepDoesNotFit as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.message}", hint="make it anew") from error
     if plan.has_groups:
-        again = target.decide_rewrites(session, again, tables)
+        again = found.target.decide_rewrites(found.session, again, tables)
     made, stated = ([(each.statements, each.done_with) for each in one.steps] for one in (again, plan))
     if made != stated:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
@@ -66,17 +65,15 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
     return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
 
 
-def _with_statements(
-    session: MigrationSession, target: MigrationTarget, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
-) -> MigrationPlan:
+def _with_statements(found: Found, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0) -> MigrationPlan:
     """Return a plan whose steps that are left have the statements of their own, each by itself.
 
     Raises:
         InputError: the steps do not lead to the plan's schema.
         StepDoesNotFit: a step does not fit the tables.
     """
-    model, render, left = dict(tables), target.renderer(session), plan.steps[done:]
-    check_reached(tables, [planned.step for planned in left], plan.target, target.destination)
+    model, render, left = dict(tables), found.target.renderer(found.session), plan.steps[done:]
+    check_reached(tables, [planned.step for planned in left], plan.target, found.target.destination)
     made = (
         replace(planned, statements=render_step(planned.step, model, render, is_possible=planned.is_possible))
         for planned in left
@@ -125,9 +122,7 @@ def plan_of(run: Run) -> MigrationPlan:
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
-def resume_plan(
-    session: MigrationSession, target: MigrationTarget, catalogue: Schema, run: Run
-) -> tuple[MigrationPlan, int]:
+def resume_plan(found: Found, run: Run) -> tuple[MigrationPlan, int]:
     """Return the plan of an unfinished run, and how many of its steps are done.
 
     They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
@@ -136,13 +131,13 @@ def resume_plan(
     Raises:
         InputError: the ledger's plan is not what its steps make it.
     """
-    abilities = target.destination.ABILITIES
+    abilities = found.target.destination.ABILITIES
     plan = derived_plan(plan_of(run), abilities)
-    done = len(done_numbers(target.destination, catalogue, plan, session.steps(run.run_id)))
+    done = len(done_numbers(found, plan, found.session.steps(run.run_id)))
     _check_schema(plan)
-    tables = tables_in(catalogue, plan.target, target.destination)
+    tables = found.tables_for(plan.target)
     try:
-        rest = _with_statements(session, target, plan, tables, done)
+        rest = _with_statements(found, plan, tables, done)
     except StepDoesNotFit:
         # The run refuses it: its steps do not fit the tables.
         return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps)), done
@@ -150,16 +145,11 @@ def resume_plan(
         if planned.done_with is None and abilities.transactional_ddl and planned.statements != again.statements:
             hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
             raise InputError(f"the ledger's statements of step {number} are not those of the step", hint=hint)
-    return target.decide_rewrites(session, rest, tables, done) if plan.has_groups else rest, done
+    return found.target.decide_rewrites(found.session, rest, tables, done) if plan.has_groups else rest, done
 
 
 def done_numbers(
-    destination: Migrator,
-    catalogue: Schema,
-    plan: MigrationPlan,
-    records: Sequence[StepRecord],
-    *,
-    is_undoing: bool = False,
+    found: Found, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
 ) -> tuple[int, ...]:
     """Return the numbers of the steps of a run whose effect is there.
 
@@ -168,11 +158,11 @@ def done_numbers(
     done = [record.number for record in records if record.state is StepState.DONE]
     begun = [record.number for record in records if record.state is StepState.RUNNING]
     if begun:
-        tables = tables_in(catalogue, plan.target, destination)
+        tables = found.tables_for(plan.target)
         for numbers in _runs(begun):
             steps = [plan.steps[number - 1].step for number in numbers]
             is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
-            done += numbers if is_left or are_done(steps, tables, destination.stored) else []
+            done += numbers if is_left or are_done(steps, tables, found.target.destination.stored) else []
     return tuple(sorted(done))
 
 

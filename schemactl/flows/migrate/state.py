@@ -8,10 +8,12 @@ from pathlib import Path
 
 from schemactl.destinations import Catalogue, MigrationSession, Run, RunState, Version
 from schemactl.errors import InputError
+from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.references import Referred, find_schema
 from schemactl.flows.target import MigrationTarget
+from schemactl.migration.plan import Place
 from schemactl.schema.hash import bump
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 MOST_EARLIER = 20
@@ -20,14 +22,17 @@ MOST_EARLIER = 20
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The catalog, ledger and schema that a session has read.
+    """A destination as a session has read it: its catalog, and what its ledger says of a schema.
 
     Attributes:
+        session: it can be asked for more while it is open.
         known: the schema that the ledger names last; None where there is none.
         versions: of the schema of that name, the last one first.
         runs: of the schema of that name, the first one first.
     """
 
+    session: MigrationSession
+    target: MigrationTarget
     catalogue: Catalogue
     known: Schema | None
     versions: tuple[Version, ...]
@@ -37,6 +42,15 @@ class Found:
     def unfinished(self) -> Run | None:
         """The run that stands half done, if there is one."""
         return next((run for run in self.runs if run.state is RunState.RUNNING), None)
+
+    def tables_for(self, schema: Schema) -> dict[str, Table]:
+        """Return a model of the tables; see ``tables_in``."""
+        return tables_in(self.catalogue.schema, schema, self.target.destination)
+
+    @property
+    def place(self) -> Place:
+        """The place of the tables."""
+        return self.target.place(self.session)
 
     @property
     def known_hash(self) -> str | None:
@@ -80,20 +94,20 @@ def find_name(target: MigrationTarget) -> str:
     return catalogue.schema.name
 
 
-def read_state(session: MigrationSession, schema_name: str) -> Found:
+def read_state(session: MigrationSession, target: MigrationTarget, schema_name: str) -> Found:
     """Return what a destination has, and what its ledger says of a schema."""
     versions = session.versions(schema_name)
     known = session.schema_of(versions[0].version_hash) if versions else None
     runs = tuple(run for run in session.runs() if run.schema_name == schema_name)
-    return Found(session.catalogue(), known, versions, runs)
+    return Found(session, target, session.catalogue(), known, versions, runs)
 
 
-def earlier_names(session: MigrationSession, found: Found) -> frozenset[tuple[str, str | None]]:
+def earlier_names(found: Found) -> frozenset[tuple[str, str | None]]:
     """Return the names of the last schemas in the ledger.
 
     What one of them had and the tables still have was left out when the schema lost it.
     """
-    schemas = (session.schema_of(version.version_hash) for version in found.versions[1:MOST_EARLIER])
+    schemas = (found.session.schema_of(version.version_hash) for version in found.versions[1:MOST_EARLIER])
     return names_of(schema for schema in schemas if schema is not None)
 
 

@@ -61,8 +61,8 @@ def _report_baseline(
     session: MigrationSession, target: MigrationTarget, schema: Schema, is_forced: bool
 ) -> BaselineReport:
     """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
-    found = read_state(session, schema.name)
-    differing = find_drift(session, target, found, schema)
+    found = read_state(session, target, schema.name)
+    differing = find_drift(found, schema)
     drift = tuple(change for change in (*differing.changes, *differing.variants) if not isinstance(change, TableAdded))
     blockers: tuple[PlanBlocker, ...] = ()
     outcome = Outcome.DONE
@@ -74,11 +74,7 @@ def _report_baseline(
         blockers = (PlanBlocker(BlockerKind.MOVED, "the tables are not as the schema says", hint),)
     if blockers:
         outcome = Outcome.REFUSED
-    elif (
-        found.known_hash == schema.version_hash
-        and found.runs
-        and not misplaced_values(session, target.destination, found)
-    ):
+    elif found.known_hash == schema.version_hash and found.runs and not misplaced_values(found):
         outcome = Outcome.NOTHING
     return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, blockers)
 
