@@ -92,13 +92,12 @@ def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progre
     with target.open_for_writing(name, request.patience) as session, open_progress() as shown:
         progress = shown or no_progress
         retry = LockRetry(request.patience.lock_retries, progress)
-        return retry.run(lambda: _undo(session, target, name, request, report, progress))
+        return retry.run(lambda: _undo(session, target, request, report, progress))
 
 
 def _undo(
     session: MigrationSession,
     target: MigrationTarget,
-    name: str,
     request: RollbackRequest,
     report: RollbackReport,
     progress: Progress,
@@ -107,15 +106,14 @@ def _undo(
     is_whole = target.destination.ABILITIES.transactional_ddl
     # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
     with session.transaction() if is_whole else nullcontext():
-        undoing = _find_undoing(session, target, name, request)
+        undoing = _find_undoing(session, target, report.name, request)
         again = undoing.report
         if again.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
             moved = PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when this was shown", hint)
             return replace(report, outcome=Outcome.REFUSED, blockers=(moved,))
         if again.outcome is Outcome.DONE:
-            undo = undo_at_once if is_whole else undo_one_by_one
-            undo(session, target, undoing, progress)
+            (undo_at_once if is_whole else undo_one_by_one)(undoing, progress)
         return again
 
 
@@ -127,7 +125,7 @@ def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str,
     tables = found.tables_for(schema)
     undone = tuple(_undone(found, runs, dict(tables)))
     own = own_undos(undone)
-    undone = with_rewrites_back(session, target.destination, runs, undone, tables, own.cuts)
+    undone = with_rewrites_back(found, runs, undone, tables, own.cuts)
     steps = [step for each in undone for step in each.planned.undo.steps]
     # What own SQL will have changed by then is looked at when its turn comes.
     step_blockers = find_blockers(session, steps[: own.first])
@@ -152,7 +150,7 @@ def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str,
         counted=counts,
         blockers=blockers,
     )
-    return Undoing(report, runs, own, tables)
+    return Undoing(found, report, runs, own, tables)
 
 
 def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoneRun]:

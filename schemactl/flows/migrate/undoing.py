@@ -10,8 +10,8 @@ from itertools import groupby
 from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.running import halfway, list_steps, step_record
+from schemactl.flows.migrate.state import Found
 from schemactl.flows.migrate.tables import check_end, check_left
-from schemactl.flows.target import MigrationTarget
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import OwnSql, When
@@ -108,8 +108,7 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
 
 
 def with_rewrites_back(
-    session: MigrationSession,
-    destination: Migrator,
+    found: Found,
     runs: Sequence[UndoneRun],
     undone: Sequence[UndoneStep],
     tables: Mapping[str, Table],
@@ -122,23 +121,22 @@ def with_rewrites_back(
     Raises:
         StepDoesNotFit: a step does not fit the tables.
     """
-    is_whole = destination.ABILITIES.transactional_ddl
-    groups = (
-        _by_one_transaction(destination, undone, tables, cuts)
-        if is_whole
-        else _one_by_one(destination, runs, undone, tables)
-    )
-    found = list(undone)
+    destination = found.target.destination
+    if destination.ABILITIES.transactional_ddl:
+        groups = _by_one_transaction(destination, undone, tables, cuts)
+    else:
+        groups = _one_by_one(destination, runs, undone, tables)
+    made = list(undone)
     for places, table in groups:
         group = undone[places.start : places.stop]
         steps = [step for each in group for step in each.planned.undo.steps]
-        statements = session.render_rewrite(rewrite_of(table, steps))
+        statements = found.session.render_rewrite(rewrite_of(table, steps))
         bare = [replace(each.planned, undo_statements=()) for each in group]
         bare[-1] = replace(bare[-1], undo_statements=statements)
-        found[places.start : places.stop] = [
+        made[places.start : places.stop] = [
             replace(each, planned=planned, done_with=places.stop) for each, planned in zip(group, bare, strict=True)
         ]
-    return tuple(found)
+    return tuple(made)
 
 
 def _by_one_transaction(
@@ -184,12 +182,14 @@ class Undoing:
     """Steps that are about to be undone.
 
     Attributes:
+        found: the destination.
         report: what was found of them.
         runs: that they are of, the last one first.
         own: what undoes their own SQL.
         tables: as they are before.
     """
 
+    found: Found
     report: RollbackReport
     runs: tuple[UndoneRun, ...]
     own: OwnUndos
@@ -201,12 +201,13 @@ class Undoing:
         return [step for each in self.report.steps for step in each.planned.undo.steps]
 
 
-def undo_at_once(session: MigrationSession, target: MigrationTarget, undoing: Undoing, notify: Progress) -> None:
+def undo_at_once(undoing: Undoing, notify: Progress) -> None:
     """Undo steps in the open transaction, and look at the tables before it ends.
 
     Raises:
         DestinationError: a step failed, or the tables are not as they should be; with the transaction all is as it was.
     """
+    session, target = undoing.found.session, undoing.found.target
     tables, render = dict(undoing.tables), target.renderer(session)
     numbers = [each.number for each in undoing.report.steps for _ in each.planned.undo.steps]
     steps, own = undoing.steps, undoing.own
@@ -239,7 +240,7 @@ def undo_at_once(session: MigrationSession, target: MigrationTarget, undoing: Un
     _write_base(session, undoing.runs[-1].run)
 
 
-def undo_one_by_one(session: MigrationSession, target: MigrationTarget, undoing: Undoing, notify: Progress) -> None:
+def undo_one_by_one(undoing: Undoing, notify: Progress) -> None:
     """Undo steps one after the other; each is kept when it is done, and the ledger says so.
 
     Until all of a run's steps are undone it stands half done: who was killed goes on with ``rollback``, or forward
@@ -248,6 +249,7 @@ def undo_one_by_one(session: MigrationSession, target: MigrationTarget, undoing:
     Raises:
         DestinationError: a step failed, or the tables are not as they should be; what was undone stays so.
     """
+    session, target = undoing.found.session, undoing.found.target
     tables, render = dict(undoing.tables), target.renderer(session)
     undone = {(each.run_id, each.number): each.planned.undo.steps for each in undoing.report.steps}
     count = 0
