@@ -186,12 +186,10 @@ class Runner:
     def _run_steps(self, places: range, table: Table | None) -> None:
         """Run a step, or those that one rewrite of their table does, and the own SQL around them."""
         self._run_own(places.start, When.BEFORE)
-        if len(places) > 1:
-            self._rewrite(places, table)
-        elif any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
+        if len(places) == 1 and any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
             self._run_instead(places.start)
         else:
-            self._run_step(places.start)
+            self._run_planned(places, table)
         self._run_own(places.stop - 1, When.AFTER)
 
     def _run_instead(self, place: int) -> None:
@@ -218,24 +216,19 @@ class Runner:
             step = self.plan.steps[place].step if when is When.INSTEAD else None
             self.session.run_own(own.statements, own.file, step)
 
-    def _rewrite(self, places: range, table: Table | None) -> None:
-        steps = [self.plan.steps[place].step for place in places]
-        if table is None:
+    def _run_planned(self, places: range, table: Table | None) -> None:
+        """Run the statements of a step, or the rewrite of steps, after a look at what could not be seen before."""
+        planned = self.plan.steps[places.start : places.stop]
+        steps = [each.step for each in planned]
+        if table is None and len(steps) > 1:
             raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
         for place, step in zip(places, steps, strict=True):
             self.notify(place + 1, step)
-        self._refuse_late(places.start)
-        self.session.run_rewrite(rewrite_of(table, steps))
-
-    def _run_step(self, place: int) -> None:
-        planned = self.plan.steps[place]
-        self.notify(place + 1, planned.step)
-        self._refuse_late(place)
-        self.session.run(planned.step, planned.statements)
-
-    def _refuse_late(self, place: int) -> None:
-        """Look at what could not be seen before the first step."""
-        self._refuse(count_late(self.session, self.plan, self.done, place))
+        self._refuse(count_late(self.session, self.plan, self.done, places.start))
+        if table is not None and len(steps) > 1:
+            self.session.run_rewrite(rewrite_of(table, steps))
+        else:
+            self.session.run(steps[0], planned[0].statements)
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Look again at the values, but for those of the steps at some places, and those that own SQL may change."""
