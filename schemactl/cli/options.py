@@ -29,6 +29,7 @@ from schemactl.cli.completing import (
     complete_references,
 )
 from schemactl.errors import InputError, Location
+from schemactl.progress import no_progress
 from schemactl.store.sources import is_local
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ class SparkCommandOptions(CommonOptions):
         options = self.spark()
         is_own = bool(options.conf or options.java_cache or options.keep is not None)
         options = replace(options, is_brief=not is_own and is_small(data))
-        with begun(options, progress or (lambda *_: None)) as spark:
+        with begun(options, progress or no_progress) as spark:
             yield spark
 
 

@@ -32,7 +32,7 @@ from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
 from schemactl.normalization.tally import Rejected, Tally
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
 from schemactl.schema.nested_types import NestedType
@@ -92,7 +92,7 @@ def write_rows(
     plans: Mapping[Tables, Plan],
     load: LoadTime,
     folder: Path,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> dict[Tables, WrittenRows]:
     """Write the tables of a source, complete columns only, and what contracts reject.
 
@@ -133,7 +133,7 @@ def write_rows(
 
 
 def count_rows(
-    spark: SparkSession, scan: Scan, tables: Tables, plan: Plan, progress: Progress = lambda *_: None
+    spark: SparkSession, scan: Scan, tables: Tables, plan: Plan, progress: Progress = no_progress
 ) -> WrittenRows:
     """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
     job = RowsJob({tables: plan}, LoadTime("", datetime.now(UTC)), {}, None, scan.options)

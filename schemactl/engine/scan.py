@@ -45,7 +45,7 @@ from schemactl.kernel.partitions import (
 )
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.recount import Absences, Scalars
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.typing.model import TypingTask
 
@@ -125,7 +125,7 @@ def scan_inputs(
     spark: SparkSession,
     inputs: Sequence[Input],
     sample: Sample,
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
     *,
     counts_typed: bool = True,
     options: ReadOptions = AS_THEY_ARE,
@@ -301,7 +301,7 @@ def recount(
     inputs: Sequence[Input],
     sample: Sample,
     asked: Sequence[Scalars | Absences],
-    progress: Progress = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> list[Tally]:
     """Look at the documents of the same inputs and sample once more; rows of stated types are left out.
 

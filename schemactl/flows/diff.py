@@ -17,7 +17,7 @@ from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.garbage_collection import paused_collector
 from schemactl.inference.lineage import Sources
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.redaction import redact
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic
@@ -100,7 +100,7 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         InputError: a schema cannot be read, or the data cannot.
         EngineError: Spark failed, which is only started for data.
     """
-    found = [_review_pair(pair, request, progress or (lambda *_: None)) for pair in pairs]
+    found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
     reviews = (*_review_settings(request), *found)
     findings = [finding for each in reviews for finding in each.findings]
     return Report(
@@ -210,10 +210,11 @@ def _compare(pair: Pair, today: date) -> Comparison:
         base, head = (_side(each) if each else empty for each in (pair.base, pair.head))
         return compare(base, head, today)
     from schemactl.flows.migrate.ledger import warn_of_lost
+    from schemactl.flows.target import find_destination
 
     for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
         if catalogue.address is not None and other.document is not None:
-            warn_of_lost(other.document.schema, catalogue.address)
+            warn_of_lost(other.document.schema, find_destination(catalogue.address))
     schemas = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, schemas[0]), _structure(pair.head, schemas[1]), today)
     kinds = (side.destination for side in (pair.base, pair.head) if side.destination is not None)

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemactl.destinations import name_limits
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import (
@@ -23,20 +22,20 @@ from schemactl.flows.evolution import (
     without_unfilled,
 )
 from schemactl.flows.lineage import save_lineage
-from schemactl.flows.loading import find_destination
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
+from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of
 from schemactl.schema.settings import Settings
@@ -73,14 +72,14 @@ def infer(
     with noted_warnings() as noted:
         before = check_request(request, folder)
         if request.to is not None:
-            destination, address = find_destination(request.to)
-            held = with_lost(before, address)
-            request = replace(request, max_identifier_length=name_limits(destination, address).max_bytes, held=held)
+            target = find_destination(request.to)
+            held = with_lost(before, target)
+            request = replace(request, max_identifier_length=target.max_identifier_length, held=held)
         parts = part_by_table(request, before)
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, before, sample, progress or (lambda *_: None), open_session) as found:
+        with collected(parts, before, sample, progress or no_progress, open_session) as found:
             report = evolve_all(found, folder)
     return replace(report, warnings=tuple(noted.values()))
 

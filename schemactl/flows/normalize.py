@@ -39,7 +39,7 @@ from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.normalization.request import PlanRequest
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def normalize(
         DestinationError: the destination failed; ``Loader.load`` says what it holds then.
     """
     with noted_warnings() as noted:
-        report = _normalize(request, progress or (lambda *_: None), open_session)
+        report = _normalize(request, progress or no_progress, open_session)
     return replace(report, warnings=tuple(noted.values()))
 
 

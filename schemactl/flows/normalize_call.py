@@ -16,11 +16,12 @@ from schemactl.destinations import LoadedInput
 from schemactl.errors import InputError
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
-from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
+from schemactl.flows.loading import choose_load_id, remember, without_seen
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.packing import Load, check_rejects_folder
 from schemactl.flows.request import InferRequest
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
+from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.schema.types import Schema
@@ -83,7 +84,7 @@ class Call:
 
     request: NormalizeRequest
     folder: SchemasFolder
-    target: Target
+    target: LoadTarget
     load: Load
     before: Schema
     parts: tuple[Part, ...]
@@ -104,11 +105,11 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     lineage_in(folder.exports, inference.name)
     check_rejects_folder(request.rejects)
     load_id = choose_load_id(request.load_id)
-    target = find_target(request.to)
+    target = loadable(request.to)
     past = target.destination.read_past_loads(target.url, inference.name)
     if load_id in past.load_ids:
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
-    held = with_lost(before, target.url)
+    held = with_lost(before, target)
     limit = target.max_identifier_length
     inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
     request = replace(request, inference=inference)

@@ -38,7 +38,7 @@ from schemactl.inference.survival import (
 )
 from schemactl.inference.values import TYPED
 from schemactl.kernel.recount import Absences, Scalars
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.report import Counted
 from schemactl.review.retypes import leaf_full_type
@@ -210,7 +210,7 @@ def count_survivors(
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)
-    return _answer_by_data(survey, known, inputs, request, progress or (lambda *_: None))
+    return _answer_by_data(survey, known, inputs, request, progress or no_progress)
 
 
 def _answer_by_data(

@@ -65,10 +65,10 @@ def _content(meaning: Meaning, to: str | None) -> Schema:
     content = meaning.taken_over.schema
     if to is None:
         return content
-    from schemactl.flows.loading import find_destination
     from schemactl.flows.migrate.ledger import with_lost
+    from schemactl.flows.target import find_destination
 
-    return with_lost(content, find_destination(to)[1])
+    return with_lost(content, find_destination(to))
 
 
 def _plan(folder: SchemasFolder, meaning: Meaning, content: Schema) -> Synced:

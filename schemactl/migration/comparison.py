@@ -146,13 +146,11 @@ def compare(
     """
     names = abilities.names
     check_names(schema, names)
-    if not names.is_case_sensitive:
-        catalogue = spelled_as(catalogue, schema)
-        known = known and spelled_as(known, schema)
-    texts, catalogue = catalogue.tables, _undescribed(catalogue)
+    catalogue, known = spelled_as(catalogue, schema, names), known and spelled_as(known, schema, names)
+    texts = catalogue.tables
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
-    catalogue, target = _with_parents(_own(catalogue), known), _with_origins(_own(schema), known)
+    catalogue, target = user_tables(catalogue, known), _with_origins(_own(schema), known)
     # All tables get their names first: those whose columns change places may be among them.
     table_moves = table_moves_of(catalogue, target, known, names)
     there = renamed(catalogue, table_moves)
@@ -180,6 +178,11 @@ def compare(
         absent=tuple(name for name, table in target.tables.items() if not table.is_new and name not in after.tables),
         described=texts,
     )
+
+
+def user_tables(catalogue: Schema, known: Schema | None) -> Schema:
+    """Return the tables of a catalog that steps are about: no bookkeeping, with parents, without descriptions."""
+    return _with_parents(_own(_undescribed(catalogue)), known)
 
 
 def bare(column: Column, *, keeps_constraints: bool = False) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from schemactl.migration.effects import effect
+from schemactl.migration.effects import StepDoesNotFit, effect
 from schemactl.migration.steps import (
     Backfill,
     CreateTable,
@@ -43,7 +43,7 @@ def are_done(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored)
     try:
         for step in shown:
             after = effect(after, step)
-    except KeyError:  # what it adds is there, or what it drops or renames is gone
+    except StepDoesNotFit:  # what it adds is there, or what it drops or renames is gone
         return True
     return after is not None and _kept(after, stored) == _kept(table, stored)
 

@@ -19,7 +19,7 @@ from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.documents import from_document, to_document
 from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When, read_own
-from schemactl.migration.plan import MigrationMark
+from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, with_own
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.saved import content_hash, step_document
 from schemactl.migration.steps import LATER, CreateTable, column_of, is_outside_transaction, table_of
@@ -97,6 +97,13 @@ class Migration:
         own = [to_document(each) for plan in self.plans.values() for each in plan.own]
         content = _content(self)
         return MigrationMark(self.name, content_hash({**content, "own": own} if own else content))
+
+    def unbound_plan(self, dialect: str, place: Place | None = None) -> MigrationPlan:
+        """Return it as a plan for no tables in particular; by default in a dataset that is called like the schema."""
+        stated = self.plans[dialect]
+        place = place or Place(dialect, f"{self.name}, {dialect}", str(self.schema["name"]))
+        plan = MigrationPlan(place, self.schema, (), "", stated.steps, stated.notes, self.mark)
+        return with_own(plan, stated.own)
 
 
 @dataclass(frozen=True, slots=True)

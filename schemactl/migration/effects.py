@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from schemactl.errors import SchemactlError
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -33,18 +34,22 @@ from schemactl.migration.steps import (
 from schemactl.schema.types import Column, Properties, Table
 
 
+class StepDoesNotFit(SchemactlError):
+    """A step finds its tables otherwise than it was planned for: something it needs is missing, or a name is taken."""
+
+
 def effect(table: Table | None, step: Step) -> Table | None:
     """Return a step's table afterwards, perhaps under another name; None where it is gone.
 
     Raises:
-        KeyError: the table or the column is not there, or the name is taken.
+        StepDoesNotFit: the table or the column is not there, or the name is taken.
     """
     if isinstance(step, CreateTable):
         if table is not None:
-            raise KeyError(f"there is a table `{table.name}` already")
+            raise StepDoesNotFit(f"there is a table `{table.name}` already")
         return step.table
     if table is None:
-        raise KeyError(f"there is no table `{table_of(step)}`")
+        raise StepDoesNotFit(f"there is no table `{table_of(step)}`")
     match step:
         case DropTable():
             return None
@@ -60,14 +65,14 @@ def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
     """Apply steps to a model of a dataset, in place.
 
     Raises:
-        KeyError: as ``effect``; a table's new name is taken.
+        StepDoesNotFit: as ``effect``; a table's new name is taken.
     """
     for step in steps:
         after = effect(tables.get(table_of(step)), step)
         tables.pop(table_of(step), None)
         if after is not None:
             if after.name in tables:
-                raise KeyError(f"there is a table `{after.name}` already")
+                raise StepDoesNotFit(f"there is a table `{after.name}` already")
             tables[after.name] = after
 
 
@@ -117,7 +122,7 @@ def _columns(columns: Mapping[str, Column], step: ColumnStep) -> Mapping[str, Co
             return _stating(columns, (step.column,), "unique", None)
         case AddPrimaryKey():
             if _keyed(columns):
-                raise KeyError(f"table `{step.table}` has a primary key already")
+                raise StepDoesNotFit(f"table `{step.table}` has a primary key already")
             return _stating(columns, step.columns, "primary_key", True)
         case DropPrimaryKey():
             return _stating(columns, step.columns, "primary_key", None)
@@ -173,10 +178,10 @@ def _keyed(columns: Mapping[str, Column]) -> tuple[str, ...]:
 
 def _find(columns: Mapping[str, Column], name: str) -> Column:
     if name not in columns:
-        raise KeyError(f"there is no column `{name}`")
+        raise StepDoesNotFit(f"there is no column `{name}`")
     return columns[name]
 
 
 def _refuse_taken(columns: Mapping[str, Column], name: str) -> None:
     if name in columns:
-        raise KeyError(f"there is a column `{name}` already")
+        raise StepDoesNotFit(f"there is a column `{name}` already")

@@ -40,6 +40,11 @@ class Place:
     origin: str
     dataset: str
 
+    @property
+    def shown(self) -> str:
+        """The place for people."""
+        return f"{self.origin}, dataset {self.dataset}"
+
 
 @dataclass(frozen=True, slots=True)
 class MigrationMark:
@@ -87,9 +92,14 @@ class MigrationPlan:
         return found
 
     @property
+    def impossible(self) -> tuple[int, ...]:
+        """The numbers of the steps that the destination cannot take, from 1."""
+        return tuple(number for number, step in enumerate(self.steps, 1) if not step.is_possible)
+
+    @property
     def is_applicable(self) -> bool:
         """Whether the destination can take every step."""
-        return all(step.is_possible for step in self.steps)
+        return not self.impossible
 
     @property
     def is_destructive(self) -> bool:
@@ -153,11 +163,10 @@ def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Plac
     tables = dict(proposal.catalogue.tables)
     steps = []
     for planned in proposal.steps:
-        statements = _statements((planned.step,), tables, render) if planned.is_possible else ()
-        if not planned.is_possible:
-            run(tables, (planned.step,))
-        undo_statements = _statements(planned.undo.steps, dict(tables), render)
-        steps.append(replace(planned, statements=statements, undo_statements=undo_statements))
+        statements = render_step(planned.step, tables, render, is_possible=planned.is_possible)
+        undone = dict(tables)
+        undo_statements = (each for step in planned.undo.steps for each in render_step(step, undone, render))
+        steps.append(replace(planned, statements=statements, undo_statements=tuple(undo_statements)))
     fingerprint = fingerprint_of(catalogue, proposal.tables)
     return MigrationPlan(place, plain_schema(schema), proposal.tables, fingerprint, tuple(steps), proposal.notes)
 
@@ -173,13 +182,15 @@ def with_own(plan: MigrationPlan, own: Sequence[OwnSql]) -> MigrationPlan:
     return replace(plan, steps=tuple(steps), own=tuple(own))
 
 
-def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> tuple[str, ...]:
-    """Return the statements of steps, each for the table as it finds it; ``tables`` is brought forward."""
-    found: list[str] = []
-    for step in steps:
-        found += render(step, tables.get(table_of(step)))
-        run(tables, (step,))
-    return tuple(found)
+def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_possible: bool = True) -> tuple[str, ...]:
+    """Return the statements of a step for its table as it finds it; ``tables`` is brought forward.
+
+    Raises:
+        StepDoesNotFit: the table is not as the step needs it.
+    """
+    found = tables.get(table_of(step))
+    run(tables, (step,))
+    return tuple(render(step, found)) if is_possible else ()
 
 
 def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:

@@ -49,7 +49,7 @@ def with_rewrites(
         done: how many of the steps are done.
 
     Raises:
-        KeyError: a step does not fit the tables.
+        StepDoesNotFit: a step does not fit the tables.
     """
     if not plan.is_applicable:
         return plan
@@ -82,7 +82,7 @@ def find_rewrites(
 
 
     Raises:
-        KeyError: a step does not fit the tables.
+        StepDoesNotFit: a step does not fit the tables.
     """
     model = dict(tables)
     place = 0
@@ -151,7 +151,7 @@ def find_rewrites_back(
 
 
     Raises:
-        KeyError: a step does not fit the tables.
+        StepDoesNotFit: a step does not fit the tables.
     """
     model = dict(tables)
     place = 0

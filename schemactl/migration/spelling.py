@@ -10,8 +10,10 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema
 
 
-def spelled_as(catalogue: Schema, schema: Schema) -> Schema:
-    """Return the catalog with the schema's spelling of names that differ in case alone."""
+def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
+    """Return the catalog with the schema's spelling of names that differ in case alone, where the two are one name."""
+    if limits.is_case_sensitive:
+        return catalogue
     spelling = {name.casefold(): name for name in schema.tables}
     tables = {}
     for table in catalogue.tables.values():
@@ -42,7 +44,7 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
         for name in names:
             if limits.max_bytes is not None and len(name.encode(errors="surrogatepass")) > limits.max_bytes:
                 problems.append(Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes"))
-            key = name if limits.is_case_sensitive else name.casefold()
+            key = limits.fold(name)
             if key in seen:
                 problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
             seen[key] = name

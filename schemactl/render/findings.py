@@ -113,12 +113,12 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
 
 def report_of_plan(report: PlanReport) -> Report:
     """Return what stands against a plan, and that it is pending, as findings."""
-    return _report("schemactl migrate plan", report.plan.place, _of_plan(report, _shown(report.plan.place)))
+    return _report("schemactl migrate plan", report.plan.place, _of_plan(report, report.plan.place.shown))
 
 
 def report_of_status(report: StatusReport) -> Report:
     """Return what is not settled at a destination as findings."""
-    name, found = _shown(report.place), list[Finding]()
+    name, found = report.place.shown, list[Finding]()
     if report.unfinished is not None:
         found.append(finding_of(UNFINISHED, _half_done(report.unfinished), name))
     elif report.planned is not None:
@@ -131,7 +131,7 @@ def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
     """Return what destinations do not have yet of a folder of migrations as findings."""
     reviews = []
     for each in standings:
-        name, found = _shown(each.place), list[Finding]()
+        name, found = each.place.shown, list[Finding]()
         if each.is_unfinished:
             found.append(finding_of(UNFINISHED, f"`{each.pending[0]}` stands half done", name))
         if each.blocker is not None:
@@ -143,7 +143,7 @@ def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
 
 def report_of_verification(report: VerifyReport) -> Report:
     """Return what is otherwise at a destination than its schema says as findings."""
-    name = _shown(report.place)
+    name = report.place.shown
     found = [finding_of(UNFINISHED, _half_done(report.unfinished), name)] if report.unfinished is not None else []
     found += [_drifted(change, name) for change in (*report.drift, *report.variants)]
     for odd in report.odd:
@@ -174,12 +174,8 @@ def _half_done(run: PastRun) -> str:
     return f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done"
 
 
-def _shown(where: Place) -> str:
-    return f"{where.origin}, dataset {where.dataset}"
-
-
 def _report(command: str, where: Place, found: Sequence[Finding]) -> Report:
-    review = Review(name=_shown(where), base=None, head=None, findings=tuple(found))
+    review = Review(name=where.shown, base=None, head=None, findings=tuple(found))
     return Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)
 
 

@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from schemactl.errors import Location
 from schemactl.migration.cautions import caution
-from schemactl.migration.directory import Migration, json_name
+from schemactl.migration.directory import json_name
 from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan, Place, with_own
+from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import (
     ApplyReport,
@@ -53,8 +52,8 @@ from schemactl.render.console import (
     warning,
 )
 from schemactl.render.harmless import escape
-from schemactl.render.plan import print_plan
-from schemactl.review.wording import counted
+from schemactl.render.plan import Inside, print_plan
+from schemactl.review.wording import counted, short_hash
 from schemactl.schema.changes import Change, ColumnAdded
 
 _GOOD: Final = "green"
@@ -134,9 +133,6 @@ def _ledger(report: PlanReport) -> Iterator[RenderableType]:
         yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
 
 
-_INSIDE: Final = 6
-
-
 def print_rollback(report: RollbackReport, look: Look) -> str:
     """Return what is to be undone, what the data says of it, and what stands against it."""
     before, after = report.before or "no schema", report.after or "no schema"
@@ -169,8 +165,8 @@ def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[Rend
         sections = [list(_undone_step(each, () if is_shared else _undo_statements(each, look))) for each in group]
         if is_shared:
             said = words.at_once([each.planned for each in group], [each.number for each in group], is_undo=True)
-            sections[-1].append(_inside(Text(said)))
-            sections[-1] += [_inside(each) for each in _undo_statements(group[-1], look)]
+            sections[-1].append(Inside(Text(said)))
+            sections[-1] += [Inside(each) for each in _undo_statements(group[-1], look)]
         yield from sections
         place += len(group)
 
@@ -189,18 +185,14 @@ def _undone_step(undone: UndoneStep, statements: Sequence[Text]) -> Iterator[Ren
     title = f"{undone.number:>3} {words.mark(planned.step)} {escape(words.title(planned.step))}"
     yield Text(title, style="bold")
     style = "" if planned.undo.is_possible else WARNING
-    yield _inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
+    yield Inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
     for statement in statements:
-        yield _inside(statement)
+        yield Inside(statement)
     for own in reversed(undone.own):
         if own.undo:
-            yield _inside(Text(escape(f"sql   {_WHEN_UNDONE[own.when]} that: `{own.file}`")))
+            yield Inside(Text(escape(f"sql   {_WHEN_UNDONE[own.when]} that: `{own.file}`")))
             for text in own.undo:
-                yield _inside(Text("\n".join(f"│ {escape(line)}" for line in text.split("\n")), style=FAINT))
-
-
-def _inside(line: Text) -> Padding:
-    return Padding(line, (0, 0, 0, _INSIDE), expand=False)
+                yield Inside(Text("\n".join(f"│ {escape(line)}" for line in text.split("\n")), style=FAINT))
 
 
 def _rollback_counts(report: RollbackReport) -> Iterator[RenderableType]:
@@ -220,8 +212,8 @@ def print_script(report: PlanReport, dialect: str) -> str:
 def _script_lines(report: PlanReport, dialect: str) -> Iterator[str]:
     target = report.plan.target
     version = f"version {target.version}, hash {target.version_hash}"
-    yield from _comment(f"{target.name}, {version}, for {dialect}")
-    yield from _comment(
+    yield _comment(f"{target.name}, {version}, for {dialect}")
+    yield _comment(
         "No data was looked at. The engine's own cast converts values; one that it would round or cut does not fit."
     )
     for number, planned in enumerate(report.plan.steps, 1):
@@ -230,16 +222,16 @@ def _script_lines(report: PlanReport, dialect: str) -> Iterator[str]:
     for note in report.plan.notes:
         name = f"{note.table}.{note.column}" if note.column is not None else note.table
         yield ""
-        yield from _comment(f"{note.kind}: `{name}` {note.message}")
+        yield _comment(f"{note.kind}: `{name}` {note.message}")
     if not report.plan.steps:
         yield ""
-        yield from _comment("Nothing to do.")
+        yield _comment("Nothing to do.")
 
 
 def _script_step(number: int, planned: PlannedStep) -> Iterator[str]:
-    yield from _comment(f"{number}. {words.title(planned.step)}: {words.risk(planned)}")
+    yield _comment(f"{number}. {words.title(planned.step)}: {words.risk(planned)}")
     if condition := caution(planned.step):
-        yield from _comment(f"   {condition}")
+        yield _comment(f"   {condition}")
     if not planned.is_possible:
         return
     for statement in planned.statements:
@@ -247,11 +239,10 @@ def _script_step(number: int, planned: PlannedStep) -> Iterator[str]:
         yield f"{statement};"
 
 
-def _comment(text: str) -> Iterator[str]:
-    yield f"-- {escape(text)}"
+def _comment(text: str) -> str:
+    return f"-- {escape(text)}"
 
 
-_SHORT_HASH = 8
 _MOST_RUNS = 5
 _WAYS_ON = "`apply` ends it, `rollback` undoes it"
 
@@ -312,7 +303,7 @@ def _title(schema: SchemaThere, where: Place) -> Text:
 
 
 def _place(where: Place) -> str:
-    return f"{escape(where.origin)}, dataset {escape(where.dataset)}"
+    return escape(where.shown)
 
 
 def _state(report: StatusReport) -> Iterator[RenderableType]:
@@ -363,12 +354,12 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
 def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
     shown = runs if look.is_verbose else runs[:_MOST_RUNS]
     for run in shown:
-        before = f"{run.before[:_SHORT_HASH]}…" if run.before else "nothing"
+        before = short_hash(run.before) if run.before else "nothing"
         yield (
             Text()
             .append(f"{_time(run.started)}  ", style=FAINT)
             .append(
-                f"{run.state}: {before} -> {run.after[:_SHORT_HASH]}…, {run.done:,} of {counted(run.steps, 'step')}, "
+                f"{run.state}: {before} -> {short_hash(run.after)}, {run.done:,} of {counted(run.steps, 'step')}, "
                 f"by {escape(run.who)}"
             )
         )
@@ -430,9 +421,7 @@ def _recorded(report: BaselineReport) -> Text:
             return Text("Nothing was recorded.", style="bold")
 
 
-def _time(at: datetime | None) -> str:
-    if at is None:
-        return ""
+def _time(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -443,7 +432,7 @@ def print_next(report: NextReport, look: Look) -> str:
     shown = (
         print_plan_report(report.there, look)
         if report.there is not None
-        else "\n".join(print_plan(each, look) for each in plans_of(report.migration))
+        else "\n".join(print_plan(report.migration.unbound_plan(each), look) for each in report.migration.plans)
     )
     known = report.there.blockers if report.there is not None else ()
     lines = show_blockers(each for each in report.blockers if each not in known)
@@ -452,14 +441,6 @@ def print_next(report: NextReport, look: Look) -> str:
     else:
         lines.append(Text("nothing was written: the migration is refused", style=ERROR))
     return f"{shown}\n{print_sections([lines], look)}"
-
-
-def plans_of(migration: Migration) -> Iterator[MigrationPlan]:
-    """Yield a migration as a plan for each of its dialects, in a dataset that is called like the schema."""
-    for dialect, plan in migration.plans.items():
-        place = Place(dialect, f"{migration.name}, {dialect}", str(migration.schema["name"]))
-        unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
-        yield with_own(unbound, plan.own)
 
 
 def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:

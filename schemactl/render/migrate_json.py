@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from enum import Enum
+from operator import attrgetter
+from typing import Any, Final, get_args
 
-from schemactl.migration.directory import write_migration
+from schemactl.migration.directory import Migration, Problem, write_migration
 from schemactl.migration.documents import to_document
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
@@ -24,210 +27,83 @@ from schemactl.migration.reports import (
     PlanReport,
     RebaseReport,
     RollbackReport,
-    SchemaThere,
     StatusReport,
+    UndoneStep,
 )
 from schemactl.migration.saved import plan_document
+from schemactl.migration.steps import Step
 from schemactl.migration.verification import VerifyReport
 from schemactl.render.reviews.json import change_document
+from schemactl.schema.changes import Change
+
+_PRINTED: Final[Mapping[type, str]] = {
+    PlanReport: "plan done is_recorded counted not_undone refusals=blockers",
+    PlanBlocker: "obstacle=kind message hint numbers",
+    StatusReport: "place is_settled there target pending=planned drift variants runs",
+    PastRun: "plan_hash before after who started finished state done steps",
+    VerifyReport: "place schema is_clean tables columns rows all_rows drift variants odd disagreements misplaced "
+    "unfinished",
+    RollbackReport: "outcome place name before after steps counted refusals=blockers",
+    UndoneStep: "run=run_id number step=planned.step is_possible=planned.undo.is_possible note=planned.undo.note "
+    "undo=planned.undo.steps undo_statements=planned.undo_statements done_with own",
+    BaselineReport: "outcome place schema tables drift refusals=blockers",
+    CleanReport: "outcome place kept",
+    CheckReport: "folder migrations problems",
+    Problem: "file line message hint",
+    NextReport: "folder is_written migration there refusals=blockers",
+    FolderStanding: "place there at pending is_unfinished is_settled blocker",
+    CompareReport: "is_same base head changes",
+}
+"""What is printed of a value, in this order: fields and properties, NAME=PATH where it has another name; else all."""
 
 
-def plan_report_document(report: PlanReport) -> dict[str, Any]:
-    """Return what ``plan`` prints."""
-    return {
-        "plan": plan_document(report.plan),
-        "done": report.done,
-        "is_recorded": report.is_recorded,
-        "counted": [asdict(each) for each in report.counted],
-        "not_undone": [asdict(each) for each in report.not_undone],
-        "refusals": _blockers(report.blockers),
-    }
-
-
-def apply_document(report: ApplyReport) -> dict[str, Any]:
-    """Return what ``apply`` prints."""
-    seconds = round(report.seconds, 3)
-    of_run = {"outcome": str(report.outcome), "seconds": seconds, "copy": report.copy}
-    return {**of_run, **plan_report_document(report.planned)}
-
-
-def clean_document(report: CleanReport) -> dict[str, Any]:
-    """Return what ``clean`` prints."""
-    return {"outcome": str(report.outcome), "place": asdict(report.place), "kept": list(report.kept)}
-
-
-def status_document(report: StatusReport) -> dict[str, Any]:
-    """Return what ``status`` prints."""
-    return {
-        "place": asdict(report.place),
-        "is_settled": report.is_settled,
-        "there": _schema(report.there),
-        "target": _schema(report.target),
-        "pending": plan_report_document(report.planned) if report.planned else None,
-        "drift": [change_document(change) for change in report.drift],
-        "variants": [change_document(change) for change in report.variants],
-        "runs": [_run(run) for run in report.runs],
-    }
-
-
-def verify_document(report: VerifyReport) -> dict[str, Any]:
-    """Return what ``verify`` prints."""
-    return {
-        "place": asdict(report.place),
-        "schema": _schema(report.schema),
-        "is_clean": report.is_clean,
-        "tables": report.tables,
-        "columns": report.columns,
-        "rows": report.rows,
-        "all_rows": report.all_rows,
-        "drift": [change_document(change) for change in report.drift],
-        "variants": [change_document(change) for change in report.variants],
-        "odd": [asdict(each) for each in report.odd],
-        "disagreements": [asdict(each) for each in report.disagreements],
-        "misplaced": [asdict(each) for each in report.misplaced],
-        "unfinished": _run(report.unfinished) if report.unfinished else None,
-    }
-
-
-def rollback_document(report: RollbackReport) -> dict[str, Any]:
-    """Return what ``rollback`` prints."""
-    return {
-        "outcome": str(report.outcome),
-        "place": asdict(report.place),
-        "name": report.name,
-        "before": report.before,
-        "after": report.after,
-        "steps": [
-            {
-                "run": each.run_id,
-                "number": each.number,
-                "step": to_document(each.planned.step, is_tagged=True),
-                "is_possible": each.planned.undo.is_possible,
-                "note": each.planned.undo.note,
-                "undo": [to_document(step, is_tagged=True) for step in each.planned.undo.steps],
-                "undo_statements": list(each.planned.undo_statements),
-                "done_with": each.done_with,
-                "own": [to_document(own) for own in each.own],
-            }
-            for each in report.steps
-        ],
-        "counted": [asdict(each) for each in report.counted],
-        "refusals": _blockers(report.blockers),
-    }
-
-
-def baseline_document(report: BaselineReport) -> dict[str, Any]:
-    """Return what ``baseline`` prints."""
-    return {
-        "outcome": str(report.outcome),
-        "place": asdict(report.place),
-        "schema": _schema(report.schema),
-        "tables": report.tables,
-        "drift": [change_document(change) for change in report.drift],
-        "refusals": _blockers(report.blockers),
-    }
-
-
-def _schema(schema: SchemaThere | None) -> dict[str, Any] | None:
-    return {**asdict(schema), "at": _time(schema.at)} if schema is not None else None
-
-
-def _run(run: PastRun) -> dict[str, Any]:
-    stated = {key: value for key, value in asdict(run).items() if key != "schema"}
-    return {**stated, "started": _time(run.started), "finished": _time(run.finished)}
-
-
-def _blockers(blockers: Iterable[PlanBlocker]) -> list[dict[str, Any]]:
-    return [
-        {"obstacle": str(each.kind), "message": each.message, "hint": each.hint, "numbers": list(each.numbers)}
-        for each in blockers
-    ]
-
-
-def _time(at: datetime | None) -> str | None:
-    return None if at is None else at.astimezone(UTC).isoformat()
-
-
-def next_document(report: NextReport) -> dict[str, Any]:
-    """Return what ``plan --dir`` prints as JSON."""
-    return {
-        "folder": report.folder,
-        "is_written": report.is_written,
-        "migration": json.loads(write_migration(report.migration)) if report.migration is not None else None,
-        "there": plan_report_document(report.there) if report.there is not None else None,
-        "refusals": _blockers(report.blockers),
-    }
-
-
-def checked_document(report: CheckReport) -> dict[str, Any]:
-    """Return what ``check`` and ``hash`` print as JSON."""
-    return {
-        "folder": report.folder,
-        "migrations": list(report.migrations),
-        "problems": [
-            {"file": each.file, "line": each.line, "message": each.message, "hint": each.hint}
-            for each in report.problems
-        ],
-    }
+def document(value: Any) -> Any:
+    """Return a report, or a part of one, as JSON data."""
+    match value:
+        case MigrationPlan():
+            return plan_document(value)
+        case Migration():
+            return json.loads(write_migration(value))
+        case ApplyReport():
+            of_run = {"outcome": str(value.outcome), "seconds": round(value.seconds, 3), "copy": value.copy}
+            return {**of_run, **document(value.planned)}
+        case Enum():
+            return value.value
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case tuple():
+            return [document(each) for each in value]
+        case None | str() | int() | float():
+            return value
+    if isinstance(value, get_args(Step)):
+        return to_document(value, is_tagged=True)
+    if isinstance(value, get_args(Change)):
+        return change_document(value)
+    stated = _PRINTED.get(type(value))
+    names = stated.split() if stated is not None else [field.name for field in fields(value)]
+    parts = (name.partition("=") for name in names)
+    return {name: document(attrgetter(path or name)(value)) for name, _, path in parts}
 
 
 def rebased_document(report: RebaseReport) -> dict[str, Any]:
-    """Return what ``rebase`` prints as JSON."""
-    return {
-        "folder": report.folder,
-        "moved": [{"before": before, "after": after} for before, after in report.moved],
-        "schema_hash": report.schema_hash,
-    }
+    """Return what ``rebase`` prints."""
+    moved = [{"before": before, "after": after} for before, after in report.moved]
+    return {"folder": report.folder, "moved": moved, "schema_hash": report.schema_hash}
 
 
 def standings_document(folder: str, standings: Sequence[FolderStanding]) -> dict[str, Any]:
-    """Return what ``status --dir`` prints as JSON."""
-    return {
-        "folder": folder,
-        "is_settled": all(each.is_settled for each in standings),
-        "destinations": [_standing_document(each) for each in standings],
-    }
+    """Return what ``status --dir`` prints."""
+    is_settled = all(each.is_settled for each in standings)
+    return {"folder": folder, "is_settled": is_settled, "destinations": [document(each) for each in standings]}
 
 
 def folder_apply_document(folder: str, report: FolderApplyReport) -> dict[str, Any]:
-    """Return what ``apply --dir`` prints as JSON."""
+    """Return what ``apply --dir`` prints."""
     names = report.standing.pending
     return {
         "folder": folder,
         "outcome": str(report.outcome),
-        "before": _standing_document(report.standing),
-        "next": plan_report_document(report.next) if report.next is not None else None,
-        "applied": [
-            {"migration": name, **apply_document(each)} for name, each in zip(names, report.applied, strict=False)
-        ],
-    }
-
-
-def _standing_document(standing: FolderStanding) -> dict[str, Any]:
-    return {
-        "place": asdict(standing.place),
-        "there": _schema(standing.there),
-        "at": standing.at,
-        "pending": list(standing.pending),
-        "is_unfinished": standing.is_unfinished,
-        "is_settled": standing.is_settled,
-        "blocker": _blockers([standing.blocker])[0] if standing.blocker is not None else None,
-    }
-
-
-def compared_document(report: CompareReport) -> dict[str, Any]:
-    """Return what ``compare`` prints as JSON."""
-    sides = [
-        {
-            "place": asdict(each.place),
-            "there": _schema(each.there),
-            "migration": each.migration,
-        }
-        for each in (report.base, report.head)
-    ]
-    return {
-        "is_same": report.is_same,
-        "base": sides[0],
-        "head": sides[1],
-        "changes": [change_document(change) for change in report.changes],
+        "before": document(report.standing),
+        "next": document(report.next),
+        "applied": [{"migration": name, **document(each)} for name, each in zip(names, report.applied, strict=False)],
     }

@@ -1,4 +1,4 @@
-"""A plan as text for a person, and as the JSON document that is also its file."""
+"""Renders a plan as text for a person."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
+from schemactl.review.wording import short_hash
 
 _MARKS: Final = {words.ADD: "green", words.CHANGE: "yellow", words.DROP: "red"}
 _RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: ERROR}
 _WARNED: Final = frozenset(
     (NoteKind.DRIFT, NoteKind.LEFT_OUT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY)
 )
-_SHORT_HASH: Final = 8
 _INSIDE: Final = 6
 _LONG: Final = 200
 """Characters of a statement past which its purpose is easier to read than itself."""
@@ -32,7 +32,7 @@ _LABEL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
+class Inside:
     """A text further in, beside its label if it has one; where it wraps it stays there.
 
     A grid or a padding of rich looks the same and takes far longer: both fill lines up to the width, which is a
@@ -68,9 +68,9 @@ def print_plan(plan: MigrationPlan, look: Look) -> str:
 
 
 def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
-    version = f"version {plan.schema['version']}, hash {plan.target_hash[:_SHORT_HASH]}…"
+    version = f"version {plan.schema['version']}, hash {short_hash(plan.target_hash)}"
     yield Text().append(escape(plan.schema["name"]), style="bold").append(f": {version}")
-    yield indented(Text(f"to {escape(plan.place.origin)}, dataset {escape(plan.place.dataset)}", style=FAINT))
+    yield indented(Text(f"to {escape(plan.place.shown)}", style=FAINT))
 
 
 def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[RenderableType]]:
@@ -84,7 +84,7 @@ def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[Rend
         lines = list(_step(number, planned, look, () if is_shared or is_replaced else planned.statements))
         lines += [line for each in own for line in _own(each, look)]
         if is_shared and planned is steps[-1]:
-            lines.append(_Inside(Text(words.at_once(steps, numbers))))
+            lines.append(Inside(Text(words.at_once(steps, numbers))))
             lines += _statements(planned, planned.statements, look)
         yield lines
 
@@ -93,35 +93,35 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
     yield _title(number, planned)
     yield from _statements(planned, statements, look)
     reason = f"`{full_name(planned.reason)}`: {describe(planned.reason)}"
-    yield _Inside(Text(escape(reason), overflow="fold"), "why")
+    yield Inside(Text(escape(reason), overflow="fold"), "why")
     style = _RISKS[planned.risk] if planned.is_possible else ERROR
-    yield _Inside(Text(words.risk(planned), style=style), "risk")
+    yield Inside(Text(words.risk(planned), style=style), "risk")
     if locked := words.lock(planned):
-        yield _Inside(Text(escape(locked)), "lock")
+        yield Inside(Text(escape(locked)), "lock")
     condition = caution(planned.step)
     if condition:
         label = "when" if needs_count(planned.step) else "note"
-        yield _Inside(Text(escape(condition), style=WARNING), label)
+        yield Inside(Text(escape(condition), style=WARNING), label)
     undo_style = "" if planned.undo.is_possible else WARNING
-    yield _Inside(Text(escape(words.undo(planned)), style=undo_style), "undo")
+    yield Inside(Text(escape(words.undo(planned)), style=undo_style), "undo")
     if look.is_verbose:
         for statement in planned.undo_statements:
-            yield _Inside(_statement(statement))
+            yield Inside(_statement(statement))
 
 
 def _own(own: OwnSql, look: Look) -> Iterator[RenderableType]:
-    yield _Inside(Text(escape(words.own(own)), style=WARNING if own.statements else ""), "sql")
+    yield Inside(Text(escape(words.own(own)), style=WARNING if own.statements else ""), "sql")
     asked = () if own.precondition is None else (own.precondition,)
     undo = own.undo or () if look.is_verbose else ()
     for statement in (*asked, *own.statements, *undo):
-        yield _Inside(_statement(statement))
+        yield Inside(_statement(statement))
 
 
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
     """Yield the statements; of those that convert values what they do, unless all is asked for."""
     short = words.conversion(planned.step) if any(len(each) > _LONG for each in statements) else None
     shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
-    yield from (_Inside(_statement(each)) for each in shown)
+    yield from (Inside(_statement(each)) for each in shown)
 
 
 def _title(number: int, planned: PlannedStep) -> Text:

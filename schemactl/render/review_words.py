@@ -13,12 +13,10 @@ from schemactl.render.harmless import escape
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted
+from schemactl.review.wording import counted, short_hash
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
 """Severities as findings show them; findings of others are details."""
-
-_SHORT_HASH: Final = 8
 
 
 def is_shown(finding: Finding) -> bool:
@@ -95,7 +93,7 @@ def headline(review: Review, is_whole: bool) -> str:
 
 
 def _hash(version: Version, is_whole: bool) -> str:
-    return version.hash if is_whole or len(version.hash) <= _SHORT_HASH else f"{version.hash[:_SHORT_HASH]}…"
+    return version.hash if is_whole else short_hash(version.hash)
 
 
 def what_hash_says(review: Review) -> str:

@@ -12,6 +12,7 @@ from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 _MOST_NAMES = 5
+_SHORT_HASH = 8
 
 
 def plain(value: Any) -> Any:
@@ -67,3 +68,8 @@ def key(columns: Iterable[str]) -> str:
 def advice(before: str, after: str) -> str:
     """Return how to say that a table or column was renamed, and how to say that it was not."""
     return f"a guess: state `{RENAMED_FROM}: {before}` on `{after}` if it is so, `{RENAMED_FROM}: []` if it is new"
+
+
+def short_hash(text: str) -> str:
+    """Return the beginning of a hash, which is enough for people."""
+    return text if len(text) <= _SHORT_HASH else f"{text[:_SHORT_HASH]}…"

@@ -19,6 +19,10 @@ class NameLimits:
     max_bytes: int | None = None
     is_case_sensitive: bool = True
 
+    def fold(self, name: str) -> str:
+        """Return what two names have in common that are one name there."""
+        return name if self.is_case_sensitive else name.casefold()
+
 
 DATABASE_TYPE: Final = "x-database-type"
 """A destination's own type, where dlt's types cannot say it."""

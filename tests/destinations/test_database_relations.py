@@ -8,9 +8,9 @@ import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
 
 from schemactl.destinations import Patience
-from schemactl.flows.migrate.plan import report_plan
-from schemactl.flows.migrate.target import find_target
-from schemactl.migration.options import PlanOptions
+from schemactl.flows.migrate.plan import Wanted, report_wanted
+from schemactl.flows.migrate.state import read_state
+from schemactl.flows.target import migratable
 from schemactl.schema.types import Column, Table
 
 TABLES = {
@@ -35,7 +35,7 @@ def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
 
 
 def test_one_relation_by_its_name_is_the_same_as_among_all(dataset: Dataset) -> None:
-    with find_target(dataset.url).open_for_reading("shop") as session:
+    with migratable(dataset.url).open_for_reading("shop") as session:
         database, place = session.database, session.schema or session.dataset
         everything = database.relations(place)
 
@@ -60,10 +60,10 @@ def _statements_of_a_plan(folder: Path, tables: int) -> list[str]:
         for number in range(tables)
     }
     asked: list[str] = []
-    target = find_target(made.url)
+    target = migratable(made.url)
     with target.open_for_reading("shop") as session:
         session.database.connection.set_trace_callback(asked.append)
-        report = report_plan(session, target, schema_of(ID, column("x"), **more), PlanOptions(), False)
+        report = report_wanted(Wanted(target, schema_of(ID, column("x"), **more)), read_state(session, target, "shop"))
     assert len([each for each in report.plan.steps if "note" in str(each.step)]) == tables
     return [statement for statement in asked if not statement.startswith("--")]  # those are parts of others
 
@@ -76,7 +76,7 @@ def test_a_plan_asks_no_more_queries_of_more_tables(tmp_path: Path) -> None:
 
 
 def test_to_look_for_what_is_not_there_leaves_a_transaction_alone(dataset: Dataset) -> None:
-    with find_target(dataset.url).open_for_writing("shop", Patience()) as session, session.transaction():
+    with migratable(dataset.url).open_for_writing("shop", Patience()) as session, session.transaction():
         database, place = session.database, session.schema or session.dataset
         assert not database.relations(place, "none")
         assert database.query("SELECT 1") == [(1,)]

@@ -16,9 +16,9 @@ from lake_samples import silent
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError
 from schemactl.flows.diff import DiffRequest, diff_schemas
-from schemactl.flows.loading import find_target
 from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.target import loadable
 from schemactl.formats.dlt import write as write_schema
 from schemactl.migration.options import PlanOptions
 from schemactl.schema.hash import bump
@@ -101,7 +101,7 @@ class Place:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.url = {"duckdb": "duckdb:///shop.duckdb", "parquet": "parquet:lake/shop"}.get(kind, f"{kind}:lake")
-        self.module: Any = find_target(self.url).destination
+        self.module: Any = loadable(self.url).destination
         self.count = 0
 
     def load(self, of: Schema, rows: list[dict[str, Any]]) -> None:

@@ -8,7 +8,8 @@ import pytest
 from schemactl.destinations._package import PastLoads
 from schemactl.engine.input import Input
 from schemactl.errors import InputError
-from schemactl.flows.loading import choose_load_id, find_target, remember, without_seen
+from schemactl.flows.loading import choose_load_id, remember, without_seen
+from schemactl.flows.target import loadable
 
 
 @pytest.mark.parametrize(
@@ -24,14 +25,14 @@ from schemactl.flows.loading import choose_load_id, find_target, remember, witho
     ],
 )
 def test_address_names_a_destination(address: str, kind: str, url: str) -> None:
-    target = find_target(address)
+    target = loadable(address)
 
     assert (target.destination.__name__.rpartition(".")[2], target.url) == (kind, url)  # type: ignore[attr-defined]
 
 
 def test_destination_limits_names() -> None:
-    assert find_target("postgresql://u@h/d").max_identifier_length == 63
-    assert find_target("warehouse").max_identifier_length is None
+    assert loadable("postgresql://u@h/d").max_identifier_length == 63
+    assert loadable("warehouse").max_identifier_length is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_destination_limits_names() -> None:
 )
 def test_unknown_destination_is_reported(address: str, message: str, hint: str) -> None:
     with pytest.raises(InputError, match=message) as reported:
-        find_target(address)
+        loadable(address)
 
     assert hint in str(reported.value.hint)
 
@@ -63,7 +64,7 @@ def test_unknown_destination_is_reported(address: str, message: str, hint: str) 
     ],
 )
 def test_shown_address_reports_no_password(url: str, shown: str) -> None:
-    assert find_target(url).shown == shown
+    assert loadable(url).shown == shown
 
 
 def test_load_id_is_the_time_as_in_dlt_unless_it_is_stated() -> None:

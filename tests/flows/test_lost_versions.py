@@ -16,9 +16,9 @@ from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.target import find_target
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.sync import SyncRequest, sync_schemas
+from schemactl.flows.target import find_destination, migratable
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import write_evidence
@@ -74,7 +74,7 @@ def test_what_a_pipeline_with_a_kept_folder_wrote_over_is_taken_from_the_destina
     assert types(pipelines.stored) == {"a": "bigint", "c": "bigint"}
 
     with pytest.warns(LeftOutWarning, match=r"written over .*`orders.b`, .* from the destination"):
-        found = with_lost(pipelines.stored, pipelines.url)
+        found = with_lost(pipelines.stored, find_destination(pipelines.url))
 
     assert types(found) == {"a": "bigint", "b": "bigint", "c": "bigint"}
     assert found.tables["orders__items"].parent == "orders"
@@ -83,13 +83,13 @@ def test_what_a_pipeline_with_a_kept_folder_wrote_over_is_taken_from_the_destina
 def test_versions_that_the_file_is_made_from_are_not_lost(pipelines: Pipelines, recwarn: Any) -> None:
     for document in ({"a": 1}, {"b": 1}, {"c": 1}):
         pipelines.load("kept", document)
-    assert with_lost(pipelines.stored, pipelines.url) == pipelines.stored
+    assert with_lost(pipelines.stored, find_destination(pipelines.url)) == pipelines.stored
     assert not [each for each in recwarn if isinstance(each.message, LeftOutWarning)]
 
 
 def test_a_destination_that_is_not_there_has_nothing_lost(pipelines: Pipelines, tmp_path: Path) -> None:
     pipelines.load("kept", {"a": 1})
-    assert with_lost(pipelines.stored, f"duckdb:///{tmp_path / 'new.duckdb'}") == pipelines.stored
+    assert with_lost(pipelines.stored, find_destination(f"duckdb:///{tmp_path / 'new.duckdb'}")) == pipelines.stored
     assert not (tmp_path / "new.duckdb").exists()
 
 
@@ -135,25 +135,25 @@ def test_infer_takes_what_its_destination_holds(overwritten: Pipelines) -> None:
 def test_what_was_lost_is_found_after_the_file_was_evolved_too(overwritten: Pipelines) -> None:
     infer_from(overwritten, {"d": 1})
     assert "b" not in types(overwritten.stored)
-    assert "b" in types(with_lost(overwritten.stored, overwritten.url))
+    assert "b" in types(with_lost(overwritten.stored, find_destination(overwritten.url)))
 
 
 def test_what_was_dropped_later_is_not_lost(overwritten: Pipelines) -> None:
     with pytest.warns(LeftOutWarning):
-        found = bump(with_lost(overwritten.stored, overwritten.url))
-    with find_target(overwritten.url).open_for_writing("shop", Patience()) as session, session.transaction():
+        found = bump(with_lost(overwritten.stored, find_destination(overwritten.url)))
+    with migratable(overwritten.url).open_for_writing("shop", Patience()) as session, session.transaction():
         session.write_version(found)
     orders = found.tables["orders"]
     left = {name: each for name, each in orders.columns.items() if name != "b"}
     dropped = bump(found.with_table(replace(orders, columns=left)))
-    assert with_lost(dropped, overwritten.url) == dropped
+    assert with_lost(dropped, find_destination(overwritten.url)) == dropped
 
 
 def test_a_version_that_is_gone_back_to_has_lost_nothing(pipelines: Pipelines) -> None:
     pipelines.load("kept", {"a": 1})
     first = pipelines.stored
     pipelines.load("kept", {"b": 1})
-    assert with_lost(first, pipelines.url) == first
+    assert with_lost(first, find_destination(pipelines.url)) == first
 
 
 def test_sync_takes_back_what_the_destination_holds(overwritten: Pipelines) -> None:

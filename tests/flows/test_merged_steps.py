@@ -23,8 +23,10 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.proposal import propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
+from schemactl.flows.migrate.state import read_state
+from schemactl.flows.target import migratable
 from schemactl.migration.completion import are_done
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
@@ -349,12 +351,11 @@ def test_a_saved_plan_is_applied_as_it_was_shown_and_no_other_statements() -> No
 def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_step_by_itself(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = find_target(url)
+    target = migratable(url)
     with target.open_for_reading("shop") as session:
-        found = read_state(session, "shop")
-        proposal = propose(session, target.module, found, AFTER, PlanOptions())
-        render = rendering(target.module, session.dataset)
-        made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), render)
+        found = read_state(session, target, "shop")
+        proposal = propose(found, AFTER, PlanOptions())
+        made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), target.renderer(session))
     text = write_plan(made)
     assert "done_with" not in text
     Path("older.plan.json").write_text(text)

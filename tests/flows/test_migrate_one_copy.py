@@ -18,8 +18,10 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.proposal import propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
+from schemactl.flows.migrate.state import read_state
+from schemactl.flows.target import migratable
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
@@ -103,13 +105,13 @@ OPTIONS = PlanOptions(compares_unique=True)
 
 
 def apply(
-    dataset: Dataset, schema: Schema, *, is_step_by_step: bool = False, agree: Agree = lambda _: True
+    dataset: Dataset, schema: Schema, *, is_step_by_step: bool = False, agree: Agree[Any] = lambda _: True
 ) -> ApplyReport:
     return apply_what(dataset, put(schema, "wanted.yaml"), is_step_by_step=is_step_by_step, agree=agree)
 
 
 def apply_what(
-    dataset: Dataset, what: str, *, is_step_by_step: bool = False, agree: Agree = lambda _: True
+    dataset: Dataset, what: str, *, is_step_by_step: bool = False, agree: Agree[Any] = lambda _: True
 ) -> ApplyReport:
     request = ApplyRequest(what, dataset.url, Path("schemas"), OPTIONS, is_step_by_step=is_step_by_step)
     return apply_migration(request, agree, lambda: nullcontext(None))
@@ -122,12 +124,11 @@ def plan(dataset: Dataset, schema: Schema, out: str | None = None) -> MigrationP
 
 def put_older_plan(dataset: Dataset, schema: Schema) -> str:
     """Write a plan as versions did that recorded nothing of steps that are done at once."""
-    target = find_target(dataset.url)
+    target = migratable(dataset.url)
     with target.open_for_reading("shop") as session:
-        found = read_state(session, "shop")
-        proposal = propose(session, target.module, found, schema, OPTIONS)
-        render = rendering(target.module, session.dataset)
-        made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), render)
+        found = read_state(session, target, "shop")
+        proposal = propose(found, schema, OPTIONS)
+        made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), target.renderer(session))
     text = write_plan(made)
     assert "done_with" not in text
     Path("older.plan.json").write_text(text)

@@ -17,16 +17,17 @@ from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import LockRetry, Runner, step_record
-from schemactl.flows.migrate.target import find_target
+from schemactl.flows.target import migratable
 from schemactl.migration import steps as s
 from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.migration.tracing import traced, traced_table
+from schemactl.progress import no_progress
 from schemactl.schema.types import Table
 
-RETRY = LockRetry(0, lambda *_: None)
+RETRY = LockRetry(0, no_progress)
 
 pytestmark = pytest.mark.destinations
 
@@ -118,7 +119,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
     line = replace(line, plan=plan_text(plan))
     reported: list[int] = []
-    with find_target(dataset.url).open_for_writing("shop", Patience()) as session:
+    with migratable(dataset.url).open_for_writing("shop", Patience()) as session:
         runner = Runner(
             session, without_transactions(), plan, line, 0, lambda number, _: reported.append(number), RETRY
         )
@@ -142,7 +143,7 @@ def test_what_is_otherwise_than_planned_is_reported_and_taken_back(dataset: Data
     broken = replace(plan, steps=(*plan.steps[:-1], last))
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
     with (
-        find_target(dataset.url).open_for_writing("shop", Patience()) as session,
+        migratable(dataset.url).open_for_writing("shop", Patience()) as session,
         pytest.raises(DestinationError, match=r"nothing was changed: column `orders\.amount` is data_type bigint"),
     ):
         Runner(session, sqlite, broken, line, 0, lambda *_: None, RETRY).run_at_once()

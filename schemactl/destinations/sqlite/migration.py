@@ -193,7 +193,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         there = session.catalogue().schema
         named = Table(step.table, {step.column.name: step.column})
         # A key of the column that the step does not know of is taken away by an earlier one.
-        table = spelled_as(there, replace(there, tables={step.table: named})).tables[step.table]
+        table = spelled_as(there, replace(there, tables={step.table: named}), NAMES).tables[step.table]
         was_readable = unreadable(trial) is None
         try:
             session.run(step, render(step, table, self.dataset))

@@ -15,7 +15,7 @@ from schemactl.engine.session.java_cache import JavaStart, keep_cache, open_cach
 from schemactl.engine.session.launch import LOG_NAME, Launch, java_options
 from schemactl.engine.session.process import Gateway, await_end, await_gateway, spark_process
 from schemactl.engine.session.settings import SparkOptions, driver_conf, driver_memory_mb, parse_standalone
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.store.own_folder import own_folder
 
 CACHE_LIMIT_SECONDS = 300
@@ -48,7 +48,7 @@ class Driver:
 
 
 @contextlib.contextmanager
-def started_driver(options: SparkOptions, progress: Progress = lambda *_: None) -> Iterator[Driver]:
+def started_driver(options: SparkOptions, progress: Progress = no_progress) -> Iterator[Driver]:
     """Start a driver, and end it and its children at the end of the block, however that comes.
 
     Args:

@@ -22,7 +22,7 @@ from schemactl.engine.session.failure import explained
 from schemactl.engine.session.kept import can_keep, open_kept
 from schemactl.engine.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.errors import EngineError
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,7 +121,7 @@ def share_done(spark: SparkSession, group: str | None) -> float | None:
 
 
 @contextlib.contextmanager
-def open_session(options: SparkOptions, progress: Progress = lambda *_: None) -> Iterator[SparkSession]:
+def open_session(options: SparkOptions, progress: Progress = no_progress) -> Iterator[SparkSession]:
     """Open a Spark session, and end it at the end of the block, however that comes.
 
     Its process ends with it, but for one that the options want kept.
@@ -150,7 +150,7 @@ def open_session(options: SparkOptions, progress: Progress = lambda *_: None) ->
 
 
 @contextlib.contextmanager
-def begun(options: SparkOptions, progress: Progress = lambda *_: None) -> Iterator[SparkOptions]:
+def begun(options: SparkOptions, progress: Progress = no_progress) -> Iterator[SparkOptions]:
     """Start Java for the session that a command opens later: it comes up while the command reads its files.
 
     Args:

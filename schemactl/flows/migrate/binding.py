@@ -10,19 +10,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.drift import find_drift
-from schemactl.flows.migrate.plan import check_plan, plan_there
+from schemactl.flows.migrate.proposal import plan_proposal, propose
 from schemactl.flows.migrate.saved_plans import check_reached
-from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose
+from schemactl.flows.migrate.state import Found
+from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import DialectPlan, Migration
+from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place, with_own
 from schemactl.migration.planner import planned_as
-from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
+from schemactl.migration.reports import BlockerKind, PlanBlocker
 from schemactl.migration.steps import CreateTable, Step, table_of
 from schemactl.schema.changes import (
     Change,
@@ -34,7 +35,7 @@ from schemactl.schema.changes import (
 )
 
 
-def plan_in(migration: Migration, target: Target) -> DialectPlan:
+def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
     """Return the steps of a migration for a kind of destination, with the risks and undos that they have there.
 
     Raises:
@@ -44,33 +45,18 @@ def plan_in(migration: Migration, target: Target) -> DialectPlan:
     if found is None:
         hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
         raise InputError(f"`{migration.name}` is for {', '.join(migration.plans)}, not for {target.kind}", hint=hint)
-    abilities = target.module.ABILITIES
+    abilities = target.destination.ABILITIES
     return replace(found, steps=tuple(planned_as(planned, abilities) for planned in found.steps))
 
 
-def report_bound(
-    session: MigrationSession, target: Target, found: Found, migration: Migration, allows_destructive: bool
-) -> PlanReport:
-    """Return a migration as it runs at a destination, with all that stands against it there."""
-    blocker = elsewhere(session, target, found, migration) if found.unfinished is None else None
-    if blocker is None:
-        try:
-            plan = bind(session, target, found, migration)
-        except KeyError as error:
-            blocker = _refuse(migration, f"its steps do not fit the tables: {error.args[0]}")
-        else:
-            return check_plan(session, plan, found, allows_destructive)
-    return PlanReport(unbound_plan(migration, target, target.place(session)), blockers=(blocker,))
-
-
-def unbound_plan(migration: Migration, target: Target, place: Place) -> MigrationPlan:
+def unbound_plan(migration: Migration, target: MigrationTarget, place: Place) -> MigrationPlan:
     """Return a migration as it stands in the folder, for what cannot be bound (yet)."""
     plan = plan_in(migration, target)
     unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
     return with_own(unbound, plan.own)
 
 
-def elsewhere(session: MigrationSession, target: Target, found: Found, migration: Migration) -> PlanBlocker | None:
+def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None:
     """Return why a destination is not where a migration begins; None where it is."""
     if found.known_hash != migration.base:
         has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
@@ -78,8 +64,8 @@ def elsewhere(session: MigrationSession, target: Target, found: Found, migration
         return _refuse(migration, f"it begins with {wanted}, and the ledger names {has}")
     if found.known is None:
         return None
-    touched = {table_of(planned.step) for planned in plan_in(migration, target).steps}
-    drift = [_place_of(change) for change in find_drift(session, target, found, found.known).changes]
+    touched = {table_of(planned.step) for planned in plan_in(migration, found.target).steps}
+    drift = [_place_of(change) for change in find_drift(found, found.known).changes]
     if differing := sorted({".".join(part for part in each if part) for each in drift if each[0] in touched}):
         names = ", ".join(f"`{each}`" for each in differing)
         return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
@@ -104,15 +90,16 @@ def _refuse(migration: Migration, message: str) -> PlanBlocker:
     return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
 
 
-def bind(session: MigrationSession, target: Target, found: Found, migration: Migration) -> MigrationPlan:
-    """Return the plan of a migration for a destination that has the schema that it begins with.
+def bind(found: Found, migration: Migration) -> MigrationPlan | PlanBlocker:
+    """Return the plan of a migration for a destination, or why it cannot run there.
 
     Raises:
-        KeyError: its steps do not fit the tables.
         InputError: its steps do not lead to its schema.
     """
-    schema, stated = migration.target, plan_in(migration, target)
-    proposal = propose(session, target.module, found, schema, PlanOptions())
+    if found.unfinished is None and (blocker := find_start_blocker(found, migration)):
+        return blocker
+    schema, stated = migration.target, plan_in(migration, found.target)
+    proposal = propose(found, schema, PlanOptions())
     tables = proposal.catalogue.tables
     bare = tuple(
         replace(each, statements=(), undo_statements=(), done_with=None)
@@ -124,26 +111,33 @@ def bind(session: MigrationSession, target: Target, found: Found, migration: Mig
             and each.step.table.name in found.catalogue.schema.tables
         )
     )
-    check_reached(dict(tables), [each.step for each in bare], schema, target.module)
-    plan = plan_there(session, target, found, schema, replace(proposal, steps=bare, notes=stated.notes))
-    plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
-    return replace(decide_rewrites(session, target.module, plan, tables), migration=migration.mark)
+    try:
+        check_reached(tables, [each.step for each in bare], schema, found.target.destination)
+        plan = plan_proposal(found, schema, replace(proposal, steps=bare, notes=stated.notes))
+        plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
+        plan = found.target.decide_rewrites(found.session, plan, tables)
+    except StepDoesNotFit as error:
+        return _refuse(migration, f"its steps do not fit the tables: {error.message}")
+    return replace(plan, migration=migration.mark)
 
 
 def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
     """Return the own SQL of a migration with the numbers that its steps have at a destination.
 
     Raises:
-        KeyError: it does not have a step that own SQL is for.
+        StepDoesNotFit: a step that own SQL is for is none of them.
     """
     numbers: dict[int, int] = {}
     for number, planned in enumerate(stated.steps, 1):
         if len(numbers) < len(steps) and planned.step == steps[len(numbers)]:
             numbers[number] = len(numbers) + 1
-    return tuple(replace(own, number=numbers[own.number]) for own in stated.own if not own.is_empty)
+    own = [each for each in stated.own if not each.is_empty]
+    if missing := [each.file for each in own if each.number not in numbers]:
+        raise StepDoesNotFit(f"there is no step for `{missing[0]}`")
+    return tuple(replace(each, number=numbers[each.number]) for each in own)
 
 
-def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) -> None:
+def check_own(plan: MigrationPlan, migration: Migration | None, target: MigrationTarget) -> None:
     """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it.
 
     Raises:
@@ -157,7 +151,7 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Target) 
             raise InputError(message, hint=hint)
         return
     there: tuple[OwnSql, ...] | None = None
-    with suppress(KeyError):
+    with suppress(StepDoesNotFit):
         there = own_of_steps(plan_in(migration, target), [each.step for each in plan.steps])
     if there != plan.own:
         message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"

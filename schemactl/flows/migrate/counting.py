@@ -1,4 +1,4 @@
-"""Looks at the data before a step runs: what stands in its way, and what that means."""
+"""Looks at tables and data before a step runs: what stands in its way, and what that means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.destinations import Example, MigrationSession, Unfit
+from schemactl.destinations import Blocker, Example, MigrationSession, Unfit
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.plan import MigrationPlan
@@ -26,13 +26,23 @@ from schemactl.migration.steps import (
     column_of,
     table_of,
 )
-from schemactl.migration.tracing import is_counted_late, traced
+from schemactl.migration.tracing import in_first_names, is_counted_late, traced
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
 from schemactl.schema.renames import is_dlts_own
 from schemactl.schema.types import Column, Schema
 
 _TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate rollback`"
+
+
+def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
+    """Return why steps cannot be done, before the first of them has run, each reason with the places of its steps."""
+    found: dict[Blocker, tuple[int, ...]] = {}
+    for place, seen in enumerate(in_first_names(steps)):
+        blocker = session.find_blocker(seen) if seen is not None else None
+        if blocker is not None:
+            found[blocker] = (*found.get(blocker, ()), place)
+    return found
 
 
 def count_unfit(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
-from schemactl.flows.migrate.target import find_wanted, rendering
+from schemactl.flows.migrate.saved_plans import risk_and_undo
+from schemactl.flows.migrate.state import find_wanted, names_of
 from schemactl.migration.directory import (
     SUM_NAME,
     DialectPlan,
@@ -27,7 +29,7 @@ from schemactl.migration.directory import (
     with_own_files,
     write_migration,
 )
-from schemactl.migration.effects import run
+from schemactl.migration.effects import StepDoesNotFit, run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
@@ -37,7 +39,7 @@ from schemactl.schema.changes import ColumnsReordered, HeaderChanged
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of, with_descriptions
-from schemactl.schema.types import Schema, Table, schema_from_dict
+from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 from schemactl.store.text import read_text, replace_file
 
 _ANEW = "delete its files, `schemactl migrate hash DIR`, and plan it anew: `schemactl migrate plan REF --dir DIR`"
@@ -238,18 +240,26 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
     base = last.target if last is not None else start
     if base is not None and base.version_hash == schema.version_hash:
         return NextReport(str(folder.path), None, (), is_written=False)
-    made = _made(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
+    made = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
     steps = next(iter(made.values())).steps
-    migration = Migration(
+    title = title_of(request.title) if request.title is not None else suggested_title(steps)
+    migration = _follow(last, title, base, made, plain_schema(start) if start is not None else None)
+    return NextReport(str(folder.path), migration, tuple(_find_blockers(made)), is_written=False)
+
+
+def _follow(
+    last: Migration | None, title: str, base: Schema | None, made: Mapping[str, MigrationPlan], start: Properties | None
+) -> Migration:
+    """Return the migration of some plans that follows the last one; the first one says what it starts with."""
+    return Migration(
         number=last.number + 1 if last is not None else 1,
-        title=title_of(request.title) if request.title is not None else suggested_title(steps),
+        title=title,
         previous=last.mark if last is not None else None,
         base=base.version_hash if base is not None else None,
         schema=next(iter(made.values())).schema,
         plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
-        start=plain_schema(start) if last is None and start is not None else None,
+        start=start if last is None else None,
     )
-    return NextReport(str(folder.path), migration, tuple(_find_blockers(made)), is_written=False)
 
 
 def write_next(folder: Folder, report: NextReport) -> NextReport:
@@ -263,11 +273,10 @@ def write_next(folder: Folder, report: NextReport) -> NextReport:
 
 def _find_blockers(made: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
     for dialect, plan in made.items():
-        impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
-        if impossible:
-            what = f"step {impossible[0]} is" if len(impossible) == 1 else f"{len(impossible)} steps are"
+        if numbers := plan.impossible:
+            what = f"step {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} steps are"
             message, hint = f"{what} not possible with {dialect}", "change the schema, or go another way"
-            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, impossible)
+            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, numbers)
 
 
 def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
@@ -308,8 +317,8 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
     for each in migrations:
         try:
             run(tables, [planned.step for planned in each.plans[dialect].steps])
-        except KeyError as error:
-            message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.args[0]}"
+        except StepDoesNotFit as error:
+            message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.message}"
             raise InputError(message, hint="plan it anew") from error
     return tables
 
@@ -318,7 +327,7 @@ def _tables_of(schema: Schema, module: Migrator) -> dict[str, Table]:
     return dict(with_descriptions(structure_of(schema, schema, module.stored), schema).tables)
 
 
-def _made(
+def _plan_in_dialects(
     before: Sequence[Migration],
     base: Schema | None,
     schema: Schema,
@@ -328,13 +337,8 @@ def _made(
 ) -> dict[str, MigrationPlan]:
     """Return the plans from one schema to another by dialect, as a destination would have them that has the first."""
     schema = bump(schema)
-    names = {
-        (name, column)
-        for each in before
-        for name, table in each.target.tables.items()
-        for column in (None, *table.columns)
-    }
-    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=frozenset(names))
+    removed_before = names_of(each.target for each in before)
+    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=removed_before)
     made = {}
     for dialect in dialects:
         module = module_of(dialect)
@@ -342,7 +346,7 @@ def _made(
         catalogue = Schema(name=schema.name, tables=tables)
         proposal = plan_steps(catalogue, schema, base, stored=module.stored, abilities=module.ABILITIES, options=chosen)
         place = Place(dialect, "", schema.name)
-        made[dialect] = make_plan(proposal, catalogue, schema, place, rendering(module, schema.name))
+        made[dialect] = make_plan(proposal, catalogue, schema, place, partial(module.render, dataset=schema.name))
     return made
 
 
@@ -374,12 +378,7 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
                 yield Problem(file, error.message, error.hint or "")
                 continue
             for number, planned in enumerate(plan.steps, 1):
-                again = planned_as(planned, abilities)
-                if (planned.risk, planned.undo.steps, planned.undo.is_possible) != (
-                    again.risk,
-                    again.undo.steps,
-                    again.undo.is_possible,
-                ):
+                if risk_and_undo(planned) != risk_and_undo(planned_as(planned, abilities)):
                     message = f"`{each.name}`: the risk or the undo of step {number} is not that of the step"
                     yield Problem(file, message, "plan it anew with this version of schemactl")
 
@@ -404,22 +403,14 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
     for each in moving:
         last = staying[-1] if staying else None
         schema, base = _carried_over(folder, each, last)
-        made = _made(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
+        made = _plan_in_dialects(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
         for dialect, plan in made.items():
             was = [planned.step for planned in each.plans[dialect].steps]
             becomes = [planned.step for planned in plan.steps]
             if was != becomes:
                 message = f"`{each.name}` would have other steps with {dialect} behind the others than it has now"
                 raise InputError(message, hint=_ANEW)
-        again = Migration(
-            number=last.number + 1 if last is not None else 1,
-            title=each.title,
-            previous=last.mark if last is not None else None,
-            base=base.version_hash if base is not None else None,
-            schema=next(iter(made.values())).schema,
-            plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
-            start=each.start if last is None else None,
-        )
+        again = _follow(last, each.title, base, made, each.start)
         own = {f"{again.name}{name.removeprefix(each.name)}": kept[name] for name in own_files_of(each.name, kept)}
         again, _ = with_own_files(again, own)
         own_files |= own

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession, Migrator, RunState
+from schemactl.destinations import MigrationSession, RunState
 from schemactl.flows.migrate.saved_plans import plan_of
-from schemactl.flows.migrate.tables import fold
-from schemactl.flows.migrate.target import Found, Target, earlier_names
+from schemactl.flows.migrate.state import Found, earlier_names
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
+from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.moves import kept_table_origin
 from schemactl.migration.notes import NoteKind
@@ -48,26 +48,27 @@ class Drift:
     variants: tuple[ColumnAdded, ...] = ()
 
 
-def find_drift(session: MigrationSession, target: Target, found: Found, schema: Schema) -> Drift:
+def find_drift(found: Found, schema: Schema) -> Drift:
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
     Left out are tables of other schemas in the same dataset, tables that wait for their first data, fields inside
     columns that wait for the next load, and old tables and columns that a migration has kept or left out.
     """
-    names = target.module.NAMES
-    others = {fold(name, names) for name in _tables_of_others(session, schema.name)}
-    spelled = found.catalogue.schema if names.is_case_sensitive else spelled_as(found.catalogue.schema, schema)
+    target = found.target
+    names = target.destination.NAMES
+    others = {names.fold(name) for name in _tables_of_others(found.session, schema.name)}
+    spelled = spelled_as(found.catalogue.schema, schema, names)
     tables = {
         name: table
         for name, table in spelled.tables.items()
-        if not is_bookkeeping(name) and (fold(name, names) not in others or name in schema.tables)
+        if not is_bookkeeping(name) and (names.fold(name) not in others or name in schema.tables)
     }
     there = replace(spelled, tables=tables)
     own = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}
     stated = Referred(replace(schema, tables=own), schema.name)
-    catalogue = Referred(there, found.catalogue.origin, destination=target.module)
+    catalogue = Referred(there, found.catalogue.origin, destination=target.destination)
     changes = diff(*comparable(stated, catalogue), guess_renames=False)
-    left_out = earlier_names(session, found)
+    left_out = earlier_names(found)
     allowed = [change for change in changes if isinstance(change, NullabilityChanged) and change.after is not False]
     plans = [plan_of(run) for run in found.runs if run.plan and allowed]
     # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
@@ -84,7 +85,7 @@ def find_drift(session: MigrationSession, target: Target, found: Found, schema: 
     return Drift(tuple(by_hand), tuple(variants))
 
 
-def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:
+def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> bool:
     match change:
         case ColumnsReordered():
             return True
@@ -94,7 +95,7 @@ def _is_harmless(change: Change, schema: Schema, target: Target) -> bool:
             table = schema.tables.get(change.table)
             return table is not None and kept_origin(change.column.name) in table.columns
         case ColumnPropertyChanged(name=property_name) if property_name == DATABASE_TYPE:
-            return target.module.ABILITIES.gains(str(change.after), str(change.before)) is not None
+            return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
         case _:
             return False
 
@@ -134,7 +135,7 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
     )
 
 
-def misplaced_values(session: MigrationSession, module: Migrator, found: Found) -> tuple[Misplaced, ...]:
+def misplaced_values(found: Found) -> tuple[Misplaced, ...]:
     """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
 
     Raises:
@@ -145,9 +146,9 @@ def misplaced_values(session: MigrationSession, module: Migrator, found: Found) 
         if not run.plan:
             misplaced = {}
         elif run.state is RunState.DONE and run.from_hash is not None and (misplaced or RENAMED_FROM in run.plan):
-            plan, before = plan_of(run), session.schema_of(run.from_hash)
+            plan, before = plan_of(run), found.session.schema_of(run.from_hash)
             if before is not None:
                 after = plan.target
-                before = before if module.NAMES.is_case_sensitive else spelled_as(before, after)
+                before = spelled_as(before, after, found.target.destination.NAMES)
                 misplaced = misplaced_after(misplaced, before, after, [planned.step for planned in plan.steps])
     return tuple(misplaced.values())

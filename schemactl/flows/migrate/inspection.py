@@ -15,13 +15,12 @@ from schemactl.destinations import MigrationSession, Run, RunState, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
-from schemactl.flows.migrate.ledger import find_wanted_there
-from schemactl.flows.migrate.plan import check_plan, plan_for
-from schemactl.flows.migrate.saved_plans import standing
-from schemactl.flows.migrate.tables import fold, tables_now
-from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state
+from schemactl.flows.migrate.ledger import restore_lost
+from schemactl.flows.migrate.plan import Wanted, report_wanted
+from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
 from schemactl.flows.pairs import comparable, reported
 from schemactl.flows.references import Referred
+from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import stating
@@ -29,10 +28,11 @@ from schemactl.migration.keys import stated_key
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanReport, SchemaThere, StatusReport
 from schemactl.migration.saved import mark_in
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, primary_key
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, column_of, primary_key
 from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
+from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 
 
@@ -58,22 +58,19 @@ def find_status(request: StatusRequest) -> StatusReport:
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    target = find_target(request.to)
-    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    target = migratable(request.to)
+    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
-        found = read_state(session, name)
+        wanted = bump(restore_lost(wanted, target, session)) if wanted else None
+        found = read_state(session, target, name)
         schema = wanted or found.known
         planned: PlanReport | None = None
-        if schema is not None and found.unfinished is not None:
-            plan, done = standing(session, target.module, found.unfinished)
-            planned = check_plan(session, plan, found, False, done)
-        elif schema is not None:
-            plan = plan_for(session, target, found, schema, request.options, allows_destructive=False)
-            planned = check_plan(session, plan, found, False)
+        if schema is not None:
+            planned = report_wanted(Wanted(target, schema, request.options), found, resumes_any=True)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
-        drift = find_drift(session, target, found, found.known) if is_settled and found.known else Drift()
+        drift = find_drift(found, found.known) if is_settled and found.known else Drift()
         return StatusReport(
             place=target.place(session),
             there=there_now(found),
@@ -120,20 +117,20 @@ def compare_destinations(base: str, head: str) -> CompareReport:
         InputError: an address is none, or a ledger names several schemas.
         DestinationError: one of them cannot be reached or read.
     """
-    targets = find_target(base), find_target(head)
+    targets = migratable(base), migratable(head)
     names = [find_name(target) for target in targets]
     sides, referred = [], []
     with ExitStack() as open_sessions:
         for target, name in zip(targets, names, strict=True):
             session = open_sessions.enter_context(target.open_for_reading(name))
-            found = read_state(session, name)
+            found = read_state(session, target, name)
             marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
             last_migration = next((mark.name for mark in marks if mark is not None), None)
             sides.append(Compared(target.place(session), there_now(found), last_migration))
             catalogue = found.catalogue.schema
             tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
             own = replace(catalogue, name=name, tables=tables)
-            referred.append(Referred(own, found.catalogue.origin, destination=target.module))
+            referred.append(Referred(own, found.catalogue.origin, destination=target.destination))
     changes = reported(diff(*comparable(*referred), guess_renames=False))
     return CompareReport(sides[0], sides[1], changes)
 
@@ -171,27 +168,28 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    notify = progress or (lambda *_: None)
-    target = find_target(request.to)
-    wanted = find_wanted_there(request.reference, request.schemas, target) if request.reference else None
+    notify = progress or no_progress
+    target = migratable(request.to)
+    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
+        wanted = bump(restore_lost(wanted, target, session)) if wanted else None
         notify("reading the catalog", None)
-        found = read_state(session, name)
+        found = read_state(session, target, name)
         schema = wanted or found.known
         if schema is None:
             raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
-        drift = find_drift(session, target, found, schema)
+        drift = find_drift(found, schema)
         disagreements = []
-        asked = {fold(table.name, target.module.NAMES) for table in complete_tables(schema)}
+        asked = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}
         for table in found.catalogue.schema.tables:
             # The files of a table may say different things, which their catalog does not show.
-            disagreement = session.disagreement(table) if fold(table, target.module.NAMES) in asked else None
+            disagreement = session.disagreement(table) if target.destination.NAMES.fold(table) in asked else None
             if disagreement is not None:
                 disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
         # Rows of files that disagree cannot be read as one table's.
         unread = {each.table for each in disagreements}
-        checks = list(_checks(session, target, schema, request)) if request.looks_at_rows else []
+        checks = list(_checks(found, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check.table not in unread]
         odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
@@ -205,7 +203,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             rows=rows,
             all_rows=all_rows,
             disagreements=tuple(disagreements),
-            misplaced=misplaced_values(session, target.module, found),
+            misplaced=misplaced_values(found),
             unfinished=past_run(session, found.unfinished) if found.unfinished else None,
         )
 
@@ -223,15 +221,7 @@ class _Check:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        match self.step:
-            case SetNotNull():
-                return (self.step.column.name,)
-            case AddUnique():
-                return (self.step.column,)
-            case AddPrimaryKey():
-                return self.step.columns
-            case ChangeType():
-                return (self.step.after.name,)
+        return self.step.columns if isinstance(self.step, AddPrimaryKey) else (column_of(self.step) or "",)
 
     @property
     def column(self) -> str:
@@ -239,30 +229,32 @@ class _Check:
         return ", ".join(self.columns)
 
 
-def _checks(session: MigrationSession, target: Target, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
+def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
     """Yield what the engine does not see to by itself."""
-    names = target.module.NAMES
-    enforces = target.module.ABILITIES.enforces_types
-    tables = {fold(name, names): table for name, table in tables_now(session, target.module, schema).items()}
+    destination = found.target.destination
+    names, enforces = destination.NAMES, destination.ABILITIES.enforces_types
+    tables = {names.fold(name): table for name, table in found.tables_for(schema).items()}
     for table in complete_tables(schema):
-        there = tables.get(fold(table.name, names))
-        columns = {fold(name, names): column for name, column in there.columns.items()} if there else {}
+        there = tables.get(names.fold(table.name))
+        if there is None:
+            continue
+        columns = {names.fold(name): column for name, column in there.columns.items()}
         for column in table.columns.values():
-            found = columns.get(fold(column.name, names))
-            if there is not None and found is not None and column.is_complete:
-                if not column.nullable and found.nullable:
-                    step = SetNotNull(there.name, stating(found, "nullable", None))
-                    yield _Check(step, "null, which the schema forbids")
-                if not enforces and column.data_type is not None:
-                    # A conversion from a type to itself takes the values that are of this type.
-                    kept = stating(column, "nullable", None)
-                    change = ChangeType(there.name, replace(kept, name=found.name), replace(kept, name=found.name))
-                    yield _Check(change, f"not of type {column.data_type}")
-                is_kept = found.properties.get("unique") or primary_key(there) == (found.name,)
-                if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
-                    yield _Check(AddUnique(there.name, found.name), "in more than one row, though `unique`")
-        if there is not None and request.looks_for_twins and request.primary_keys:
-            parts = [columns.get(fold(name, names)) for name in stated_key(table)]
+            column_there = columns.get(names.fold(column.name))
+            if column_there is None or not column.is_complete:
+                continue
+            if not column.nullable and column_there.nullable:
+                step = SetNotNull(there.name, stating(column_there, "nullable", None))
+                yield _Check(step, "null, which the schema forbids")
+            if not enforces and column.data_type is not None:
+                # A conversion from a type to itself takes the values that are of this type.
+                kept = replace(stating(column, "nullable", None), name=column_there.name)
+                yield _Check(ChangeType(there.name, kept, kept), f"not of type {column.data_type}")
+            is_kept = column_there.properties.get("unique") or primary_key(there) == (column_there.name,)
+            if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
+                yield _Check(AddUnique(there.name, column_there.name), "in more than one row, though `unique`")
+        if request.looks_for_twins and request.primary_keys:
+            parts = [columns.get(names.fold(name)) for name in stated_key(table)]
             key = tuple(column.name for column in parts if column is not None)
             if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
                 yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")
@@ -287,6 +279,6 @@ def _look_at_rows(
         unfit = session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
         rows[check.table] = unfit.rows
         if unfit.count:
-            examples = example_texts(unfit, schema, check.table, check.columns[0] if len(check.columns) == 1 else None)
+            examples = example_texts(unfit, schema, check.table, column_of(check.step))
             odd.append(OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples))
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())

@@ -10,14 +10,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from schemactl.destinations import MigrationSession, is_migrator
 from schemactl.errors import InputError
-from schemactl.flows.migrate.target import MOST_EARLIER, Target, find_target, find_wanted
+from schemactl.flows.migrate.state import MOST_EARLIER
 from schemactl.flows.references import Referred
-from schemactl.schema.hash import bump
+from schemactl.flows.target import Target, migratable
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning
 
@@ -25,37 +24,48 @@ _WITH_LEDGER: Final = ("duckdb", "postgresql", "sqlite")
 """Destinations whose ledger dlt and schemactl share."""
 
 
-def with_lost(schema: Schema, address: str) -> Schema:
+def with_lost(schema: Schema, target: Target) -> Schema:
     """Return a schema with the tables and columns that the destination has and the file has lost, and warn of them.
 
     Raises:
         DestinationError: the ledger cannot be read.
     """
-    found, names = _find_lost(schema, address)
+    if not _may_have_lost(schema, target):
+        return schema
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
+        return restore_lost(schema, target, session)
+
+
+def restore_lost(schema: Schema, target: Target, session: MigrationSession) -> Schema:
+    """Do what ``with_lost`` does, in an open session.
+
+    Raises:
+        DestinationError: the ledger cannot be read.
+    """
+    if not _may_have_lost(schema, target):
+        return schema
+    found, names = _restore(schema, session)
     if names:
         _warn(schema, f"{names} came from the destination again; `dlt pipeline NAME sync` lets the pipeline know them")
     return found
 
 
-def warn_of_lost(schema: Schema, address: str) -> None:
+def warn_of_lost(schema: Schema, target: Target) -> None:
     """Warn of the tables and columns that the destination has and the file has lost.
 
     Raises:
         DestinationError: the ledger cannot be read.
     """
-    _, names = _find_lost(schema, address)
+    if not _may_have_lost(schema, target):
+        return
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
+        _, names = _restore(schema, session)
     if names:
         _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
 
 
-def find_wanted_there(reference: str | Schema, schemas: Path, target: Target) -> Schema:
-    """Return the schema that a REF names, with what the destination has and its file has lost.
-
-    Raises:
-        InputError: as ``find_wanted``.
-        DestinationError: the ledger cannot be read.
-    """
-    return bump(with_lost(find_wanted(reference, schemas), target.url))
+def _may_have_lost(schema: Schema, target: Target) -> bool:
+    return target.kind in _WITH_LEDGER and bool(schema.previous_hashes)
 
 
 def _warn(schema: Schema, message: str) -> None:
@@ -63,14 +73,11 @@ def _warn(schema: Schema, message: str) -> None:
     warnings.warn(LeftOutWarning(f"{reason}: {message}"), stacklevel=3)
 
 
-def _find_lost(schema: Schema, address: str) -> tuple[Schema, str]:
+def _restore(schema: Schema, session: MigrationSession) -> tuple[Schema, str]:
     """Return a schema with what it has lost, and the names of that as a text."""
-    if address.partition(":")[0] not in _WITH_LEDGER or not schema.previous_hashes:
-        return schema, ""
-    with find_target(address).open_for_reading(schema.name, may_be_new=True) as session:
-        found = schema
-        for lost in _lost(session, schema):
-            found = found.with_rest_of(lost)
+    found = schema
+    for lost in _lost(session, schema):
+        found = found.with_rest_of(lost)
     added = [
         f"`{name}.{column}`"
         for name, table in found.tables.items()
@@ -138,7 +145,7 @@ def stored_schemas(reference: str, found: Referred, version_hash: str | None) ->
         if version_hash is not None:
             raise InputError(f"`{found.origin}` keeps no schemas that could be fetched")
         return ()
-    with find_target(reference).open_for_reading(found.schema.name) as session:
+    with migratable(reference).open_for_reading(found.schema.name) as session:
         last: dict[str, str] = {}
         for version in session.versions():
             last.setdefault(version.schema_name, version.version_hash)

@@ -25,7 +25,7 @@ from schemactl.migration.directory import (
     sql_text,
     stated_hashes,
 )
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep, Risk
 from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.steps import column_of, name_of, table_of
@@ -111,11 +111,9 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
             at = Location(str(folder.path / json_name(each.name)))
             message = f"`{each.name}` is another one than in `{since}`"
             problems.append(finding_of(CHANGED, message, str(folder.path), at=at))
-        for dialect, plan in each.plans.items():
-            place = Place(dialect, f"{each.name}, {dialect}", str(each.schema["name"]))
-            bound = MigrationPlan(place, each.schema, (), "", plan.steps, plan.notes, each.mark, plan.own)
+        for dialect in each.plans:
             try:
-                bound = derived_plan(bound, module_of(dialect).ABILITIES)
+                bound = derived_plan(each.unbound_plan(dialect), module_of(dialect).ABILITIES)
             except InputError as error:
                 problems.append(finding_of(UNSOUND, error.message, str(folder.path), at=Location(str(folder.path))))
                 continue

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, RunState
+from schemactl.destinations import RunState
 from schemactl.errors import InputError, Location
-from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report
-from schemactl.flows.migrate.binding import elsewhere, plan_in, unbound_plan
+from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
+from schemactl.flows.migrate.binding import find_start_blocker, plan_in, unbound_plan
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.inspection import there_now
-from schemactl.flows.migrate.plan import refuse_unfinished
-from schemactl.flows.migrate.target import Found, Target, find_target, read_state
+from schemactl.flows.migrate.plan import Wanted, read_report, refuse_unfinished
+from schemactl.flows.migrate.state import Found, read_state
+from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark
 from schemactl.migration.reports import (
@@ -25,8 +25,6 @@ from schemactl.migration.reports import (
     PlanBlocker,
 )
 from schemactl.migration.saved import mark_in
-
-AgreeToAll = Callable[[FolderApplyReport], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ def stand(path: Path, to: str | None) -> FolderStanding:
         DestinationError: the destination cannot be reached or read.
     """
     folder = sound_folder(path)
-    return _read(folder, find_target(to)).standing
+    return _find_ahead(folder, migratable(to)).standing
 
 
 def plan_next_there(request: NextRequest, to: str) -> NextReport:
@@ -55,21 +53,20 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
         InputError: the destination does not have all the others; or as ``next_migration``.
         DestinationError: the destination cannot be reached or read.
     """
-    folder, target = sound_folder(request.folder, may_be_new=True), find_target(to)
-    if folder.migrations and (pending := _read(folder, target).standing.pending):
+    folder, target = sound_folder(request.folder, may_be_new=True), migratable(to)
+    if folder.migrations and (pending := _find_ahead(folder, target).standing.pending):
         hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
         raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
     report = draft_next(folder, replace(request, dialects=request.dialects or (target.kind,)))
     if report.migration is None:
         return report
-    wanted = Wanted(target, report.migration.target, migration=report.migration)
-    there = read_report(wanted, ApplyRequest("", to, request.schemas, request.options))
+    there = read_report(Wanted(target, report.migration.target, migration=report.migration))
     stopping = tuple(each for each in there.blockers if each.kind is not BlockerKind.DESTRUCTIVE)
     return write_next(folder, replace(report, there=there, blockers=(*report.blockers, *stopping)))
 
 
 def apply_folder(
-    path: Path, request: ApplyRequest, agree: AgreeToAll, open_progress: OpenProgress
+    path: Path, request: ApplyRequest, agree: Agree[FolderApplyReport], open_progress: OpenProgress
 ) -> FolderApplyReport:
     """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own.
 
@@ -77,15 +74,18 @@ def apply_folder(
         InputError: the folder cannot be trusted, or there is nobody to ask.
         DestinationError: the destination failed; migrations before the one that failed are kept.
     """
-    folder, target = sound_folder(path), find_target(request.to)
-    ahead = _read(folder, target)
+    folder, target = sound_folder(path), migratable(request.to)
+    ahead = _find_ahead(folder, target)
     if not ahead.migrations:
         outcome = Outcome.REFUSED if ahead.standing.blocker else Outcome.NOTHING
         return FolderApplyReport(ahead.standing, None, (), outcome)
-    wanted = [Wanted(target, each.target, migration=each) for each in ahead.migrations]
+    wanted = [
+        Wanted(target, each.target, request.options, request.allows_destructive, migration=each)
+        for each in ahead.migrations
+    ]
     later = ahead.migrations[1:]
     plans = tuple(unbound_plan(each, target, ahead.standing.place) for each in later)
-    shown = FolderApplyReport(ahead.standing, read_report(wanted[0], request), plans, Outcome.REFUSED)
+    shown = FolderApplyReport(ahead.standing, report_to_apply(wanted[0]), plans, Outcome.REFUSED)
     losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
@@ -103,7 +103,7 @@ def apply_folder(
     return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
 
 
-def _read(folder: Folder, target: Target) -> _Ahead:
+def _find_ahead(folder: Folder, target: MigrationTarget) -> _Ahead:
     last = folder.last
     if last is None:
         raise InputError(f"`{folder.path}` has no migration", hint="`schemactl migrate plan REF --dir DIR` writes one")
@@ -111,19 +111,18 @@ def _read(folder: Folder, target: Target) -> _Ahead:
     for each in folder.migrations:
         plan_in(each, target)
     with target.open_for_reading(name, may_be_new=True) as session:
-        return _ahead(session, target, read_state(session, name), folder)
+        return _ahead_of(read_state(session, target, name), folder)
 
 
-def _ahead(session: MigrationSession, target: Target, found: Found, folder: Folder) -> _Ahead:
+def _ahead_of(found: Found, folder: Folder) -> _Ahead:
     migrations = folder.migrations
     done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
-    last = _check_applied(folder, done, session.origin)
+    last = _check_applied(folder, done, found.session.origin)
     count = _count_there(migrations, found.known_hash, last)
     is_unfinished = found.unfinished is not None and (
         (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
     )
-    place = target.place(session)
-    there = there_now(found)
+    place, there = found.place, there_now(found)
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
         message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
@@ -138,7 +137,7 @@ def _ahead(session: MigrationSession, target: Target, found: Found, folder: Fold
     if found.unfinished is not None and not is_unfinished:
         blocker = refuse_unfinished(found.unfinished)
     elif left and not is_unfinished:
-        blocker = elsewhere(session, target, found, left[0])
+        blocker = find_start_blocker(found, left[0])
     names = tuple(each.name for each in left)
     at = migrations[count - 1].name if count else None
     return _Ahead(FolderStanding(place, there, at, names, blocker, is_unfinished), left)

@@ -1,40 +1,35 @@
-"""``schemactl migrate plan``: what would be done, and what stands against it."""
+"""``schemactl migrate plan``: report what is to be done for a schema, a plan or a migration, and what is against it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
-from schemactl.destinations import MigrationSession, Run
-from schemactl.errors import InputError
-from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
-from schemactl.flows.migrate.ledger import find_wanted_there
-from schemactl.flows.migrate.saved_plans import standing
-from schemactl.flows.migrate.tables import find_blockers
-from schemactl.flows.migrate.target import (
-    Found,
-    Target,
-    decide_rewrites,
-    earlier_names,
-    find_target,
-    propose,
-    read_state,
-    rendering,
-)
+from schemactl.destinations import Run
+from schemactl.errors import ChangedMeanwhile, InputError
+from schemactl.flows.migrate.binding import bind, unbound_plan
+from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
+from schemactl.flows.migrate.ledger import restore_lost
+from schemactl.flows.migrate.proposal import plan_for
+from schemactl.flows.migrate.saved_plans import check_file, resume_plan
+from schemactl.flows.migrate.state import Found, find_wanted, read_state
+from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.garbage_collection import paused_collector
-from schemactl.migration.notes import Note, NoteKind
+from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, make_plan
-from schemactl.migration.planner import Proposal
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
-from schemactl.migration.retyping import kept_origin
-from schemactl.migration.saved import ENDING, write_plan
-from schemactl.migration.steps import RenameColumn, Step
-from schemactl.migration.tracing import in_first_names
-from schemactl.progress import Progress
+from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
+from schemactl.progress import Progress, no_progress
+from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
+
+_READINGS: Final = 3
+"""How often a destination is read that changes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +51,31 @@ class PlanRequest:
     key: bytes | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The schema, saved plan or migration of a folder that a destination is to have.
+
+    Attributes:
+        options: what the user decides; a saved plan and a migration have decided.
+        allows_destructive: whether data may be lost.
+    """
+
+    target: MigrationTarget
+    schema: Schema
+    options: PlanOptions = field(default_factory=PlanOptions)
+    allows_destructive: bool = False
+    plan: MigrationPlan | None = None
+    migration: Migration | None = None
+
+    def is_begun_by(self, run: Run) -> bool:
+        """Return whether a run that stands half done was begun for this."""
+        if self.migration is not None:
+            return mark_in(run.plan) == self.migration.mark
+        if self.plan is not None:
+            return run.plan_hash == plan_hash(self.plan)
+        return run.to_hash == self.schema.version_hash
+
+
 def plan_migration(request: PlanRequest, progress: Progress | None = None) -> PlanReport:
     """Return what would be done; nothing is written but the plan's file.
 
@@ -65,87 +85,85 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
     """
     if request.out is not None and not request.out.name.endswith(ENDING):
         raise InputError(f"`{request.out}` is no name of a plan", hint=f"let it end in `{ENDING}`")
-    target = find_target(request.to)
+    target = migratable(request.to)
     with paused_collector():  # of 1,000 tables: 0.4 of 2.2 s
-        schema = find_wanted_there(request.reference, request.schemas, target)
-        with target.open_for_reading(schema.name, may_be_new=True) as session:
-            notify = progress or (lambda *_: None)
-            report = report_plan(session, target, schema, request.options, request.allows_destructive, notify)
+        schema = find_wanted(request.reference, request.schemas)
+        wanted = Wanted(target, schema, request.options, request.allows_destructive)
+        report = read_report(wanted, progress or no_progress)
     if request.out is not None:
         replace_file(request.out, write_plan(report.plan, request.key))
     return report
 
 
-def report_plan(
-    session: MigrationSession,
-    target: Target,
-    schema: Schema,
-    options: PlanOptions,
-    allows_destructive: bool,
-    notify: Progress = lambda *_: None,
+def read_report(wanted: Wanted, notify: Progress = no_progress) -> PlanReport:
+    """Open a destination and return what is to be done; one that others change meanwhile is read again."""
+    for _ in range(_READINGS - 1):
+        with suppress(ChangedMeanwhile):
+            return _read_report(wanted, notify)
+    return _read_report(wanted, notify)
+
+
+def _read_report(wanted: Wanted, notify: Progress) -> PlanReport:
+    with wanted.target.open_for_reading(wanted.schema.name, may_be_new=True) as session:
+        if wanted.plan is None and wanted.migration is None:
+            wanted = replace(wanted, schema=bump(restore_lost(wanted.schema, wanted.target, session)))
+        notify("reading the catalog", None)
+        return report_wanted(wanted, read_state(session, wanted.target, wanted.schema.name), notify)
+
+
+def report_wanted(
+    wanted: Wanted, found: Found, notify: Progress = no_progress, *, resumes_any: bool = False
 ) -> PlanReport:
-    """Plan the way to a schema, or what is left of a run that was on it; look at the data."""
-    notify("reading the catalog", None)
-    found = read_state(session, schema.name)
+    """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan.
+
+    Args:
+        wanted: what the destination is to have.
+        found: what it has; nothing is written.
+        notify: receives what is being done.
+        resumes_any: whether a run that stands half done goes on whatever it was begun for.
+    """
     unfinished = found.unfinished
-    if unfinished is not None and unfinished.to_hash == schema.version_hash:
-        plan, done = standing(session, target.module, unfinished)
-        return check_plan(session, plan, found, allows_destructive, done, notify)
-    plan = plan_for(session, target, found, schema, options, allows_destructive)
-    return check_plan(session, plan, found, allows_destructive, notify=notify)
+    done: int | None = None
+    if unfinished is not None and (resumes_any or wanted.is_begun_by(unfinished)):
+        plan, done = resume_plan(found, unfinished)
+    elif wanted.migration is not None:
+        bound = bind(found, wanted.migration)
+        if isinstance(bound, PlanBlocker):
+            return PlanReport(unbound_plan(wanted.migration, found.target, found.place), blockers=(bound,))
+        plan = bound
+    elif wanted.plan is not None:
+        plan = wanted.plan
+        if blocker := _find_move(plan, found):
+            return PlanReport(plan, blockers=(blocker,))
+        check_file(found, plan)
+    else:
+        plan = plan_for(found, wanted.schema, wanted.options, wanted.allows_destructive)
+    return check_plan(found, plan, wanted.allows_destructive, done, notify)
 
 
-def plan_for(
-    session: MigrationSession,
-    target: Target,
-    found: Found,
-    schema: Schema,
-    options: PlanOptions,
-    allows_destructive: bool,
-) -> MigrationPlan:
-    """Return the plan from what was found to a schema; where nothing may be lost, what loses data is left out."""
-    if options.is_online and not target.module.ABILITIES.is_online:
-        raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
-    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(session, found))
-    proposal = propose(session, target.module, found, schema, chosen)
-    plan = plan_there(session, target, found, schema, proposal)
-    return decide_rewrites(session, target.module, plan, proposal.catalogue.tables)
+def _find_move(plan: MigrationPlan, found: Found) -> PlanBlocker | None:
+    """Return why the plan of a file is out of date; None where the tables are still as it found them.
 
-
-def plan_there(
-    session: MigrationSession, target: Target, found: Found, schema: Schema, proposal: Proposal
-) -> MigrationPlan:
-    """Return the plan of a proposal, with its statements and notes for the destination."""
-    notes = (*proposal.notes, *_side_effects(session, [planned.step for planned in proposal.steps]))
-    render, proposal = rendering(target.module, session.dataset), replace(proposal, notes=notes)
-    return make_plan(proposal, found.catalogue.schema, schema, target.place(session), render)
-
-
-def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:
-    """Yield the staging tables of dlt that go with the steps, and what stays with columns whose names others take."""
-    for name in session.outdated_copies(steps):
-        message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
-        yield Note(NoteKind.WAITS, name, None, message)
-    renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
-    for step, seen in zip(steps, in_first_names(steps), strict=True):
-        if not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
-            continue
-        is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
-        if is_followed and (dependents := session.left_behind(seen.table, seen.before)):
-            message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(dependents)}"
-            hint = f"make it anew for the column that is `{step.before}` afterwards"
-            yield Note(NoteKind.STAYS, step.table, step.before, message, hint)
+    Raises:
+        InputError: it is for another destination.
+    """
+    if (there := found.place) != plan.place:
+        meant = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
+        message = f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`"
+        raise InputError(message, hint="make a plan for each destination")
+    if plan.is_current(found.catalogue.schema):
+        return None
+    if found.runs and found.runs[-1].plan_hash == plan_hash(plan):
+        hint = "`schemactl migrate status` shows the state of the destination"
+        return PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
+    return refuse_moved()
 
 
 def check_plan(
-    session: MigrationSession,
-    plan: MigrationPlan,
-    found: Found,
-    allows_destructive: bool,
-    done: int | None = None,
-    notify: Progress = lambda *_: None,
+    found: Found, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
 ) -> PlanReport:
     """Count in the data, and return the plan with all that stands against it."""
+    session = found.session
     notify("looking at the data", None)
     first = done or 0
     steps = [planned.step for planned in plan.steps[first:]]
@@ -167,6 +185,12 @@ def check_plan(
     return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone)
 
 
+def refuse_moved() -> PlanBlocker:
+    """Return that the destination is not as it was when the plan was made."""
+    hint = "make the plan anew: `schemactl migrate plan REF --to DEST --out FILE`"
+    return PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when the plan was made", hint)
+
+
 def refuse_unfinished(run: Run) -> PlanBlocker:
     """Return that another run has to be ended or undone first."""
     hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
@@ -174,10 +198,9 @@ def refuse_unfinished(run: Run) -> PlanBlocker:
 
 
 def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[PlanBlocker]:
-    impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
-    if impossible:
-        message = f"{_listed(impossible)} not possible at this destination"
-        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema, or go another way", impossible)
+    if plan.impossible:
+        message = f"{_listed(plan.impossible)} not possible at this destination"
+        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema, or go another way", plan.impossible)
     losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
     if losing and not allows_destructive:
         verb = "loses" if len(losing) == 1 else "lose"

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession, Patience, Run, RunState, StepState
 from schemactl.errors import InputError
-from schemactl.flows.migrate.apply import OpenProgress
+from schemactl.flows.migrate.apply import Agree, OpenProgress
 from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.counting import counted
+from schemactl.flows.migrate.counting import counted, find_blockers
 from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.running import LockRetry
 from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
-from schemactl.flows.migrate.tables import find_blockers, tables_now
-from schemactl.flows.migrate.target import Found, Target, find_name, find_target, read_state, rendering
+from schemactl.flows.migrate.state import Found, find_name, read_state
 from schemactl.flows.migrate.undoing import (
-    Part,
+    Undoing,
+    UndoneRun,
     own_undos,
-    rendered,
     undo_at_once,
     undo_one_by_one,
     with_rewrites_back,
 )
+from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
+from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.plan import MigrationPlan, render_step
 from schemactl.migration.reports import BlockerKind, Counted, Outcome, PlanBlocker, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
     AddColumn,
@@ -46,11 +47,9 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.migration.tracing import traced, traced_table
-from schemactl.progress import Progress
+from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
-
-Agree = Callable[[RollbackReport], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class RollbackRequest:
     folder: Path | None = None
 
 
-def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress) -> RollbackReport:
+def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progress: OpenProgress) -> RollbackReport:
     """Undo what the ledger says was done, or say what speaks against it.
 
     Raises:
@@ -82,60 +81,58 @@ def rollback(request: RollbackRequest, agree: Agree, open_progress: OpenProgress
         DestinationError: the destination failed, or is not as it should be afterwards; it is as it was, or, where it
             has no transactions, part of the way is undone, and the ledger says which.
     """
-    target = find_target(request.to)
+    target = migratable(request.to)
     name = request.name or find_name(target)
     with target.open_for_reading(name) as session:
-        report, _ = _report(session, target, name, request)
+        report = _find_undoing(session, target, name, request).report
     if report.outcome is not Outcome.DONE:
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
     with target.open_for_writing(name, request.patience) as session, open_progress() as shown:
-        progress = shown or (lambda *_: None)
+        progress = shown or no_progress
         retry = LockRetry(request.patience.lock_retries, progress)
-        return retry.run(lambda: _undo(session, target, name, request, report, progress))
+        return retry.run(lambda: _undo(session, target, request, report, progress))
 
 
 def _undo(
     session: MigrationSession,
-    target: Target,
-    name: str,
+    target: MigrationTarget,
     request: RollbackRequest,
     report: RollbackReport,
     progress: Progress,
 ) -> RollbackReport:
     """Undo what was agreed on, if the destination is still as it was shown."""
-    is_whole = target.module.ABILITIES.transactional_ddl
+    is_whole = target.destination.ABILITIES.transactional_ddl
     # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
     with session.transaction() if is_whole else nullcontext():
-        again, parts = _report(session, target, name, request)
+        undoing = _find_undoing(session, target, report.name, request)
+        again = undoing.report
         if again.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
             moved = PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when this was shown", hint)
             return replace(report, outcome=Outcome.REFUSED, blockers=(moved,))
         if again.outcome is Outcome.DONE:
-            undo = undo_at_once if is_whole else undo_one_by_one
-            undo(session, target, again, parts, progress)
+            (undo_at_once if is_whole else undo_one_by_one)(undoing, progress)
         return again
 
 
-def _report(
-    session: MigrationSession, target: Target, name: str, request: RollbackRequest
-) -> tuple[RollbackReport, tuple[Part, ...]]:
+def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> Undoing:
     """Return what there is to undo, as the tables are now."""
-    found = read_state(session, name)
-    parts = tuple(_choose(session, target, found, request))
-    schema = plan_of(parts[0].run).target
-    tables = tables_now(session, target.module, schema)
-    undone = tuple(_undone(session, target, parts, dict(tables)))
-    undone = with_rewrites_back(session, target.module, parts, undone, tables)
+    found = read_state(session, target, name)
+    runs = tuple(_choose(found, request))
+    schema = runs[0].plan.target
+    tables = found.tables_for(schema)
+    undone = tuple(_undone(found, runs, dict(tables)))
+    own = own_undos(undone)
+    undone = with_rewrites_back(found, runs, undone, tables, own.cuts)
     steps = [step for each in undone for step in each.planned.undo.steps]
-    first = own_undos(undone).first  # what own SQL will have changed by then is looked at when its turn comes
-    step_blockers = find_blockers(session, steps[:first])
+    # What own SQL will have changed by then is looked at when its turn comes.
+    step_blockers = find_blockers(session, steps[: own.first])
     barred = {place for places in step_blockers.values() for place in places}
     is_possible = all(each.planned.undo.is_possible for each in undone)
-    written = tuple(_written(parts, undone))
-    counts = tuple(_count(session, steps, written, schema, barred, first)) if is_possible else ()
+    written = tuple(_written(runs, undone))
+    counts = tuple(_count(session, steps, written, schema, barred, own.first)) if is_possible else ()
     blockers = (
         *_refuse(undone, steps, counts, request.allows_destructive),
         *(
@@ -144,19 +141,19 @@ def _report(
         ),
     )
     report = RollbackReport(
-        place=target.place(session),
+        place=found.place,
         name=name,
         before=found.known_hash,
-        after=parts[-1].run.from_hash,
+        after=runs[-1].run.from_hash,
         steps=undone,
         outcome=Outcome.REFUSED if blockers else Outcome.DONE,
         counted=counts,
         blockers=blockers,
     )
-    return report, parts
+    return Undoing(found, report, runs, own, tables)
 
 
-def _choose(session: MigrationSession, target: Target, found: Found, request: RollbackRequest) -> Iterator[Part]:
+def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoneRun]:
     """Yield the runs to undo, the last one first.
 
     Raises:
@@ -169,14 +166,15 @@ def _choose(session: MigrationSession, target: Target, found: Found, request: Ro
     for run in _until(standing, request):
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
-        plan, records = derived_plan(plan_of(run), target.module.ABILITIES), session.steps(run.run_id)
-        check_own(plan, _migration_of(plan, request.folder), target)
-        done = done_numbers(session, target.module, plan, records, is_undoing=True)
+        plan = derived_plan(plan_of(run), found.target.destination.ABILITIES)
+        records = found.session.steps(run.run_id)
+        check_own(plan, _migration_of(plan, request.folder), found.target)
+        done = done_numbers(found, plan, records, is_undoing=True)
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
         unsaid = tuple(number for number in begun if number in done)
-        yield Part(run, numbers, broken_off, unsaid, len(numbers) == len(done), plan)
+        yield UndoneRun(run, numbers, broken_off, unsaid, len(numbers) == len(done), plan)
         if left is not None:
             left -= len(numbers)
             if left <= 0:
@@ -213,30 +211,28 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(
-    session: MigrationSession, target: Target, parts: Sequence[Part], tables: dict[str, Table]
-) -> Iterator[UndoneStep]:
+def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
-    render = rendering(target.module, session.dataset)
-    for part in parts:
-        for number in part.numbers:
-            planned = part.steps[number - 1]
+    render = found.target.renderer(found.session)
+    for each_run in runs:
+        for number in each_run.numbers:
+            planned = each_run.steps[number - 1]
             if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
                 continue  # the ledger stays
             try:
-                made = list(rendered(planned.undo.steps, tables, render))
-            except KeyError as error:
+                made = [render_step(step, tables, render) for step in planned.undo.steps]
+            except StepDoesNotFit as error:
                 hint = "the tables were changed since, by hand or by others: undo that first"
-                raise InputError(f"step {number} cannot be undone: {error.args[0]}", hint=hint) from error
-            own = part.plan.own_of(number)
+                raise InputError(f"step {number} cannot be undone: {error.message}", hint=hint) from error
+            own = each_run.plan.own_of(number)
             is_own = any(each.when is When.INSTEAD for each in own)
-            statements = () if is_own else tuple(each for _, found in made for each in found)
-            yield UndoneStep(part.run.run_id, number, replace(planned, undo_statements=statements), own=own)
+            statements = () if is_own else tuple(each for texts in made for each in texts)
+            yield UndoneStep(each_run.run.run_id, number, replace(planned, undo_statements=statements), own=own)
 
 
-def _written(parts: Sequence[Part], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
+def _written(runs: Sequence[UndoneRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
     """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
-    steps = {part.run.run_id: part.steps for part in parts}
+    steps = {each.run.run_id: each.steps for each in runs}
     for each in undone:
         added = each.planned.step
         later = [planned.step for planned in steps[each.run_id][each.number :]]

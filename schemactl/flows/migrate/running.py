@@ -25,8 +25,9 @@ from schemactl.destinations import (
 )
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
+from schemactl.flows.migrate.tables import check_end, check_left, tables_now
 from schemactl.migration.completion import is_done
+from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
@@ -40,7 +41,7 @@ Notify = Callable[[int, Step], None]
 """Receives the number of the step that begins, from 1."""
 
 
-class UnfitValues(Exception):
+class StepBlocked(Exception):
     """Something stands in the way of a step, that did not when the plan was shown: values, or a precondition."""
 
     def __init__(self, blockers: Sequence[PlanBlocker], counts: Sequence[Counted]) -> None:
@@ -70,39 +71,39 @@ class Runner:
     retry: LockRetry
     batch_rows: int = NO_PATIENCE.batch_rows
 
+    @property
+    def _left(self) -> list[Step]:
+        return [each.step for each in self.plan.steps[self.done :]]
+
     def run_at_once(self) -> None:
         """Run all steps in one transaction, and look at the tables before it ends.
 
         Raises:
-            UnfitValues: stored values stand in the way.
+            StepBlocked: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; they are as they were.
         """
-        guarded = self._guarded()
+        # Steps whose own statements fail on values that do not survive need no look at the values before.
+        changes = ((place, step) for place, step in enumerate(self._left) if isinstance(step, ChangeType))
+        refuses = self.module.ABILITIES.refuses_unfit
+        guarded = {place for place, step in changes if refuses(step.before, step.after)}
         try:
             self.retry.run(lambda: self._run_at_once(guarded))
         except LockNotAvailable:
             raise  # it says nothing of the values
-        except (DestinationError, UnfitValues):
+        except (DestinationError, StepBlocked):
             if guarded:
                 with suppress(DestinationError):  # where the destination is lost, what failed first is reported
                     self._refuse_unfit()
             raise
 
-    def _guarded(self) -> frozenset[int]:
-        """Return the places of the steps that are left whose statements fail on values that do not survive."""
-        refuses = self.module.ABILITIES.refuses_unfit
-        rest = [each.step for each in self.plan.steps[self.done :]]
-        changes = ((place, step) for place, step in enumerate(rest) if isinstance(step, ChangeType))
-        return frozenset(place for place, step in changes if refuses(step.before, step.after))
-
     def _run_at_once(self, guarded: Collection[int]) -> None:
         with self.session.transaction():
             self._refuse_unfit(guarded)
             before = self._tables()
-            tables = self._expected(before)
+            self._refuse_misfit(before)
             for places, table in self._at_once(before):
                 self._run_steps(places, table)
-            self._check(tables, is_kept=False)
+            check_end(self.session, self.module, before, self._left, "nothing was changed")
             self._write_end()
             self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.DONE))
 
@@ -110,7 +111,7 @@ class Runner:
         """Run the steps one after the other; each is kept when it is done.
 
         Raises:
-            UnfitValues: stored values stand in the way.
+            StepBlocked: stored values stand in the way.
             DestinationError: a step failed, or the tables are not as they should be; what is done is kept.
         """
         records = self.session.steps(self.run.run_id)
@@ -132,7 +133,7 @@ class Runner:
     def _go_on(self) -> None:
         self._refuse_unfit()
         before = self._tables()
-        tables = self._expected(before)
+        self._refuse_misfit(before)
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
@@ -142,11 +143,11 @@ class Runner:
                 self._keep_steps(places, table)
             except DestinationError as error:
                 raise self._halfway(error, places) from error
-            except UnfitValues as error:
+            except StepBlocked as error:
                 if not places.start:
                     raise  # nothing was done
                 raise self._halfway(DestinationError(str(error)), places) from error
-        self._check(tables, is_kept=True)
+        check_end(self.session, self.module, before, self._left, "what was done is kept")
         with self.session.transaction():
             self._write_end()
 
@@ -168,10 +169,8 @@ class Runner:
         self._write_steps(self._records(places, StepState.RUNNING))
         if is_outside:
             self.retry.run(lambda: self._run_outside(places.start, table))
-        elif len(places) == 1:
-            self._run_step(places.start)
         else:
-            self._rewrite(places, table)
+            self._run_steps(places, table)
         self._write_steps(self._records(places, StepState.DONE))
 
     def _run_outside(self, place: int, table: Table | None) -> None:
@@ -187,12 +186,10 @@ class Runner:
     def _run_steps(self, places: range, table: Table | None) -> None:
         """Run a step, or those that one rewrite of their table does, and the own SQL around them."""
         self._run_own(places.start, When.BEFORE)
-        if len(places) > 1:
-            self._rewrite(places, table)
-        elif any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
+        if len(places) == 1 and any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
             self._run_instead(places.start)
         else:
-            self._run_step(places.start)
+            self._run_planned(places, table)
         self._run_own(places.stop - 1, When.AFTER)
 
     def _run_instead(self, place: int) -> None:
@@ -207,7 +204,7 @@ class Runner:
         """Run own SQL of a step, if it has any.
 
         Raises:
-            UnfitValues: its precondition gives no rows.
+            StepBlocked: its precondition gives no rows.
         """
         for own in self.plan.own_of(place + 1):
             if own.when is not when:
@@ -215,28 +212,23 @@ class Runner:
             if own.precondition is not None and not self.session.gives_rows(own.precondition, own.file):
                 message = f"the precondition of `{own.file}` gives no rows: {' '.join(own.precondition.split())}"
                 hint = "see to what it asks for; nothing of the step was done"
-                raise UnfitValues([PlanBlocker(BlockerKind.PRECONDITION, message, hint, (place + 1,))], ())
+                raise StepBlocked([PlanBlocker(BlockerKind.PRECONDITION, message, hint, (place + 1,))], ())
             step = self.plan.steps[place].step if when is When.INSTEAD else None
             self.session.run_own(own.statements, own.file, step)
 
-    def _rewrite(self, places: range, table: Table | None) -> None:
-        steps = [self.plan.steps[place].step for place in places]
-        if table is None:
+    def _run_planned(self, places: range, table: Table | None) -> None:
+        """Run the statements of a step, or the rewrite of steps, after a look at what could not be seen before."""
+        planned = self.plan.steps[places.start : places.stop]
+        steps = [each.step for each in planned]
+        if table is None and len(steps) > 1:
             raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
         for place, step in zip(places, steps, strict=True):
             self.notify(place + 1, step)
-        self._refuse_late(places.start)
-        self.session.run_rewrite(rewrite_of(table, steps))
-
-    def _run_step(self, place: int) -> None:
-        planned = self.plan.steps[place]
-        self.notify(place + 1, planned.step)
-        self._refuse_late(place)
-        self.session.run(planned.step, planned.statements)
-
-    def _refuse_late(self, place: int) -> None:
-        """Look at what could not be seen before the first step."""
-        self._refuse(count_late(self.session, self.plan, self.done, place))
+        self._refuse(count_late(self.session, self.plan, self.done, places.start))
+        if table is not None and len(steps) > 1:
+            self.session.run_rewrite(rewrite_of(table, steps))
+        else:
+            self.session.run(steps[0], planned[0].statements)
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Look again at the values, but for those of the steps at some places, and those that own SQL may change."""
@@ -248,35 +240,24 @@ class Runner:
             return
         is_begun = bool(self.session.steps(self.run.run_id))
         if blockers := list(refuse_unfit(self.plan.steps, counts, is_begun=is_begun)):
-            raise UnfitValues(blockers, counts)
+            raise StepBlocked(blockers, counts)
 
     def _tables(self) -> dict[str, Table]:
         return tables_now(self.session, self.module, self.plan.target)
 
-    def _expected(self, before: Mapping[str, Table]) -> tuple[dict[str, Table], list[str]]:
-        rest = [each.step for each in self.plan.steps[self.done :]]
+    def _refuse_misfit(self, before: Mapping[str, Table]) -> None:
         try:
-            expected = expected_tables(before, rest)
-        except KeyError as error:
+            run_model(dict(before), self._left)
+        except StepDoesNotFit as error:
             hint = "plan anew: the tables are not as this plan has them"
             raise DestinationError(
-                f"the steps do not fit `{self.session.origin}`: {error.args[0]}", hint=hint
+                f"the steps do not fit `{self.session.origin}`: {error.message}", hint=hint
             ) from error
-        return expected, sorted({table_of(step) for step in rest} - set(expected))
-
-    def _check(self, expected: tuple[dict[str, Table], list[str]], *, is_kept: bool) -> None:
-        found = differences(*expected, self.session.catalogue().schema, self.module)
-        if found:
-            kept = "what was done is kept" if is_kept else "nothing was changed"
-            message = f"after the last step `{self.session.origin}` is not as planned, and {kept}: {'; '.join(found)}"
-            raise DestinationError(message)
 
     def _halfway(self, error: DestinationError, places: range) -> DestinationError:
-        first, last = places.start + 1, places.stop
-        failed = f"step {first}" if first == last else f"steps {first} to {last}"
-        message = f"{failed} of {len(self.plan.steps)} failed, {places.start} are done: {error.message}"
+        failed = f"{list_steps(places.start + 1, places.stop)} of {len(self.plan.steps)} failed"
         hint = "`apply` goes on from there, `schemactl migrate rollback` undoes what is done"
-        return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
+        return halfway(error, f"{failed}, {places.start} are done", hint)
 
     def _write_end(self) -> None:
         # The run ends last: without a transaction, who was killed between the two goes on with it.
@@ -285,6 +266,16 @@ class Runner:
 
     def _records(self, places: Iterable[int], state: StepState) -> list[StepRecord]:
         return [step_record(self.run, place + 1, self.plan, state) for place in places]
+
+
+def halfway(error: DestinationError, message: str, hint: str) -> DestinationError:
+    """Return the error of a step with how far the run has come, and the ways on from there."""
+    return DestinationError(f"{message}: {error.message}", hint=f"{error.hint}; {hint}" if error.hint else hint)
+
+
+def list_steps(first: int, last: int) -> str:
+    """Return steps by their numbers, for messages."""
+    return f"step {first}" if first == last else f"steps {first} to {last}"
 
 
 def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) -> StepRecord:

@@ -6,19 +6,17 @@ not give it statements, a risk, or an undo of their own, nor a schema that the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession, Migrator, Run, StepRecord, StepState
+from schemactl.destinations import Migrator, Run, StepRecord, StepState
 from schemactl.errors import InputError
-from schemactl.flows.migrate.tables import tables_now
-from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
+from schemactl.flows.migrate.state import Found
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.completion import are_done
-from schemactl.migration.effects import run
-from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, make_plan, with_own
+from schemactl.migration.effects import StepDoesNotFit, run
+from schemactl.migration.plan import MigrationPlan, render_step, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.saved import read_plan
 from schemactl.migration.steps import (
@@ -40,7 +38,7 @@ _HINT = "make it anew with this version of schemactl"
 _Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | RenameColumn | ChangeType
 
 
-def check_file(session: MigrationSession, target: Target, found: Found, plan: MigrationPlan) -> None:
+def check_file(found: Found, plan: MigrationPlan) -> None:
     """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand.
 
     Raises:
@@ -48,19 +46,15 @@ def check_file(session: MigrationSession, target: Target, found: Found, plan: Mi
     """
     _check_schema(plan)
     for number, planned in enumerate(plan.steps, 1):
-        if _derived(planned) != _derived(planned_as(planned, target.module.ABILITIES)):
+        if _derived(planned) != _derived(planned_as(planned, found.target.destination.ABILITIES)):
             raise InputError(f"the risk or the undo of the plan's step {number} is not that of the step", hint=_HINT)
-    proposal = propose(session, target.module, found, plan.target, PlanOptions())
-    bare = tuple(replace(planned, statements=(), undo_statements=()) for planned in plan.steps)
+    tables = found.tables_for(plan.target)
     try:
-        render = rendering(target.module, session.dataset)
-        again = make_plan(replace(proposal, steps=bare), found.catalogue.schema, plan.target, plan.place, render)
-        steps = [planned.step for planned in plan.steps]
-        check_reached(dict(proposal.catalogue.tables), steps, plan.target, target.module)
-    except KeyError as error:
-        raise InputError(f"the plan's steps do not fit the tables: {error.args[0]}", hint="make it anew") from error
+        again = _with_statements(found, plan, tables)
+    except StepDoesNotFit as error:
+        raise InputError(f"the plan's steps do not fit the tables: {error.message}", hint="make it anew") from error
     if plan.has_groups:
-        again = decide_rewrites(session, target.module, again, proposal.catalogue.tables)
+        again = found.target.decide_rewrites(found.session, again, tables)
     made, stated = ([(each.statements, each.done_with) for each in one.steps] for one in (again, plan))
     if made != stated:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
@@ -71,32 +65,20 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
     return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
 
 
-def rest_of(session: MigrationSession, module: Migrator, plan: MigrationPlan, done: int) -> MigrationPlan:
-    """Return a plan of the ledger whose steps that are left have the statements that will run.
+def _with_statements(found: Found, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0) -> MigrationPlan:
+    """Return a plan whose steps that are left have the statements of their own, each by itself.
 
     Raises:
-        InputError: its statements are not those of its steps, or its steps do not lead to its schema.
+        InputError: the steps do not lead to the plan's schema.
+        StepDoesNotFit: a step does not fit the tables.
     """
-    _check_schema(plan)
-    tables, steps = tables_now(session, module, plan.target), list(plan.steps)
-    model = dict(tables)
-    try:
-        check_reached(dict(model), [planned.step for planned in plan.steps[done:]], plan.target, module)
-        for place in range(done, len(steps)):
-            planned = steps[place]
-            found = model.get(table_of(planned.step))
-            statements = tuple(module.render(planned.step, found, session.dataset)) if planned.is_possible else ()
-            if planned.done_with is None and module.ABILITIES.transactional_ddl and planned.statements != statements:
-                hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
-                message = f"the ledger's statements of step {place + 1} are not those of the step"
-                raise InputError(message, hint=hint)
-            steps[place] = replace(planned, statements=statements)
-            run(model, (planned.step,))
-    except KeyError:
-        # The run refuses it: its steps do not fit the tables.
-        return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps))
-    rest = replace(plan, steps=tuple(steps))
-    return decide_rewrites(session, module, rest, tables, done) if plan.has_groups else rest
+    model, render, left = dict(tables), found.target.renderer(found.session), plan.steps[done:]
+    check_reached(tables, [planned.step for planned in left], plan.target, found.target.destination)
+    made = (
+        replace(planned, statements=render_step(planned.step, model, render, is_possible=planned.is_possible))
+        for planned in left
+    )
+    return replace(plan, steps=(*plan.steps[:done], *made))
 
 
 def _check_schema(plan: MigrationPlan) -> None:
@@ -104,25 +86,31 @@ def _check_schema(plan: MigrationPlan) -> None:
         raise InputError(f"the plan's schema has not the hash {plan.target_hash} that it states", hint=_HINT)
 
 
-def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schema, module: Migrator) -> None:
+def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Schema, destination: Migrator) -> None:
     """Refuse steps after which the tables would still not be a schema's.
 
     Raises:
         InputError: a step is missing, or one is too many.
-        KeyError: the steps do not fit the tables.
+        StepDoesNotFit: the steps do not fit the tables.
     """
-    run(tables, steps)
-    catalogue = Schema(name=schema.name, tables=tables)
-    left = plan_steps(catalogue, schema, schema, stored=module.stored, abilities=module.ABILITIES)
+    after = dict(tables)
+    run(after, steps)
+    catalogue = Schema(name=schema.name, tables=after)
+    left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
     for step in (each.step for each in left.steps):
         if isinstance(step, _Structural) and not is_bookkeeping(table_of(step)):
             need = f"`{table_of(step)}` would still need {type(step).__name__}"
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
 
+def risk_and_undo(planned: PlannedStep) -> tuple[object, ...]:
+    """Return what follows from a step in each version; an undo's note is for people, and its words change."""
+    return planned.risk, planned.undo.steps, planned.undo.is_possible
+
+
 def _derived(planned: PlannedStep) -> tuple[object, ...]:
-    """Return what follows from a step; an undo's note is for people, and its words change with versions."""
-    return planned.way, planned.risk, planned.lock, planned.undo.steps, planned.undo.is_possible
+    """Return all that follows from a step in this version."""
+    return planned.way, planned.lock, *risk_and_undo(planned)
 
 
 def plan_of(run: Run) -> MigrationPlan:
@@ -134,8 +122,8 @@ def plan_of(run: Run) -> MigrationPlan:
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
-def standing(session: MigrationSession, module: Migrator, run: Run) -> tuple[MigrationPlan, int]:
-    """Return the plan of a run that stands half done, and how many of its steps are done.
+def resume_plan(found: Found, run: Run) -> tuple[MigrationPlan, int]:
+    """Return the plan of an unfinished run, and how many of its steps are done.
 
     They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
     counts. The others have the statements that will run: those of their steps, whatever the ledger says.
@@ -143,18 +131,25 @@ def standing(session: MigrationSession, module: Migrator, run: Run) -> tuple[Mig
     Raises:
         InputError: the ledger's plan is not what its steps make it.
     """
-    plan = derived_plan(plan_of(run), module.ABILITIES)
-    done = len(done_numbers(session, module, plan, session.steps(run.run_id)))
-    return rest_of(session, module, plan, done), done
+    abilities = found.target.destination.ABILITIES
+    plan = derived_plan(plan_of(run), abilities)
+    done = len(done_numbers(found, plan, found.session.steps(run.run_id)))
+    _check_schema(plan)
+    tables = found.tables_for(plan.target)
+    try:
+        rest = _with_statements(found, plan, tables, done)
+    except StepDoesNotFit:
+        # The run refuses it: its steps do not fit the tables.
+        return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps)), done
+    for number, (planned, again) in enumerate(zip(plan.steps, rest.steps, strict=True), 1):
+        if planned.done_with is None and abilities.transactional_ddl and planned.statements != again.statements:
+            hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
+            raise InputError(f"the ledger's statements of step {number} are not those of the step", hint=hint)
+    return found.target.decide_rewrites(found.session, rest, tables, done) if plan.has_groups else rest, done
 
 
 def done_numbers(
-    session: MigrationSession,
-    module: Migrator,
-    plan: MigrationPlan,
-    records: Sequence[StepRecord],
-    *,
-    is_undoing: bool = False,
+    found: Found, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
 ) -> tuple[int, ...]:
     """Return the numbers of the steps of a run whose effect is there.
 
@@ -163,11 +158,11 @@ def done_numbers(
     done = [record.number for record in records if record.state is StepState.DONE]
     begun = [record.number for record in records if record.state is StepState.RUNNING]
     if begun:
-        tables = tables_now(session, module, plan.target)
+        tables = found.tables_for(plan.target)
         for numbers in _runs(begun):
             steps = [plan.steps[number - 1].step for number in numbers]
             is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
-            done += numbers if is_left or are_done(steps, tables, module.stored) else []
+            done += numbers if is_left or are_done(steps, tables, found.target.destination.stored) else []
     return tuple(sorted(done))
 
 

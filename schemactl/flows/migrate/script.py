@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError
-from schemactl.flows.migrate.target import find_wanted, wanted
+from schemactl.flows.migrate.state import find_wanted, with_content_hash
 from schemactl.flows.references import find_schemas
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.fit import fit
@@ -74,13 +74,10 @@ def write_script(request: ScriptRequest) -> PlanReport:
         proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, start))
     render = render_for(request.dialect)
     plan = make_plan(proposal, catalogue, schema, Place(request.dialect, "", ""), render)
-    impossible = tuple(number for number, step in enumerate(plan.steps, 1) if not step.is_possible)
-    blockers = (
-        (PlanBlocker(BlockerKind.IMPOSSIBLE, f"{request.dialect} cannot take each step", "", impossible),)
-        if impossible
-        else ()
-    )
-    return PlanReport(plan, blockers=blockers)
+    if plan.is_applicable:
+        return PlanReport(plan)
+    blocker = PlanBlocker(BlockerKind.IMPOSSIBLE, f"{request.dialect} cannot take each step", "", plan.impossible)
+    return PlanReport(plan, blockers=(blocker,))
 
 
 def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Schema:
@@ -96,7 +93,7 @@ def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Sc
     if chosen is None:
         known = ", ".join(f"`{each.schema.name}`" for each in found)
         raise InputError(f"`{reference}` has no schema `{name}`", hint=f"it has {known}")
-    return wanted(chosen, reference)
+    return with_content_hash(chosen, reference)
 
 
 def _with_keys(catalogue: Schema, start: Schema, options: PlanOptions) -> Schema:

@@ -1,39 +1,39 @@
-"""Compare the tables that are there with those that there should be, and find what blocks steps before the first."""
+"""Compare the tables that are there with those that there should be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from schemactl.destinations import Blocker, MigrationSession, Migrator
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
-from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.comparison import is_bookkeeping, user_tables
 from schemactl.migration.effects import run
-from schemactl.migration.options import PlanOptions
-from schemactl.migration.planner import plan_steps
+from schemactl.migration.spelling import check_names, spelled_as
 from schemactl.migration.steps import Step, table_of
-from schemactl.migration.tracing import in_first_names
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
 
-def tables_now(session: MigrationSession, module: Migrator, schema: Schema) -> dict[str, Table]:
-    """Return a model of the tables as they are, under the names as the schema spells them."""
-    proposal = plan_steps(
-        session.catalogue().schema,
-        schema,
-        None,
-        stored=module.stored,
-        abilities=module.ABILITIES,
-        options=PlanOptions(),
-    )
-    return dict(proposal.catalogue.tables)
+def tables_now(session: MigrationSession, destination: Migrator, schema: Schema) -> dict[str, Table]:
+    """Return a model of the tables as they are; see ``tables_in``."""
+    return tables_in(session.catalogue().schema, schema, destination)
+
+
+def tables_in(catalogue: Schema, schema: Schema, destination: Migrator) -> dict[str, Table]:
+    """Return a model of the tables of a catalog, under the names as the schema spells them.
+
+    Raises:
+        InputError: the destination cannot hold the schema's names.
+    """
+    names = destination.NAMES
+    check_names(schema, names)
+    return dict(user_tables(spelled_as(catalogue, schema, names), None).tables)
 
 
 def expected_tables(tables: Mapping[str, Table], steps: Sequence[Step]) -> dict[str, Table]:
     """Return what steps make of tables, of those that they touch.
 
     Raises:
-        KeyError: a step does not fit the tables.
+        StepDoesNotFit: a step does not fit the tables.
     """
     made = dict(tables)
     touched = set()
@@ -55,15 +55,28 @@ def check_left(
 
     Raises:
         DestinationError: they are otherwise.
-        KeyError: the steps do not fit the tables.
+        StepDoesNotFit: the steps do not fit the tables.
     """
     expected = expected_tables(before, steps)
     gone = sorted({table_of(step) for step in steps} - set(expected))
-    if wrong := differences(expected, gone, session.catalogue().schema, module):
+    if wrong := _differences(expected, gone, session.catalogue().schema, module):
         raise DestinationError(f"{said}: {'; '.join(wrong)}")
 
 
-def differences(
+def check_end(
+    session: MigrationSession, destination: Migrator, before: Mapping[str, Table], steps: Sequence[Step], kept: str
+) -> None:
+    """Refuse tables that are not as all steps of a run would have left them.
+
+    Raises:
+        DestinationError: they are otherwise; ``kept`` says what of the run is kept.
+        StepDoesNotFit: the steps do not fit the tables.
+    """
+    said = f"after the last step `{session.origin}` is not as planned, and {kept}"
+    check_left(session, destination, before, steps, said)
+
+
+def _differences(
     expected: Mapping[str, Table],
     gone: Sequence[str],
     catalogue: Schema,
@@ -71,10 +84,10 @@ def differences(
 ) -> tuple[str, ...]:
     """Return what is otherwise in a catalog than expected, in sentences."""
     names = module.NAMES
-    found = {fold(name, names): table for name, table in catalogue.tables.items()}
-    said = [f"table `{name}` is still there" for name in gone if fold(name, names) in found]
+    found = {names.fold(name): table for name, table in catalogue.tables.items()}
+    said = [f"table `{name}` is still there" for name in gone if names.fold(name) in found]
     for name, table in expected.items():
-        there = found.get(fold(name, names))
+        there = found.get(names.fold(name))
         said += [f"table `{name}` is missing"] if there is None else _differing(table, there, module)
     return tuple(said)
 
@@ -83,8 +96,8 @@ def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
     if is_bookkeeping(table.name):
         return
     names = module.NAMES
-    found = {fold(name, names): column for name, column in there.columns.items()}
-    stated = {fold(name, names): column for name, column in table.columns.items()}
+    found = {names.fold(name): column for name, column in there.columns.items()}
+    stated = {names.fold(name): column for name, column in table.columns.items()}
     for key, column in stated.items():
         if key not in found:
             yield f"column `{table.name}.{column.name}` is missing"
@@ -98,18 +111,3 @@ def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
 
 def _shown(properties: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in properties.items())
-
-
-def fold(name: str, names: NameLimits) -> str:
-    """Return what two names have in common that are one name there."""
-    return name if names.is_case_sensitive else name.casefold()
-
-
-def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
-    """Return why steps cannot be done, before the first of them has run, each reason with the places of its steps."""
-    found: dict[Blocker, tuple[int, ...]] = {}
-    for place, seen in enumerate(in_first_names(steps)):
-        blocker = session.find_blocker(seen) if seen is not None else None
-        if blocker is not None:
-            found[blocker] = (*found.get(blocker, ()), place)
-    return found

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 
 from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.running import step_record
-from schemactl.flows.migrate.saved_plans import plan_of
-from schemactl.flows.migrate.tables import check_left, tables_now
-from schemactl.flows.migrate.target import Target, rendering
+from schemactl.flows.migrate.running import halfway, list_steps, step_record
+from schemactl.flows.migrate.state import Found
+from schemactl.flows.migrate.tables import check_end, check_left
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import OwnSql, When
-from schemactl.migration.plan import MigrationPlan, Render
+from schemactl.migration.plan import MigrationPlan, render_step
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
@@ -26,7 +25,7 @@ from schemactl.schema.types import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UndoneRun:
     """A run, and which of its steps are undone.
 
     Attributes:
@@ -96,11 +95,6 @@ def own_undos(undone: Sequence[UndoneStep]) -> OwnUndos:
     return OwnUndos(at, tuple(replaced), first, frozenset({*at, *anew, *behind}))
 
 
-def _undo_own(session: MigrationSession, own: Sequence[OwnSql]) -> None:
-    for each in own:
-        session.run_own(each.undo or (), each.file)
-
-
 def _refuse_late(session: MigrationSession, step: Step) -> None:
     """Refuse an undo step whose values own SQL has changed so that they do not survive it.
 
@@ -114,56 +108,61 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
 
 
 def with_rewrites_back(
-    session: MigrationSession,
-    module: Migrator,
-    parts: Sequence[Part],
+    found: Found,
+    runs: Sequence[UndoneRun],
     undone: Sequence[UndoneStep],
     tables: Mapping[str, Table],
+    cuts: Collection[int],
 ) -> tuple[UndoneStep, ...]:
     """Return steps that are to be undone, which say what of them one rewrite of their table undoes.
 
-    The last of such steps has the statements of all.
+    The last of such steps has the statements of all. No rewrite undoes steps on both sides of one of the ``cuts``.
 
     Raises:
-        KeyError: a step does not fit the tables.
+        StepDoesNotFit: a step does not fit the tables.
     """
-    find = _by_one_transaction if module.ABILITIES.transactional_ddl else _one_by_one
-    found = list(undone)
-    for places, table in find(module, parts, undone, tables):
+    destination = found.target.destination
+    if destination.ABILITIES.transactional_ddl:
+        groups = _by_one_transaction(destination, undone, tables, cuts)
+    else:
+        groups = _one_by_one(destination, runs, undone, tables)
+    made = list(undone)
+    for places, table in groups:
         group = undone[places.start : places.stop]
         steps = [step for each in group for step in each.planned.undo.steps]
-        statements = session.render_rewrite(rewrite_of(table, steps))
+        statements = found.session.render_rewrite(rewrite_of(table, steps))
         bare = [replace(each.planned, undo_statements=()) for each in group]
         bare[-1] = replace(bare[-1], undo_statements=statements)
-        found[places.start : places.stop] = [
+        made[places.start : places.stop] = [
             replace(each, planned=planned, done_with=places.stop) for each, planned in zip(group, bare, strict=True)
         ]
-    return tuple(found)
+    return tuple(made)
 
 
 def _by_one_transaction(
-    module: Migrator, _: Sequence[Part], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
+    destination: Migrator, undone: Sequence[UndoneStep], tables: Mapping[str, Table], cuts: Collection[int]
 ) -> Iterator[tuple[range, Table]]:
     """Yield the places of steps that one rewrite undoes in a transaction with all others, with the table before."""
     at = [place for place, each in enumerate(undone) for _ in each.planned.undo.steps]
     steps = [step for each in undone for step in each.planned.undo.steps]
-    for places, table in find_rewrites(steps, tables, module.ABILITIES, module.stored, own_undos(undone).cuts):
+    for places, table in find_rewrites(steps, tables, destination.ABILITIES, destination.stored, cuts):
         members = range(at[places.start], at[places[-1]] + 1)
         if len(members) > 1 and table is not None:
             yield members, table
 
 
 def _one_by_one(
-    module: Migrator, parts: Sequence[Part], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
+    destination: Migrator, runs: Sequence[UndoneRun], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
 ) -> Iterator[tuple[range, Table]]:
     """Yield the places of steps that one rewrite undoes where each step is kept by itself, with the table before."""
+    abilities, stored = destination.ABILITIES, destination.stored
     at = {(each.run_id, each.number): place for place, each in enumerate(undone)}
     model = dict(tables)
-    for part in parts:
-        for numbers in find_rewrites_back(part.steps, part.numbers, dict(model), module.ABILITIES, module.stored):
-            steps = undo_steps(part.steps, numbers)
+    for each in runs:
+        for numbers in find_rewrites_back(each.steps, each.numbers, dict(model), abilities, stored):
+            steps = undo_steps(each.steps, numbers)
             if len(numbers) > 1:
-                places = range(at[part.run.run_id, numbers[0]], at[part.run.run_id, numbers[-1]] + 1)
+                places = range(at[each.run.run_id, numbers[0]], at[each.run.run_id, numbers[-1]] + 1)
                 yield places, model[table_of(steps[0])]
             run_model(model, steps)
 
@@ -178,63 +177,70 @@ def _places(undone: Sequence[UndoneStep]) -> Iterator[range]:
         place, start = end, stop
 
 
-def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) -> Iterator[tuple[Step, tuple[str, ...]]]:
-    """Yield steps with their statements, each for the table as it finds it; ``tables`` is brought forward.
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """Steps that are about to be undone.
 
-    Raises:
-        KeyError: a step does not fit the tables.
+    Attributes:
+        found: the destination.
+        report: what was found of them.
+        runs: that they are of, the last one first.
+        own: what undoes their own SQL.
+        tables: as they are before.
     """
-    for step in steps:
-        yield step, tuple(render(step, tables.get(table_of(step))))
-        run_model(tables, (step,))
+
+    found: Found
+    report: RollbackReport
+    runs: tuple[UndoneRun, ...]
+    own: OwnUndos
+    tables: Mapping[str, Table]
+
+    @property
+    def steps(self) -> list[Step]:
+        """All undo steps, in their order."""
+        return [step for each in self.report.steps for step in each.planned.undo.steps]
 
 
-def undo_at_once(
-    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Progress
-) -> None:
+def undo_at_once(undoing: Undoing, notify: Progress) -> None:
     """Undo steps in the open transaction, and look at the tables before it ends.
 
     Raises:
         DestinationError: a step failed, or the tables are not as they should be; with the transaction all is as it was.
     """
-    before = _tables(session, target, parts)
-    tables, render = dict(before), rendering(target.module, session.dataset)
-    numbered = [(each.number, step) for each in report.steps for step in each.planned.undo.steps]
-    steps = [step for _, step in numbered]
-    own = own_undos(report.steps)
-    for places in _places(report.steps):
-        notify(f"undoing step {numbered[places.start][0]}", places.start / len(steps))
-        _undo_own(session, own.at.get(places.start, ()))
+    session, target = undoing.found.session, undoing.found.target
+    tables, render = dict(undoing.tables), target.renderer(session)
+    numbers = [each.number for each in undoing.report.steps for _ in each.planned.undo.steps]
+    steps, own = undoing.steps, undoing.own
+    for places in _places(undoing.report.steps):
+        notify(f"undoing step {numbers[places.start]}", places.start / len(steps))
+        for each in own.at.get(places.start, ()):
+            session.run_own(each.undo or (), each.file)
         replaced = next((each for each in own.replaced if places.start in each), None)
         if replaced is None or places.start == replaced.start:
             here = dict(tables)
-        table = tables.get(table_of(steps[places.start]))
-        made = list(rendered(steps[places.start : places.stop], tables, render))
+        group = steps[places.start : places.stop]
+        table = tables.get(table_of(group[0]))
+        made = [(step, render_step(step, tables, render)) for step in group]
         if replaced is not None:
-            said = f"own SQL has not undone step {numbered[places.start][0]}, and nothing was changed"
+            said = f"own SQL has not undone step {numbers[places.start]}, and nothing was changed"
             if places.stop == replaced.stop:
-                check_left(session, target.module, here, steps[replaced.start : replaced.stop], said)
+                check_left(session, target.destination, here, steps[replaced.start : replaced.stop], said)
             continue
         if places.start >= own.first:
-            _refuse_late(session, steps[places.start])
-        if len(places) > 1 and table is not None:
-            session.run_rewrite(rewrite_of(table, steps[places.start : places.stop]))
-        else:
-            for step, statements in made:
-                session.run(step, statements)
-    _undo_own(session, own.at.get(len(steps), ()))
-    _check(session, target, before, report, "nothing was changed")
-    for part in parts:
-        _write_run(session, part)
-        session.write_steps(part.records((*part.numbers, *part.broken_off), part.left))
+            _refuse_late(session, group[0])
+        _run(session, made, table if len(group) > 1 else None)
+    for each in own.at.get(len(steps), ()):
+        session.run_own(each.undo or (), each.file)
+    check_end(session, target.destination, undoing.tables, steps, "nothing was changed")
+    for each_run in undoing.runs:
+        _write_run(session, each_run)
+        session.write_steps(each_run.records((*each_run.numbers, *each_run.broken_off), each_run.left))
         # A pipeline that finds its schema's hash makes no columns: it must not find that of a schema that is gone.
-        session.forget_version(part.run.to_hash)
-    _write_base(session, parts[-1].run)
+        session.forget_version(each_run.run.to_hash)
+    _write_base(session, undoing.runs[-1].run)
 
 
-def undo_one_by_one(
-    session: MigrationSession, target: Target, report: RollbackReport, parts: Sequence[Part], notify: Progress
-) -> None:
+def undo_one_by_one(undoing: Undoing, notify: Progress) -> None:
     """Undo steps one after the other; each is kept when it is done, and the ledger says so.
 
     Until all of a run's steps are undone it stands half done: who was killed goes on with ``rollback``, or forward
@@ -243,30 +249,25 @@ def undo_one_by_one(
     Raises:
         DestinationError: a step failed, or the tables are not as they should be; what was undone stays so.
     """
-    before = _tables(session, target, parts)
-    tables, render = dict(before), rendering(target.module, session.dataset)
-    undone = {(each.run_id, each.number): each.planned.undo.steps for each in report.steps}
+    session, target = undoing.found.session, undoing.found.target
+    tables, render = dict(undoing.tables), target.renderer(session)
+    undone = {(each.run_id, each.number): each.planned.undo.steps for each in undoing.report.steps}
     count = 0
-    for part in parts:
+    for part in undoing.runs:
         session.write_run(replace(part.run, state=RunState.RUNNING, finished=None))
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
         session.write_steps(part.records(part.broken_off, part.left))
         # Steps that were done at once may be undone in other company: the tables would no longer show which.
         session.write_steps(part.records(part.unsaid, StepState.DONE))
-        for numbers in _at_once(part, report.steps):
+        for numbers in _at_once(part, undoing.report.steps):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
-                notify(f"undoing {_listed(numbers)}", count / len(report.steps))
+                notify(f"undoing {list_steps(numbers[0], numbers[-1])}", count / len(undoing.report.steps))
                 session.write_steps(part.records(numbers, StepState.RUNNING))
-            table = tables.get(table_of(steps[0])) if steps else None
+            table = tables.get(table_of(steps[0])) if steps and len(numbers) > 1 else None
             try:
-                made = list(rendered(steps, tables, render))
-                if len(numbers) > 1 and table is not None:
-                    session.run_rewrite(rewrite_of(table, steps))
-                else:
-                    for step, statements in made:
-                        session.run(step, statements)
+                _run(session, [(step, render_step(step, tables, render)) for step in steps], table)
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
             # In one piece, as it was said before that they are begun: so the tables show all of them.
@@ -274,42 +275,33 @@ def undo_one_by_one(
             count += len(numbers)
         _write_base(session, part.run)
         _write_run(session, part)
-    _check(session, target, before, report, "what was undone stays so")
+    check_end(session, target.destination, undoing.tables, undoing.steps, "what was undone stays so")
 
 
-def _at_once(part: Part, undone: Sequence[UndoneStep]) -> list[tuple[int, ...]]:
+def _run(session: MigrationSession, made: Sequence[tuple[Step, tuple[str, ...]]], rewritten: Table | None) -> None:
+    """Run undo steps, all of them by one rewrite where there is a table to rewrite."""
+    if rewritten is not None:
+        session.run_rewrite(rewrite_of(rewritten, [step for step, _ in made]))
+        return
+    for step, statements in made:
+        session.run(step, statements)
+
+
+def _at_once(part: UndoneRun, undone: Sequence[UndoneStep]) -> list[tuple[int, ...]]:
     """Return the numbers of a run's steps, those together that are undone at once."""
     ends = {each.number: each.done_with for each in undone if each.run_id == part.run.run_id}
     # Tables of dlt's own are not undone, and their steps are by themselves.
     return [tuple(group) for _, group in groupby(part.numbers, lambda number: ends.get(number) or -number)]
 
 
-def _tables(session: MigrationSession, target: Target, parts: Sequence[Part]) -> dict[str, Table]:
-    return tables_now(session, target.module, plan_of(parts[0].run).target)
-
-
-def _check(
-    session: MigrationSession, target: Target, before: dict[str, Table], report: RollbackReport, kept: str
-) -> None:
-    steps = [step for each in report.steps for step in each.planned.undo.steps]
-    said = f"after the last step `{session.origin}` is not as planned, and {kept}"
-    check_left(session, target.module, before, steps, said)
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return f"step {numbers[0]}" if len(numbers) == 1 else f"steps {numbers[0]} to {numbers[-1]}"
-
-
 def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> DestinationError:
     done = "1 step was" if count == 1 else f"{count} steps were"
-    one = len(numbers) == 1
-    message = f"{_listed(numbers)} {'was' if one else 'were'} not undone, "
-    message += f"{done} before {'it' if one else 'them'}: {error.message}"
-    hint = "`schemactl migrate rollback` goes on from there, `apply` goes forward again"
-    return DestinationError(message, hint=f"{error.hint}; {hint}" if error.hint else hint)
+    failed, before = ("was", "it") if len(numbers) == 1 else ("were", "them")
+    message = f"{list_steps(numbers[0], numbers[-1])} {failed} not undone, {done} before {before}"
+    return halfway(error, message, "`schemactl migrate rollback` goes on from there, `apply` goes forward again")
 
 
-def _write_run(session: MigrationSession, part: Part) -> None:
+def _write_run(session: MigrationSession, part: UndoneRun) -> None:
     """Write what was undone; a run of which steps are left stands half done, and ``apply`` goes on with it."""
     state = RunState.UNDONE if part.is_whole else RunState.RUNNING
     session.write_run(replace(part.run, state=state, finished=datetime.now(UTC) if part.is_whole else None))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession, Patience, Run, RunState
+from schemactl.flows.migrate.apply import Agree
 from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.inspection import stated
 from schemactl.flows.migrate.running import who
-from schemactl.flows.migrate.target import Target, find_name, find_target, find_wanted, read_state
+from schemactl.flows.migrate.state import find_name, find_wanted, read_state
+from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
-
-Agree = Callable[[BaselineReport], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +35,34 @@ class BaselineRequest:
     patience: Patience = field(default_factory=Patience)
 
 
-def record_baseline(request: BaselineRequest, agree: Agree) -> BaselineReport:
+def record_baseline(request: BaselineRequest, agree: Agree[BaselineReport]) -> BaselineReport:
     """Record a schema in the ledger of a destination that has its tables.
 
     Raises:
         InputError: the call is wrong, the schema cannot be read, or there is nobody to ask.
         DestinationError: the destination cannot be reached, read or written.
     """
-    target = find_target(request.to)
+    target = migratable(request.to)
     schema = find_wanted(request.reference, request.schemas)
     with target.open_for_reading(schema.name) as session:
-        report = _report(session, target, schema, request.is_forced)
+        report = _report_baseline(session, target, schema, request.is_forced)
     if report.outcome is not Outcome.DONE:
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
     with target.open_for_writing(schema.name, request.patience) as session:
-        again = _report(session, target, schema, request.is_forced)
+        again = _report_baseline(session, target, schema, request.is_forced)
         if again.outcome is Outcome.DONE:
             _write(session, schema)
         return again
 
 
-def _report(session: MigrationSession, target: Target, schema: Schema, is_forced: bool) -> BaselineReport:
+def _report_baseline(
+    session: MigrationSession, target: MigrationTarget, schema: Schema, is_forced: bool
+) -> BaselineReport:
     """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
-    found = read_state(session, schema.name)
-    differing = find_drift(session, target, found, schema)
+    found = read_state(session, target, schema.name)
+    differing = find_drift(found, schema)
     drift = tuple(change for change in (*differing.changes, *differing.variants) if not isinstance(change, TableAdded))
     blockers: tuple[PlanBlocker, ...] = ()
     outcome = Outcome.DONE
@@ -73,7 +74,7 @@ def _report(session: MigrationSession, target: Target, schema: Schema, is_forced
         blockers = (PlanBlocker(BlockerKind.MOVED, "the tables are not as the schema says", hint),)
     if blockers:
         outcome = Outcome.REFUSED
-    elif found.known_hash == schema.version_hash and found.runs and not misplaced_values(session, target.module, found):
+    elif found.known_hash == schema.version_hash and found.runs and not misplaced_values(found):
         outcome = Outcome.NOTHING
     return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, blockers)
 
@@ -97,9 +98,6 @@ def _write(session: MigrationSession, schema: Schema) -> None:
         session.write_version(schema)
 
 
-AgreeToClean = Callable[[CleanReport], bool]
-
-
 @dataclass(frozen=True, slots=True)
 class CleanRequest:
     """A call of ``schemactl migrate clean``."""
@@ -108,14 +106,14 @@ class CleanRequest:
     patience: Patience = field(default_factory=Patience)
 
 
-def clean(request: CleanRequest, agree: AgreeToClean) -> CleanReport:
+def clean(request: CleanRequest, agree: Agree[CleanReport]) -> CleanReport:
     """Drop what is kept; nothing else is touched.
 
     Raises:
         InputError: the call is wrong, or there is nobody to ask.
         DestinationError: the destination failed; what was kept still is, as far as it says.
     """
-    target = find_target(request.to)
+    target = migratable(request.to)
     name = find_name(target)
     with target.open_for_reading(name) as session:
         report = CleanReport(target.place(session), session.kept(), Outcome.DONE)

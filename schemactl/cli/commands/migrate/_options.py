@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
 from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, StatedTable, read_count, read_seconds
-from schemactl.errors import InputError
+from schemactl.cli.terminal import Terminal
+from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from schemactl.destinations import Patience
     from schemactl.migration.options import PlanOptions
-
-
-from collections.abc import Callable
-from contextlib import ExitStack
-from functools import wraps
-from typing import TypeVar
-
-from schemactl.cli.terminal import Terminal
-from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,7 +77,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         print_plan_report,
         question,
     )
-    from schemactl.render.migrate_json import apply_document, folder_apply_document
+    from schemactl.render.migrate_json import document, folder_apply_document
     from schemactl.render.progress import show_progress
 
     if (options.reference is None) == (options.dir is None):
@@ -110,5 +110,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         write_report(terminal, options, done, partial(folder_apply_document, options.dir), print_folder_applied)
         return ExitCode.FINDINGS if done.is_refused else ExitCode.DONE
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, report, apply_document, print_applied)
+    write_report(terminal, options, report, document, print_applied)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -48,7 +48,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.terminal import ask
     from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
     from schemactl.render.migrate import print_baseline
-    from schemactl.render.migrate_json import baseline_document
+    from schemactl.render.migrate_json import document
 
     request = BaselineRequest(
         options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()
@@ -58,5 +58,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
 
     report = record_baseline(request, agree)
-    write_report(terminal, options, report, baseline_document, print_baseline)
+    write_report(terminal, options, report, document, print_baseline)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

@@ -49,7 +49,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     report = check_folder(Path(options.dir), options.schema, Path(options.schemas))
     from schemactl.render.migrate import print_checked
-    from schemactl.render.migrate_json import checked_document
+    from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, checked_document, print_checked)
+    write_report(terminal, options, report, document, print_checked)
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

@@ -38,11 +38,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.terminal import ask
     from schemactl.flows.migrate.upkeep import CleanRequest, clean
     from schemactl.render.migrate import print_clean, print_kept
-    from schemactl.render.migrate_json import clean_document
+    from schemactl.render.migrate_json import document
 
     def agree(report: CleanReport) -> bool:
         return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options)
 
     report = clean(CleanRequest(options.to, options.patience()), agree)
-    write_report(terminal, options, report, clean_document, print_clean)
+    write_report(terminal, options, report, document, print_clean)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

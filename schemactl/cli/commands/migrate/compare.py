@@ -39,7 +39,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     report = compare_destinations(options.base, options.head)
     from schemactl.render.migrate import print_compared
-    from schemactl.render.migrate_json import compared_document
+    from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, compared_document, print_compared)
+    write_report(terminal, options, report, document, print_compared)
     return ExitCode.DONE if report.is_same else ExitCode.FINDINGS

@@ -35,8 +35,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     report = hash_folder(Path(options.dir))
     from schemactl.render.migrate import print_checked
-    from schemactl.render.migrate_json import checked_document
+    from schemactl.render.migrate_json import document
 
     shown = partial(print_checked, good="and their sums are written")
-    write_report(terminal, options, report, checked_document, shown)
+    write_report(terminal, options, report, document, shown)
     return ExitCode.FINDINGS if report.problems else ExitCode.DONE

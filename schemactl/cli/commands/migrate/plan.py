@@ -135,13 +135,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         report = plan_migration(request, progress)
     from schemactl.render.findings import render_findings, report_of_plan
     from schemactl.render.migrate import print_plan_report
-    from schemactl.render.migrate_json import plan_report_document
+    from schemactl.render.migrate_json import document
 
     write_report(
         terminal,
         options,
         report,
-        plan_report_document,
+        document,
         print_plan_report,
         lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
     )
@@ -171,9 +171,9 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     request = ScriptRequest(options.reference, options.start, dialect, Path(options.schemas), options.planning())
     report = write_script(request)
     from schemactl.render.migrate import print_script
-    from schemactl.render.migrate_json import plan_report_document
+    from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, plan_report_document, lambda script, _: print_script(script, dialect))
+    write_report(terminal, options, report, document, lambda script, _: print_script(script, dialect))
     is_pending = options.check and bool(report.plan.steps)
     return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
 
@@ -182,7 +182,7 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     from schemactl.flows.migrate.directory import NextRequest, next_migration
     from schemactl.flows.migrate.pending import plan_next_there
     from schemactl.render.migrate import print_next
-    from schemactl.render.migrate_json import next_document
+    from schemactl.render.migrate_json import document
 
     check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
     if options.out is not None or options.sign_key is not None:
@@ -200,6 +200,6 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         start=options.start,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
-    write_report(terminal, options, report, next_document, print_next)
+    write_report(terminal, options, report, document, print_next)
     is_pending = options.check and report.migration is not None
     return ExitCode.FINDINGS if report.blockers or is_pending else ExitCode.DONE

@@ -57,7 +57,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.migrate import print_rollback, print_rolled_back
-    from schemactl.render.migrate_json import rollback_document
+    from schemactl.render.migrate_json import document
     from schemactl.render.progress import show_progress
 
     if options.steps is not None and options.to_hash is not None:
@@ -77,5 +77,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, report, rollback_document, print_rolled_back)
+    write_report(terminal, options, report, document, print_rolled_back)
     return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE

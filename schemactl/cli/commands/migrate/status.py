@@ -50,14 +50,14 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     report = find_status(request)
     from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
-    from schemactl.render.migrate_json import status_document
+    from schemactl.render.migrate_json import document
 
     plans = (report.planned.plan,) if report.planned else ()
     write_report(
         terminal,
         options,
         report,
-        status_document,
+        document,
         print_status,
         lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
     )

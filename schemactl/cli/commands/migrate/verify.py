@@ -66,13 +66,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         report = verify(request, progress)
     from schemactl.render.findings import render_findings, report_of_verification
     from schemactl.render.migrate import print_verified
-    from schemactl.render.migrate_json import verify_document
+    from schemactl.render.migrate_json import document
 
     write_report(
         terminal,
         options,
         report,
-        verify_document,
+        document,
         print_verified,
         lambda form: render_findings(report_of_verification(report), (), form, "Verification"),
     )

@@ -1,0 +1,121 @@
+"""The schema that a destination is to get, and what is found there: its tables, and what its ledger says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemactl.destinations import Catalogue, MigrationSession, Run, RunState, Version
+from schemactl.errors import InputError
+from schemactl.flows.migrate.tables import tables_in
+from schemactl.flows.references import Referred, find_schema
+from schemactl.flows.target import MigrationTarget
+from schemactl.migration.plan import Place
+from schemactl.schema.hash import bump
+from schemactl.schema.types import Schema, Table
+from schemactl.store.folder import SchemasFolder
+
+MOST_EARLIER = 20
+"""Schemas of a ledger that are looked through for columns that a migration has left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A destination as a session has read it: its catalog, and what its ledger says of a schema.
+
+    Attributes:
+        session: it can be asked for more while it is open.
+        known: the schema that the ledger names last; None where there is none.
+        versions: of the schema of that name, the last one first.
+        runs: of the schema of that name, the first one first.
+    """
+
+    session: MigrationSession
+    target: MigrationTarget
+    catalogue: Catalogue
+    known: Schema | None
+    versions: tuple[Version, ...]
+    runs: tuple[Run, ...]
+
+    @property
+    def unfinished(self) -> Run | None:
+        """The run that stands half done, if there is one."""
+        return next((run for run in self.runs if run.state is RunState.RUNNING), None)
+
+    def tables_for(self, schema: Schema) -> dict[str, Table]:
+        """Return a model of the tables; see ``tables_in``."""
+        return tables_in(self.catalogue.schema, schema, self.target.destination)
+
+    @property
+    def place(self) -> Place:
+        """The place of the tables."""
+        return self.target.place(self.session)
+
+    @property
+    def known_hash(self) -> str | None:
+        """The hash that the ledger names last."""
+        return self.versions[0].version_hash if self.versions else None
+
+
+def find_wanted(reference: str | Schema, schemas: Path) -> Schema:
+    """Return the schema that a REF names, or a schema itself, with the version and hash of its content.
+
+    Raises:
+        InputError: it names no schema, or a destination, whose catalog is none.
+    """
+    if isinstance(reference, Schema):
+        return bump(reference)
+    return with_content_hash(find_schema(reference, SchemasFolder.at(schemas)), reference)
+
+
+def with_content_hash(found: Referred, reference: str) -> Schema:
+    """Return the schema that a REF has named, with the version and hash of its content.
+
+    Raises:
+        InputError: it is a destination's catalog.
+    """
+    if found.destination is not None:
+        hint = f"write it to a file first: `schemactl export {reference} --output FILE`"
+        raise InputError(f"`{reference}` names tables, not a schema", hint=hint)
+    return bump(found.schema)
+
+
+def find_name(target: MigrationTarget) -> str:
+    """Return the name of the only schema in a destination's ledger.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    catalogue = target.destination.read_catalogue(target.url)
+    if not catalogue.hashes:
+        hint = "name the schema; `schemactl migrate baseline REF --to DEST` records one"
+        raise InputError(f"the ledger of `{catalogue.origin}` names no schema, or several", hint=hint)
+    return catalogue.schema.name
+
+
+def read_state(session: MigrationSession, target: MigrationTarget, schema_name: str) -> Found:
+    """Return what a destination has, and what its ledger says of a schema."""
+    versions = session.versions(schema_name)
+    known = session.schema_of(versions[0].version_hash) if versions else None
+    runs = tuple(run for run in session.runs() if run.schema_name == schema_name)
+    return Found(session, target, session.catalogue(), known, versions, runs)
+
+
+def earlier_names(found: Found) -> frozenset[tuple[str, str | None]]:
+    """Return the names of the last schemas in the ledger.
+
+    What one of them had and the tables still have was left out when the schema lost it.
+    """
+    schemas = (found.session.schema_of(version.version_hash) for version in found.versions[1:MOST_EARLIER])
+    return names_of(schema for schema in schemas if schema is not None)
+
+
+def names_of(schemas: Iterable[Schema]) -> frozenset[tuple[str, str | None]]:
+    """Return the columns, by table, and the tables of schemas; no column for a table."""
+    return frozenset(
+        (table.name, column)
+        for schema in schemas
+        for table in schema.tables.values()
+        for column in (None, *table.columns)
+    )

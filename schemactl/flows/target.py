@@ -1,0 +1,157 @@
+"""The destination that ``--to`` names: ``loadable`` returns one that takes loads, ``migratable`` one to migrate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from schemactl.destinations import (
+    DESTINATIONS,
+    Destination,
+    Loader,
+    MigrationSession,
+    Migrator,
+    Patience,
+    find_address,
+    is_loader,
+    is_migrator,
+    name_limits,
+)
+from schemactl.errors import InputError, did_you_mean, nearest_or_all
+from schemactl.migration.plan import MigrationPlan, Place, Render
+from schemactl.migration.rewrites import with_rewrites
+from schemactl.redaction import redact
+from schemactl.schema.types import Table
+
+FOLDER_KIND: Final = "parquet"
+"""The destination that a folder without a scheme stands for, where rows are loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A destination at an address.
+
+    Attributes:
+        kind: the scheme of its addresses.
+        url: the address, with its scheme.
+    """
+
+    kind: str
+    destination: Destination
+    url: str
+
+    @property
+    def max_identifier_length(self) -> int | None:
+        """Longest name of a table or column there, None where there is no limit that matters."""
+        return name_limits(self.destination, self.url).max_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTarget(Target):
+    """The destination of a load."""
+
+    destination: Loader
+
+    @property
+    def shown(self) -> str:
+        """The address for people, without a password."""
+        # Before anything else: a password may hold a `?`.
+        place, _, query = redact(self.url).partition("?")
+        kept = [part for part in query.split("&") if part.startswith("dataset=")]
+        return "?".join([place, *kept[:1]])
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationTarget(Target):
+    """The destination of a migration."""
+
+    destination: Migrator
+
+    def open_for_reading(
+        self, schema_name: str, *, may_be_new: bool = False
+    ) -> AbstractContextManager[MigrationSession]:
+        """Open it; nothing is locked. ``may_be_new``: what is not there counts as empty."""
+        return self.destination.connect(self.url, schema_name, is_read_only=True, may_be_new=may_be_new)
+
+    def open_for_writing(self, schema_name: str, patience: Patience) -> AbstractContextManager[MigrationSession]:
+        """Open it alone."""
+        return self.destination.connect(self.url, schema_name, patience=patience)
+
+    def place(self, session: MigrationSession) -> Place:
+        """Return where a session is."""
+        return Place(self.kind, session.origin, session.dataset)
+
+    def renderer(self, session: MigrationSession) -> Render:
+        """Return what writes a step's statements for the dataset of a session."""
+        return partial(self.destination.render, dataset=session.dataset)
+
+    def decide_rewrites(
+        self, session: MigrationSession, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
+    ) -> MigrationPlan:
+        """Return a plan that says which of its steps one rewrite of their table does; see ``with_rewrites``."""
+        abilities, stored = self.destination.ABILITIES, self.destination.stored
+        return with_rewrites(plan, tables, abilities, stored, session.render_rewrite, done)
+
+
+def find_destination(text: str) -> Target:
+    """Return the destination that an address names as loads read it: what has no scheme is a folder of Parquet.
+
+    Raises:
+        InputError: there is no such destination.
+    """
+    kind, _, rest = text.partition(":")
+    if not text.strip():
+        raise InputError("`--to` names no destination", hint="a folder, `duckdb:///PATH` ...")
+    if address := find_address(text):
+        kind, text = address
+    else:
+        near = did_you_mean(kind, DESTINATIONS) if rest else None
+        if rest.startswith("//") or (near and not Path(text).exists()):
+            hint = near or f"known: {', '.join(_loading())}, or a folder"
+            raise InputError(f"there is no destination `{kind}`", hint=hint)
+        kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
+    return Target(kind, DESTINATIONS[kind], text)
+
+
+def loadable(text: str) -> LoadTarget:
+    """Return the destination that an address names, as ``find_destination``; rows can be loaded into it.
+
+    Raises:
+        InputError: there is no such destination, or nothing can be loaded into it.
+    """
+    found = find_destination(text)
+    if not is_loader(found.destination):
+        raise InputError(f"nothing can be loaded into `{found.kind}` yet", hint=f"known: {', '.join(_loading())}")
+    return LoadTarget(found.kind, found.destination, found.url)
+
+
+def migratable(to: str | None) -> MigrationTarget:
+    """Return the destination that ``--to`` names by an address with a scheme; it can be migrated.
+
+    Raises:
+        InputError: it names none, or one that cannot be migrated.
+    """
+    if not to:
+        raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///shop.duckdb`")
+    address = find_address(to)
+    if address is None:
+        scheme = to.strip().partition(":")[0].lower()
+        raise InputError(f"`{redact(to)}` is no address of a destination", hint=nearest_or_all(scheme, _migrating()))
+    kind, url = address
+    destination = DESTINATIONS[kind]
+    if not is_migrator(destination):
+        raise InputError(f"`{kind}` cannot be migrated", hint=f"known: {', '.join(_migrating())}")
+    return MigrationTarget(kind, destination, url)
+
+
+def _loading() -> list[str]:
+    """Return the destinations that take rows, as far as their drivers are there."""
+    return [kind for kind in DESTINATIONS if is_loader(DESTINATIONS[kind])]
+
+
+def _migrating() -> list[str]:
+    return [kind for kind in DESTINATIONS if is_migrator(DESTINATIONS[kind])]
