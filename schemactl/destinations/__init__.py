@@ -347,41 +347,27 @@ class MigrationSession(ABC):
         """Return those of some tables that are there and hold no rows; the number of queries does not grow."""
 
     @abstractmethod
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         """Return what of the data stands in a step's way, by one query over its table as it is now.
 
         ``ChangeType``, ``Backfill``: values that dlt's coercion refuses, that would lose something, or that the column
-        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose
-        value another row has. Nothing stands in the way of other steps.
+        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose value another row has. Nothing stands in the way
+        of other steps.
 
         Args:
-            step: what is to be done.
-            table: the name that its table has now, where an earlier step of the plan will rename it.
-            column: the name that its column (of ``Backfill``: the source) has now.
-        """
-
-    def unfit_in(self, share: float, step: Step) -> Unfit:  # noqa: ARG002 - others do
-        """Return what of a sample of the rows stands in a step's way; see ``unfit``.
-
-        Args:
-            share: of the rows that are looked at, between 0 and 1; the same rows each time, where they are the same.
-            step: ``ChangeType`` or ``SetNotNull``.
+            step: in the names that its table and its columns have now.
+            share: of the rows that are looked at, above 0 and up to 1; the same rows each time, where they are the
+                same. Less than 1 is asked of ``ChangeType`` and ``SetNotNull`` only.
 
         Raises:
-            InputError: the engine cannot leave rows unread.
+            InputError: the engine cannot leave rows unread; sessions without samples leave the message to this method.
         """
         message = f"`{self.origin}` has no sample of a table's rows"
         raise InputError(message, hint="without `--sample` all rows are read; `--skip-rows` reads none")
 
     @abstractmethod
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`.
-
-        Args:
-            step: what is to be done.
-            table: as in ``unfit``.
-            column: as in ``unfit``.
-        """
+    def not_undone(self, step: ChangeType) -> Unfit:
+        """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`."""
 
     def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - others look
         """Return why a step cannot be done to its table as the table is now; None where it can.

@@ -121,10 +121,10 @@ def test_parquet_files_that_lack_a_column_or_state_it_in_their_path_are_sampled(
         place.parent.mkdir(parents=True)
         pq.write_table(pa.table({"id": range(500)} | ({"note": ["x"] * 500} if day == "two" else {})), place)
     with parquet.connect(f"parquet:{tmp_path / 'shop'}", "shop", is_read_only=True) as session:
-        found = session.unfit_in(0.2, SetNotNull("events", column("note")))
+        found = session.unfit(SetNotNull("events", column("note")), 0.2)
         assert (found.count, found.rows) == (pytest.approx(100, abs=2), pytest.approx(200, abs=2))
         retype = ChangeType("events", column("day"), column("day", "date"), needs_check=True)
-        assert session.unfit_in(0.2, retype).count == found.rows
+        assert session.unfit(retype, 0.2).count == found.rows
 
 
 def test_a_delta_table_with_partitions_is_sampled_in_all_of_them(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_delta_table_with_partitions_is_sampled_in_all_of_them(tmp_path: Path)
     assert [days.count(day) for day in "abc"] == [pytest.approx(30, abs=2)] * 3
     assert batches[0].schema.names == ["day", "id"]
     with delta.connect(f"delta:{tmp_path / 'shop'}", "shop", is_read_only=True) as session:
-        found = session.unfit_in(0.1, SetNotNull("t", column("note")))
+        found = session.unfit(SetNotNull("t", column("note")), 0.1)
         assert (found.count, found.rows) == (pytest.approx(45, abs=15), pytest.approx(90, abs=2))
 
 
@@ -204,10 +204,10 @@ def test_an_iceberg_column_is_sampled_under_its_former_names_and_without_deleted
         session.run(RenameColumn("orders", "note", "memo"), ())
         session.run(RenameColumn("orders", "id", "note"), ())
     with iceberg.connect(url, "shop", is_read_only=True) as session:
-        found = session.unfit_in(0.1, SetNotNull("orders", column("memo")))
+        found = session.unfit(SetNotNull("orders", column("memo")), 0.1)
         assert (found.count, found.rows) == (pytest.approx(100, abs=20), pytest.approx(200, abs=4))
-        assert session.unfit_in(0.1, SetNotNull("orders", column("note"))).count == 0
+        assert session.unfit(SetNotNull("orders", column("note")), 0.1).count == 0
     with iceberg.connect(url, "shop") as session:
         session.lake.open("orders").table.delete("note < 1000")
     with iceberg.connect(url, "shop", is_read_only=True) as session:
-        assert session.unfit_in(0.1, SetNotNull("orders", column("memo"))).rows == pytest.approx(100, abs=4)
+        assert session.unfit(SetNotNull("orders", column("memo")), 0.1).rows == pytest.approx(100, abs=4)

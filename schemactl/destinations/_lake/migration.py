@@ -17,7 +17,7 @@ from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewriti
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.destinations._migration.records import Blocker, Unfit
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -119,38 +119,22 @@ class LakeMigration(LakeStore, Ledger):
         there = [name for name in self.catalogue().schema.tables if folded(name) in asked]
         return frozenset(name for name in there if not self.row_count(name))
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        return self._unfit(step, table or table_of(step), column)
-
-    def unfit_in(self, share: float, step: Step) -> Unfit:
-        return self._unfit(step, table_of(step), None, share)
-
-    def _unfit(self, step: Step, table: str, column: str | None, share: float = 1.0) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         match step:
             case SetNotNull():
-                source = column or step.column.name
-                self._check_column(table, source)
-                return count_nulls(self, table, source, share)
+                return count_nulls(self, step, share)
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                source = column or (step.before if isinstance(step, ChangeType) else step.source).name
-                self._check_column(table, source)
-                return count_values(self, table, source, step, share)
+                return count_values(self, step, share)
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()
 
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        place, source = table or step.table, column or step.before.name
-        self._check_column(place, source)
-        return count_not_undone(self, place, source, step)
+    def not_undone(self, step: ChangeType) -> Unfit:
+        return count_not_undone(self, step)
 
     def find_blocker(self, step: Step) -> Blocker | None:
         return self.find_way_blocker(step, way_of(step, self.abilities))
-
-    def _check_column(self, table: str, column: str) -> None:
-        if column not in self.fields(table).names:
-            raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
 
 
 def _named(step: Step) -> str:

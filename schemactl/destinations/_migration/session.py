@@ -204,11 +204,6 @@ class SqlMigration(Ledger, Generic[D]):
                 found.update(names[number] for (number,) in rows)
         return frozenset(found)
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        name = table or table_of(step)
-        with self.database.wrap_errors("count values that do not survive"):
-            return self._count(step, column, qualify(self.place, name), self._relation(name))
-
     def kept(self) -> tuple[str, ...]:
         with self.database.wrap_errors("look for what is kept"):
             names = self.database.relation_names(self.place)
@@ -237,12 +232,16 @@ class SqlMigration(Ledger, Generic[D]):
             return source
         return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.engine, None).value} END"
 
-    def unfit_in(self, share: float, step: Step) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+        name = table_of(step)
+        place = qualify(self.place, name)
+        if share >= 1.0:
+            with self.database.wrap_errors("count values that do not survive"):
+                return self._count(step, place, self._relation(name))
         with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
-            relation = self._relation(table_of(step))
-            place = qualify(self.place, relation.name)
+            relation = self._relation(name)
             query = self.sampled(place, relation, share)
-            return self._count(step, None, place if query is None else f"({query}) AS sampled", relation)
+            return self._count(step, place if query is None else f"({query}) AS sampled", relation)
 
     def _relation(self, name: str) -> Relation:
         found = self.database.relation(self.place, name)
@@ -250,19 +249,17 @@ class SqlMigration(Ledger, Generic[D]):
             raise InputError(f"there is no table `{name}` in `{self.origin}`")
         return found
 
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        name = table or table_of(step)
+    def not_undone(self, step: ChangeType) -> Unfit:
         with self.database.wrap_errors("count values that an undo spells in another way"):
-            return self._count(step, column, qualify(self.place, name), self._relation(name), is_undone=True)
+            place = qualify(self.place, step.table)
+            return self._count(step, place, self._relation(step.table), is_undone=True)
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         def count(keys: tuple[str, ...]) -> Unfit:
             if is_undone and isinstance(step, ChangeType):
-                query = undo_query(step, column, place, keys, self.engine)
+                query = undo_query(step, place, keys, self.engine)
                 return undone_of(self.database.query(query), keys) if query else Unfit()
-            query = count_query(step, column, place, keys, self.engine)
+            query = count_query(step, place, keys, self.engine)
             return unfit_of(self.database.query(query), keys) if query else Unfit()
 
         if "_dlt_id" in relation.columns:

@@ -223,12 +223,10 @@ class MySqlMigration(MappedMigration[MySqlSession]):
             statement = statement.replace(f" {kind} ", f" {kind} COLLATE {collation} ", 1)
         return f"{statement} COMMENT {literal(text_of(comment))}" if comment else statement
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         if isinstance(step, ChangeType) and not is_undone and _is_wider(step.before, step.after):
             return Unfit(0, self.row_count(relation.name))
-        return MappedMigration._count(self, step, column, place, relation, is_undone=is_undone)
+        return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
 
     def text_of(self, value: str, retype: Retype) -> str:
         return f"CAST({as_text(value, retype.before)} AS BINARY)"  # collations do not matter

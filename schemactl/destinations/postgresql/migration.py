@@ -436,11 +436,9 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         with self.database.wrap_errors("release a savepoint"):
             self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         if not isinstance(step, RestoreColumn):
-            return MappedMigration._count(self, step, column, place, relation, is_undone=is_undone)
+            return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
         query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
         ((rows, count),) = self.database.query(query)
         return Unfit(count, rows)

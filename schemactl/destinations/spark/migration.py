@@ -157,19 +157,15 @@ class SparkMigration(SparkLedger):
             found = catalog.copy_blocker(self.tables, table_of(step))
         return None if found is None else Blocker(found, catalog.BY_HAND)
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         with wrap_errors(_COUNTING):
-            return count_unfit(step, self._rows(table or table_of(step)), column, 1.0)
+            return count_unfit(step, self._rows(table_of(step)), share)
 
-    def unfit_in(self, share: float, step: Step) -> Unfit:
-        with wrap_errors(_COUNTING):
-            return count_unfit(step, self._rows(table_of(step)), None, share)
-
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
+    def not_undone(self, step: ChangeType) -> Unfit:
         if not has_spellings(Retype(step.before, step.after)):
             return Unfit()
         with wrap_errors(_COUNTING):
-            return count_not_undone(step, self._rows(table or step.table), column)
+            return count_not_undone(step, self._rows(step.table))
 
     def _rows(self, table: str) -> DataFrame:
         if not self.tables.has(table):

@@ -284,7 +284,7 @@ def _look_at_rows(
     for number, check in enumerate(checks):
         notify(f"looking at {check.table}.{check.column}", number / len(checks))
         share = sample.share_of(counts.get(check.table, 0))
-        unfit = session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
+        unfit = session.unfit(check.step, share)
         rows[check.table] = unfit.rows
         if unfit.count:
             examples = example_texts(unfit, schema, check.table, check.columns[0] if len(check.columns) == 1 else None)
