@@ -36,94 +36,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
 
 if TYPE_CHECKING:
-    from schemactl.destinations._address import dataset_of
     from schemactl.destinations._catalogue import Catalogue
-    from schemactl.destinations._migration.records import (
-        NO_PATIENCE,
-        Blocker,
-        Example,
-        Patience,
-        Run,
-        RunState,
-        StepRecord,
-        StepState,
-        Unfit,
-        Version,
-    )
-    from schemactl.destinations._package import (
-        INPUTS_TABLE,
-        LoadedInput,
-        LoadPackage,
-        PastLoads,
-        StagedTable,
-    )
+    from schemactl.destinations._package import LoadPackage, PastLoads
     from schemactl.migration.abilities import Abilities
+    from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
     from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
-
-_HOMES: Final = {
-    "_address": ("dataset_of",),
-    "_catalogue": ("Catalogue",),
-    "_migration.records": (
-        "Example",
-        "NO_PATIENCE",
-        "Blocker",
-        "Patience",
-        "Run",
-        "RunState",
-        "StepRecord",
-        "StepState",
-        "Unfit",
-        "Version",
-    ),
-    "_package": ("INPUTS_TABLE", "LoadPackage", "LoadedInput", "PastLoads", "StagedTable"),
-}
-"""The modules of what flows use besides destinations; imported on first use, so that finding an address needs none."""
-
-__all__ = [
-    "DESTINATIONS",
-    "INPUTS_TABLE",
-    "NO_PATIENCE",
-    "Blocker",
-    "Catalogue",
-    "Destination",
-    "Example",
-    "LoadPackage",
-    "LoadedInput",
-    "Loader",
-    "MigrationSession",
-    "Migrator",
-    "PastLoads",
-    "Patience",
-    "Run",
-    "RunState",
-    "StagedTable",
-    "StepRecord",
-    "StepState",
-    "Unfit",
-    "Version",
-    "dataset_of",
-    "find_address",
-    "is_loader",
-    "is_migrator",
-    "name_limits",
-]
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Destination(Protocol):

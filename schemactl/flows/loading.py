@@ -10,16 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import (
-    DESTINATIONS,
-    Destination,
-    LoadedInput,
-    Loader,
-    PastLoads,
-    find_address,
-    is_loader,
-    name_limits,
-)
+from schemactl.destinations import DESTINATIONS, Destination, Loader, find_address, is_loader, name_limits
+from schemactl.destinations._package import LoadedInput, PastLoads
 from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.redaction import redact
 

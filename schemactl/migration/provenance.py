@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.reports import Misplaced
 from schemactl.migration.steps import Step, table_of
 from schemactl.migration.tracing import Place, place_before
-from schemactl.migration.verification import Misplaced
 from schemactl.schema.renames import column_claims, table_claims
 from schemactl.schema.types import Schema, Table
 

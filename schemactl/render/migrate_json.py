@@ -10,6 +10,7 @@ from typing import Any
 
 from schemactl.migration.directory import write_migration
 from schemactl.migration.documents import to_document
+from schemactl.migration.records import Version
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
@@ -24,11 +25,10 @@ from schemactl.migration.reports import (
     PlanReport,
     RebaseReport,
     RollbackReport,
-    SchemaThere,
     StatusReport,
+    VerifyReport,
 )
 from schemactl.migration.saved import plan_document
-from schemactl.migration.verification import VerifyReport
 from schemactl.render.reviews.json import change_document
 
 
@@ -128,13 +128,26 @@ def baseline_document(report: BaselineReport) -> dict[str, Any]:
     }
 
 
-def _schema(schema: SchemaThere | None) -> dict[str, Any] | None:
-    return {**asdict(schema), "at": _time(schema.at)} if schema is not None else None
+def _schema(schema: Version | None) -> dict[str, Any] | None:
+    if schema is None:
+        return None
+    stated = {"name": schema.schema_name, "version": schema.version, "version_hash": schema.version_hash}
+    return {**stated, "at": _time(schema.inserted_at)}
 
 
-def _run(run: PastRun) -> dict[str, Any]:
-    stated = {key: value for key, value in asdict(run).items() if key != "schema"}
-    return {**stated, "started": _time(run.started), "finished": _time(run.finished)}
+def _run(past: PastRun) -> dict[str, Any]:
+    run = past.run
+    return {
+        "plan_hash": run.plan_hash,
+        "before": run.from_hash,
+        "after": run.to_hash,
+        "who": run.who,
+        "started": _time(run.started),
+        "finished": _time(run.finished),
+        "state": past.state,
+        "done": past.done,
+        "steps": past.steps,
+    }
 
 
 def _blockers(blockers: Iterable[PlanBlocker]) -> list[dict[str, Any]]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
 
-from schemactl.destinations import Patience
 from schemactl.flows.migrate.plan import report_plan
 from schemactl.flows.migrate.target import find_target
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Patience
 from schemactl.schema.types import Column, Table
 
 TABLES = {

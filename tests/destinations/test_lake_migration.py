@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemactl.destinations import parquet
-from schemactl.destinations._migration.records import Example
 from schemactl.errors import DestinationError, InputError
 from schemactl.installation import install_command
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.planner import undo_of
+from schemactl.migration.records import Example
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,

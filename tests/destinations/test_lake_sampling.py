@@ -23,8 +23,8 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import VerifyReport
 from schemactl.migration.steps import ChangeType, RenameColumn, SetNotNull
-from schemactl.migration.verification import VerifyReport
 
 ROWS = 2_000
 

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
-from schemactl.destinations._migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
 from schemactl.destinations.spark.conversion import survivor
 from schemactl.destinations.spark.lease import LEASE
 from schemactl.destinations.spark.merge import configured
@@ -30,6 +29,7 @@ from schemactl.formats import dlt
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
 from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (

@@ -17,7 +17,6 @@ from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
 from schemactl.destinations._lake.rendering import render_together
-from schemactl.destinations._migration.records import StepRecord, StepState
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -30,6 +29,7 @@ from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import make_plan
 from schemactl.migration.planner import plan_steps
+from schemactl.migration.records import StepRecord, StepState
 from schemactl.migration.reports import Outcome
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, undo_steps
 from schemactl.migration.saved import write_plan

@@ -11,8 +11,7 @@ from types import SimpleNamespace
 import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
-from schemactl.destinations import Patience, sqlite
-from schemactl.destinations._migration.records import Run, StepState
+from schemactl.destinations import sqlite
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
@@ -22,6 +21,7 @@ from schemactl.migration import steps as s
 from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Patience, Run, StepState
 from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.migration.tracing import traced, traced_table
 from schemactl.schema.types import Table

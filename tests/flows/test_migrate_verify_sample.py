@@ -17,7 +17,7 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.verification import VerifyReport
+from schemactl.migration.reports import VerifyReport
 
 pytestmark = pytest.mark.destinations
 

@@ -11,8 +11,8 @@ from schemactl.destinations.duckdb.migration import ABILITIES
 from schemactl.migration.effects import run
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.provenance import misplaced_after, origin_of
+from schemactl.migration.reports import Misplaced
 from schemactl.migration.steps import RenameColumn, RenameTable
-from schemactl.migration.verification import Misplaced
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

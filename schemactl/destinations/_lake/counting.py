@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.conversions import ask, coarse, duckdb_session, duckdb_type
 from schemactl.destinations._lake.store import LakeStore
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.errors import InputError
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.steps import Backfill, ChangeType, SetNotNull
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.ledger import Ledger
-from schemactl.destinations._migration.records import Blocker, Unfit
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.records import Blocker, Unfit
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.table import FilesTable
-from schemactl.destinations._migration.records import Blocker
 from schemactl.migration.abilities import Way
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import CreateTable, DescribeTable, DropTable, RenameTable, Step, table_of
 from schemactl.schema.types import Column, Table
 

@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, version_row, version_rows
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Schema, Table, schema_from_dict
 

@@ -9,10 +9,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.session import D, SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Retype, retype_of
 from schemactl.migration.steps import Backfill, ChangeType, Step, Taken
 

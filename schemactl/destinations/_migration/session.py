@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
 from schemactl.destinations._migration.ledger import Ledger, keys_of
-from schemactl.destinations._migration.records import Unfit
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Relation, Session, qualify
 from schemactl.destinations._sql_bookkeeping import read_rows, remove_rows, replace_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
+from schemactl.migration.records import Unfit
 from schemactl.migration.statements import Engine, assignment_of, by_one_copy
 from schemactl.migration.steps import (
     KEPT_PREFIX,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Engine, Retype, retype_of
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 

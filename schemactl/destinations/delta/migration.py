@@ -21,7 +21,6 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_write, tables_in
 from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
@@ -39,6 +38,7 @@ from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
 from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb.session import DuckDbSession
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,

@@ -13,7 +13,6 @@ from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
 from schemactl.destinations._migration.files import FileMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import choose_migrated
@@ -32,6 +31,7 @@ from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, by_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
     AddUnique,

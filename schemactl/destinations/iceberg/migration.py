@@ -18,7 +18,6 @@ from schemactl.destinations._lake.load import settle
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import (
@@ -35,6 +34,7 @@ from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_tabl
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,

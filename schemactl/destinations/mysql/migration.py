@@ -15,7 +15,6 @@ from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations._sql_bookkeeping import choose_migrated
@@ -28,6 +27,7 @@ from schemactl.destinations.mysql.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
 from schemactl.migration.steps import (
     AddPrimaryKey,

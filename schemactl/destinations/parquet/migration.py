@@ -22,7 +22,6 @@ from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._package import rows_in
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import read_address
@@ -42,6 +41,7 @@ from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.destinations.parquet.rows import FolderTable, cut, write_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.session import PostgresSession
 from schemactl.destinations.postgresql.types import WITH_TEXTS, has_texts
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     Backfill,
     ChangeType,

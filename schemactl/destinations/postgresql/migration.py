@@ -11,7 +11,6 @@ from typing import Any, Final
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations._sql_bookkeeping import choose_migrated
@@ -45,6 +44,7 @@ from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, Retype, change_type, constant, retype_of
 from schemactl.migration.steps import (
     AddColumn,

@@ -20,13 +20,13 @@ from pyspark.sql import types as T
 
 import schemactl
 from schemactl.destinations._migration.conversion import convert_text
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations.spark.statements import constant_sql
 from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Retype, new_column, retype_of
 from schemactl.migration.steps import (
     AddColumn,

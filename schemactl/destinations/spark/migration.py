@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
@@ -30,6 +29,7 @@ from schemactl.destinations.spark.statements import copy_statements, is_same_typ
 from schemactl.engine.session.running import running_session, wrap_errors
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
     ChangeType,

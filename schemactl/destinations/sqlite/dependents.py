@@ -9,10 +9,10 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import quote
 from schemactl.destinations.sqlite.conversion import register
 from schemactl.destinations.sqlite.session import SqliteDatabase
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import DropColumn, DropUnique
 
 _LOST_BY_COPY: Final = re.compile(

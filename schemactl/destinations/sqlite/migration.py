@@ -19,7 +19,6 @@ from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration.files import FileMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import reader
 from schemactl.destinations.sqlite.catalogue import read_session
@@ -41,6 +40,7 @@ from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.statements import Engine, by_copy, checked_type, is_keyed
 from schemactl.migration.steps import (

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import MigrationSession, Migrator, Patience, Run
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import check_own, report_bound
 from schemactl.flows.migrate.ledger import with_lost
@@ -23,6 +23,7 @@ from schemactl.flows.migrate.target import Target, decide_rewrites, find_target,
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.destinations import Example, MigrationSession, Unfit
+from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, shown
 from schemactl.migration.cautions import needs_count
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.records import Example, Unfit
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.steps import (
     AddPrimaryKey,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession, Migrator, RunState
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.tables import fold
 from schemactl.flows.migrate.target import Found, Target, earlier_names
@@ -15,10 +15,11 @@ from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.moves import kept_table_origin
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.provenance import misplaced_after
+from schemactl.migration.records import RunState
+from schemactl.migration.reports import Misplaced
 from schemactl.migration.retyping import kept_origin, variant_origin
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.tracing import Place
-from schemactl.migration.verification import Misplaced
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, RunState
+from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import ApplyRequest, OpenProgress, Wanted, apply_wanted, read_report
 from schemactl.flows.migrate.binding import elsewhere, plan_in, unbound_plan
@@ -16,6 +16,7 @@ from schemactl.flows.migrate.plan import refuse_unfinished
 from schemactl.flows.migrate.target import Found, Target, find_target, read_state
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark
+from schemactl.migration.records import RunState
 from schemactl.migration.reports import (
     BlockerKind,
     FolderApplyReport,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Run
+from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, refuse_unfit
 from schemactl.flows.migrate.ledger import find_wanted_there
@@ -27,6 +27,7 @@ from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal
+from schemactl.migration.records import Run
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan

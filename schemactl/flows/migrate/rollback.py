@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Patience, Run, RunState, StepState
+from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import OpenProgress
 from schemactl.flows.migrate.binding import check_own
@@ -30,6 +30,7 @@ from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import Patience, Run, RunState, StepState
 from schemactl.migration.reports import BlockerKind, Counted, Outcome, PlanBlocker, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
     AddColumn,

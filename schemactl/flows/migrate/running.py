@@ -14,15 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from schemactl.destinations import (
-    NO_PATIENCE,
-    MigrationSession,
-    Migrator,
-    Run,
-    RunState,
-    StepRecord,
-    StepState,
-)
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
@@ -30,6 +22,7 @@ from schemactl.migration.completion import is_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
 from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of

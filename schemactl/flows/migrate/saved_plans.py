@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemactl.destinations import MigrationSession, Migrator, Run, StepRecord, StepState
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import InputError
 from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
@@ -20,6 +20,7 @@ from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
+from schemactl.migration.records import Run, StepRecord, StepState
 from schemactl.migration.saved import read_plan
 from schemactl.migration.steps import (
     AddColumn,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from schemactl.destinations import Blocker, MigrationSession, Migrator
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import Step, table_of
 from schemactl.migration.tracing import in_first_names
 from schemactl.schema.structure import NameLimits

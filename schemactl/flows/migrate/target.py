@@ -7,23 +7,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.destinations import (
-    DESTINATIONS,
-    Catalogue,
-    MigrationSession,
-    Migrator,
-    Patience,
-    Run,
-    RunState,
-    Version,
-    find_address,
-    is_migrator,
-)
+from schemactl.destinations import DESTINATIONS, MigrationSession, Migrator, find_address, is_migrator
+from schemactl.destinations._catalogue import Catalogue
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.references import Referred, find_schema
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import Proposal, plan_steps
+from schemactl.migration.records import Patience, Run, RunState, Version
 from schemactl.migration.rewrites import with_rewrites
 from schemactl.migration.steps import Step
 from schemactl.redaction import redact

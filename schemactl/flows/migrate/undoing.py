@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 
-from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.running import step_record
 from schemactl.flows.migrate.saved_plans import plan_of
@@ -18,6 +18,7 @@ from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, Render
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.records import Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
 from schemactl.migration.steps import Step, name_of, table_of

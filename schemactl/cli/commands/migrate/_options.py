@@ -12,8 +12,8 @@ from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, Sta
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
-    from schemactl.destinations import Patience
     from schemactl.migration.options import PlanOptions
+    from schemactl.migration.records import Patience
 
 
 from collections.abc import Callable
@@ -179,7 +179,7 @@ class WritingOptions(MigrateOptions):
         Raises:
             InputError: it is no number of seconds, or of retries.
         """
-        from schemactl.destinations import Patience
+        from schemactl.migration.records import Patience
 
         limit = self.statement_timeout
         return Patience(
