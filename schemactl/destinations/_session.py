@@ -126,7 +126,7 @@ class Session(ABC):
             if column is not None:
                 held[column] = kind
         return {
-            fold(name, self.names): Relation(name, is_table, held, is_ours)
+            self.names.fold(name): Relation(name, is_table, held, is_ours)
             for (name, is_table, is_ours), held in found.items()
         }
 
@@ -232,8 +232,3 @@ def qualify(dataset: str, name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as standard SQL writes it; it must hold no NUL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def fold(name: str, limits: NameLimits) -> str:
-    """Return what two names have in common that are one name there."""
-    return name if limits.is_case_sensitive else name.lower()

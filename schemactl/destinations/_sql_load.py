@@ -14,7 +14,7 @@ from schemactl.destinations._load import Load, carry_out, chains_to_check, check
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
 from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
-from schemactl.destinations._session import Session, fold, moment_text, qualify, quote
+from schemactl.destinations._session import Session, moment_text, qualify, quote
 from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
 from schemactl.progress import Progress
@@ -181,7 +181,7 @@ def _tables_of(session: Session, dataset: str, chains: Sequence[Chain]) -> list[
         chain.staged[table.name].table if table.name in chain.staged else table
         for chain in chains
         for table in chain.tables
-        if table.name in chain.staged or (chain.is_merged and fold(table.name, session.names) in there)
+        if table.name in chain.staged or (chain.is_merged and session.names.fold(table.name) in there)
     ]
 
 
@@ -190,7 +190,7 @@ def _empty(session: Session, dataset: str, chains: Sequence[Chain]) -> None:
     with session.wrap_errors(f"read dataset `{dataset}`"):
         there = session.relations(dataset)
     for name in (table.name for chain in chains if chain.is_replaced for table in chain.tables):
-        found = there.get(fold(name, session.names))
+        found = there.get(session.names.fold(name))
         if found is not None and found.is_table:
             with session.wrap_errors(f"empty table `{name}`"):
                 session.execute(f"DELETE FROM {qualify(dataset, found.name)}")

@@ -105,9 +105,7 @@ class Draft:
 
 def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptions) -> list[Draft]:
     """Return the steps for all changes, in the order in which they run."""
-    empty = options.empty_tables
-    if not abilities.names.is_case_sensitive:
-        empty = frozenset(name.casefold() for name in empty)
+    empty = frozenset(map(abilities.names.fold, options.empty_tables))
     drafter = _Drafter(comparison, abilities, options, empty, {}, {})
     if options.compares_primary_keys:
         drafter = replace(drafter, keys=planned_keys(comparison, drafter.is_empty))
@@ -308,8 +306,7 @@ class _Drafter:
 
     def is_empty(self, table: str) -> bool:
         """Return whether a table of the destination, by its new name, holds no rows."""
-        old = self.comparison.old_table(table)
-        return (old if self.abilities.names.is_case_sensitive else old.casefold()) in self.empty_tables
+        return self.abilities.names.fold(self.comparison.old_table(table)) in self.empty_tables
 
 
 def _is_column(table: Table, name: str) -> bool:

@@ -82,13 +82,13 @@ def in_order(pairs: Mapping[str, str], taken: Collection[str], limits: NameLimit
 
 def free_name(name: str, word: str, taken: Collection[str], limits: NameLimits) -> str:
     """Return the first free name of the form ``NAME__WORD_1``; the name is cut where the destination would cut it."""
-    folded = taken if limits.is_case_sensitive else {each.casefold() for each in taken}
+    folded = set(map(limits.fold, taken))
     number = 1
     while True:
         ending = f"__{word}_{number}"
         room = None if limits.max_bytes is None else limits.max_bytes - len(ending)
         found = name.encode()[:room].decode(errors="ignore") + ending
-        if (found if limits.is_case_sensitive else found.casefold()) not in folded:
+        if limits.fold(found) not in folded:
             return found
         number += 1
 
@@ -160,7 +160,7 @@ def _with_all_that_move(
         following = next(_following(moves, catalogue, schema), None)
         if following is not None:
             old, new = following
-            is_free = new not in moves.values() and (limits.max_bytes is None or len(new.encode()) <= limits.max_bytes)
+            is_free = new not in moves.values() and not limits.is_too_long(new)
             moves[old] = new if is_free else free_name(new, "before", {*taken, *moves.values()}, limits)
             continue
         displaced = next((new for new in moves.values() if new in catalogue.tables and new not in moves), None)

@@ -159,7 +159,7 @@ class Engine:
             InputError: no database can have such a name, or this one would cut it.
         """
         try:
-            size = len(name.encode())
+            name.encode()
         except UnicodeEncodeError:
             raise InputError(f"{name!r} cannot name anything: it is not Unicode") from None
         if not name or "\0" in name:
@@ -167,8 +167,8 @@ class Engine:
         if len(f"{name}.".splitlines()) > 1:  # it would begin a line of a script as a statement of its own
             hint = "rename it: a naming convention such as `snake_case` makes no such names"
             raise InputError(f"{name!r} has a line break, and goes into no statement", hint=hint)
-        most = self.limits.max_bytes
-        if most is not None and size > most:
+        if self.limits.is_too_long(name):
+            most = self.limits.max_bytes
             raise InputError(f"`{name}` is longer than the {most} bytes that the destination keeps of a name")
         return name
 

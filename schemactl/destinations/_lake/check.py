@@ -36,11 +36,8 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     Raises:
         DestinationError: what is there is not ours, or has columns of other types; names that are one there.
     """
-    seen: dict[str, str] = {}
-    for name in () if lake.is_case_sensitive else table.columns:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise DestinationError(f"columns `{other}` and `{name}` of `{table.name}` are one in `{lake.origin}`")
+    for one, other in lake.names.clashes(table.columns):
+        raise DestinationError(f"columns `{one}` and `{other}` of `{table.name}` are one in `{lake.origin}`")
     if there is None:
         for name in partitions_of(table):
             kind = lake.kind_of(table.columns[name])

@@ -112,11 +112,9 @@ class LakeMigration(LakeStore, Ledger):
                 raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{step.table}`")
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        def folded(name: str) -> str:
-            return name if self.abilities.names.is_case_sensitive else name.casefold()
-
-        asked = {folded(name) for name in tables}
-        there = [name for name in self.catalogue().schema.tables if folded(name) in asked]
+        fold = self.abilities.names.fold
+        asked = set(map(fold, tables))
+        there = [name for name in self.catalogue().schema.tables if fold(name) in asked]
         return frozenset(name for name in there if not self.row_count(name))
 
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:

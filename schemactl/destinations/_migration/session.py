@@ -189,9 +189,9 @@ class SqlMigration(Ledger, Generic[D]):
         if not tables:
             return frozenset()
         with self.database.wrap_errors("look for rows"):
-            asked = {name.casefold() for name in tables}
-            there = [each for each in self.database.relations(self.place).values() if each.is_table]
-            names = [each.name for each in there if each.name.casefold() in asked]
+            asked = set(map(self.database.names.fold, tables))
+            there = self.database.relations(self.place)
+            names = [each.name for folded, each in there.items() if each.is_table and folded in asked]
             if not names:
                 return frozenset()
             parts = [

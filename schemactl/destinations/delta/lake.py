@@ -23,7 +23,7 @@ from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
-from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
+from schemactl.destinations.delta.catalogue import NAMES, columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
@@ -186,7 +186,7 @@ class DeltaLake(Lake):
 
     folder: Path
 
-    is_case_sensitive: ClassVar[bool] = False
+    names: ClassVar = NAMES
 
     @property
     def origin(self) -> str:

@@ -26,7 +26,7 @@ from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, datasets_in, new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.schema.types import Column, Properties, Table
 
@@ -52,6 +52,7 @@ class IcebergLake(Lake):
     catalog: Catalog
     dataset: str
 
+    names: ClassVar = NAMES
     widens: ClassVar[Collection[tuple[str, str]]] = WIDENS
 
     @property

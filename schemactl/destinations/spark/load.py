@@ -22,7 +22,7 @@ from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Load, carry_out, chains_to_check
 from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
 from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
-from schemactl.destinations.spark.address import Namespace, read_address
+from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
     commit,
@@ -70,7 +70,8 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     namespace = read_address(url)
     chains = chains_to_check(schema)
-    _check_spelling(table.name for chain in chains for table in chain.tables)
+    for one, other in NAMES.clashes(table.name for chain in chains for table in chain.tables):
+        raise DestinationError(f"`{one}` and `{other}` are one table to a catalog", hint="rename one of them")
     if active_session() is None:
         _check_chains(chains, None, namespace)
         return
@@ -200,14 +201,6 @@ def _check_table(table: Table, target: Tables, *, is_replaced: bool) -> None:
             field = f"{table.name}.{column.name}.{fields[0]}"
             hint = "load into another schema, or drop the table first"
             raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
-
-
-def _check_spelling(names: Iterator[str]) -> None:
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise DestinationError(f"`{other}` and `{name}` are one table to a catalog", hint="rename one of them")
 
 
 def _after(column: Column, there: str) -> NestedType | None:

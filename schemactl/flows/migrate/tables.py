@@ -103,7 +103,7 @@ def _shown(properties: Mapping[str, object]) -> str:
 
 def fold(name: str, names: NameLimits) -> str:
     """Return what two names have in common that are one name there."""
-    return name if names.is_case_sensitive else name.casefold()
+    return names.fold(name)
 
 
 def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
