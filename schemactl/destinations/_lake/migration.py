@@ -13,7 +13,7 @@ from typing import ClassVar
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
 from schemactl.destinations._lake.rendering import render_together
-from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
+from schemactl.destinations._lake.rewriting import Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.errors import DestinationError
@@ -26,9 +26,7 @@ from schemactl.migration.steps import (
     ChangeType,
     CreateTable,
     DescribeTable,
-    DropPrimaryKey,
     DropTable,
-    DropUnique,
     OnlineStep,
     RenameTable,
     RewriteTable,
@@ -59,32 +57,39 @@ class LakeMigration(LakeStore, Ledger):
         yield
 
     def run(self, step: Step, _statements: Sequence[str]) -> None:
-        self.prepare_writing()
-        if found := self.find_blocker(step):
-            raise DestinationError(found.message, hint=found.hint)
-        match step:
-            case CreateTable():
+        self._prepare((step,))
+        match step, way_of(step, self.abilities):
+            case CreateTable(), _:
                 self.create(step.table)
-            case DropTable():
+            case DropTable(), _:
                 self.drop(step.table.name)
-            case RenameTable():
+            case RenameTable(), _:
                 self.rename(step.before, step.after)
-            case DescribeTable():
+            case DescribeTable(), _:
                 self.describe(step)
-            case OnlineStep():
+            case OnlineStep(), _:
                 raise DestinationError(f"`{self.origin}` does no steps of `--online`")
+            case _, Way.SCAN if found := self.unfit(step).count:
+                raise DestinationError(f"{found:,} rows of `{table_of(step)}` stand in the way of {_named(step)}")
+            case _, Way.IN_PLACE | Way.SCAN:
+                self.alter(step)
+            case _, Way.REWRITE | Way.COPY if isinstance(step, Rewritten):
+                self._rewrite((step,))
             case _:
-                self._run_on_column(step)
+                raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{table_of(step)}`")
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
-        self.prepare_writing()
-        for step in rewrite.changes:
-            if found := self.find_blocker(step):
-                raise DestinationError(found.message, hint=found.hint)
+        self._prepare(rewrite.changes)
         self._rewrite(rewrite.changes)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         return render_together(rewrite.changes, rewrite.table, self.abilities.names)
+
+    def _prepare(self, steps: Sequence[Step]) -> None:
+        """Refuse to write in a session that only reads, and steps that their tables do not take."""
+        self.prepare_writing()
+        for found in filter(None, map(self.find_blocker, steps)):
+            raise DestinationError(found.message, hint=found.hint)
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
@@ -95,21 +100,6 @@ class LakeMigration(LakeStore, Ledger):
         for each in made:
             rows = each.batches(rows)
         self.rewrite(table, made[-1].fields, rows)
-
-    def _run_on_column(self, step: OfColumns) -> None:
-        match way_of(step, self.abilities):
-            case Way.IN_PLACE:
-                self.alter(step)
-            case Way.SCAN:
-                if found := self.unfit(step).count:
-                    raise DestinationError(f"{found:,} rows of `{step.table}` stand in the way of {_named(step)}")
-                self.alter(step)
-            case Way.REWRITE | Way.COPY if not isinstance(
-                step, AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey
-            ):
-                self._rewrite((step,))
-            case _:
-                raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{step.table}`")
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         fold = self.abilities.names.fold
@@ -132,7 +122,9 @@ class LakeMigration(LakeStore, Ledger):
         return count_not_undone(self, step)
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        return self.find_way_blocker(step, way_of(step, self.abilities))
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        return self.find_table_blocker(step, way_of(step, self.abilities))
 
 
 def _named(step: Step) -> str:

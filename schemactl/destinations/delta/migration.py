@@ -47,6 +47,7 @@ from schemactl.migration.steps import (
     DropNotNull,
     RenameColumn,
     Step,
+    table_of,
 )
 from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.structure import DATABASE_TYPE
@@ -141,7 +142,8 @@ class DeltaMigration(LakeMigration, FolderLedger):
         comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
         return made if comment is None else made.with_metadata({COMMENT: comment})
 
-    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        table = table_of(step)
         opened, place = self.table(table), f"`{table}` in `{self.folder}`"
         if opened.demand is not None:
             return Blocker(f"{place} {opened.demand}")

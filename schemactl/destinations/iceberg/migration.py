@@ -126,10 +126,10 @@ class IcebergMigration(LakeMigration, IcebergLedger):
             raise DestinationError(f"column `{column.name}` is of type `{kind}`, which only Iceberg's own tools make")
         return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
-    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
-        opened = self.table(table)
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        opened = self.table(table_of(step))
         if way is Way.REWRITE and opened.blocker:
-            message = f"`{table}` {opened.blocker}"
+            message = f"`{opened.name}` {opened.blocker}"
             hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
             return Blocker(message, hint)
         match step:

@@ -49,6 +49,7 @@ from schemactl.migration.steps import (
     DescribeTable,
     RenameTable,
     Step,
+    table_of,
 )
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -165,8 +166,9 @@ class ParquetMigration(LakeMigration, FolderLedger):
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         return field_of(column)
 
-    def find_table_blocker(self, table: str, _step: Step, _way: Way) -> Blocker | None:
+    def find_table_blocker(self, step: Step, _way: Way) -> Blocker | None:
         """Return that files lie in folders of their own, or disagree."""
+        table = table_of(step)
         files = self._files(table)
         inner = next((name for name in files if "/" in name), None)
         if inner is not None:
