@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import assert_never
+from typing import Final, assert_never
 
 from schemactl.migration.steps import (
     AddColumn,
@@ -165,6 +165,16 @@ class Abilities:
     def can_move_keys(self) -> bool:
         """Whether a primary key can be taken from one column and given to another."""
         return Way.NONE not in (self.drop_primary_key, self.add_primary_key)
+
+
+ON_FILES: Final = Abilities(
+    transactional_ddl=False,
+    add_unique=Way.NONE,
+    drop_unique=Way.NONE,
+    add_primary_key=Way.NONE,
+    drop_primary_key=Way.NONE,
+)
+"""What tables on files have alike: no transaction over several of them, and no keys."""
 
 
 def way_of(step: Step, abilities: Abilities) -> Way:  # noqa: C901, PLR0911, PLR0912 - a case for each kind

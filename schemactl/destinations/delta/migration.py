@@ -37,7 +37,7 @@ from schemactl.destinations.delta.load import require_driver
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
-from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
@@ -65,16 +65,12 @@ def _retype(_: Column, after: Column) -> Way:
     return Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
     retype=_retype,
     set_not_null=Way.REWRITE,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,

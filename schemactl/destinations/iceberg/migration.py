@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -33,7 +33,7 @@ from schemactl.destinations.iceberg.nested import iceberg_type
 from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
@@ -73,13 +73,9 @@ def _is_wider(before: Properties, after: Properties) -> bool:
             return False
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     retype=_retype,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=partial(gained_by_ddl, wider=WIDENS),

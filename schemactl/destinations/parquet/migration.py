@@ -40,7 +40,7 @@ from schemactl.destinations.parquet.journal import FOLDER, JOURNAL, check_device
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.destinations.parquet.rows import FolderTable, cut, write_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
@@ -63,17 +63,13 @@ def _retype(before: Column, after: Column) -> Way:
     return Way.REWRITE if is_known else Way.NONE
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
     retype=_retype,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,

@@ -28,7 +28,7 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import copy_statements, is_same_type
 from schemactl.engine.session.running import running_session, wrap_errors
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
@@ -49,18 +49,14 @@ def _retype(before: Column, after: Column) -> Way:
     return Way.IN_PLACE if is_same_type(before, after) else Way.COPY
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     drop_column=Way.COPY,
     rename_column=Way.COPY,
     retype=_retype,
     write_values=Way.COPY,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
