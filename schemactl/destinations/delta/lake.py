@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions, read_journal
-from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS, holding
 from schemactl.destinations._lake.reading import read_parquet
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
 from schemactl.destinations._lake.types import can_partition
@@ -196,12 +196,15 @@ class DeltaLake(Lake):
         return new_kind(column)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        with loading(self.folder):
+    def locked(self, patience: float = LOAD_PATIENCE_SECONDS) -> Iterator[None]:
+        """Keep others out, having waited some seconds for them, and remove what killed ones have left."""
+        with holding(self.folder, patience):
+            with wrap_errors(f"cannot remove `{self.folder / WORKSHOP}`"):
+                clear(self.folder / WORKSHOP)
             with wrap_errors(f"cannot read `{self.folder}`"):
                 own = [each for each in self.folder.iterdir() if each.is_dir() and not (each / LOG).is_dir()]
             for folder in (self.folder, *own):
-                remove_leftovers(folder)  # whoever holds the lock is alone
+                remove_leftovers(folder)
             yield
 
     def open(self, name: str) -> DeltaLakeTable | None:

@@ -12,12 +12,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
 from schemactl.destinations._lake.load import settle
-from schemactl.destinations._lake.lock import check_writable, holding
+from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.types import arrow_type, partitions_of
@@ -25,11 +24,9 @@ from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_write, tables_in
 from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
 from schemactl.destinations.delta.lake import (
-    WORKSHOP,
     DeltaLake,
     DeltaLakeTable,
     allow_local_timestamps,
-    clear,
     make_table,
     remove_table,
 )
@@ -237,16 +234,6 @@ class DeltaMigration(LakeMigration, FolderLedger):
         return found
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what a killed migration left of tables that it made or removed; call it while nobody else can write.
-
-    Raises:
-        DestinationError: it cannot be removed.
-    """
-    with wrap_errors(f"cannot remove `{folder / WORKSHOP}`", AGAIN):
-        clear(folder / WORKSHOP)
-
-
 def _mark(what: str) -> CommitProperties:
     """Return what a commit says of itself; it is not tried again where another program was faster.
 
@@ -331,7 +318,7 @@ def connect(
     with ExitStack() as held:
         if not is_read_only:
             check_writable(folder)
-            held.enter_context(holding(folder, patience.seconds))
-            remove_leftovers(folder)
-            settle(DeltaLake(folder))
+            lake = DeltaLake(folder)
+            held.enter_context(lake.locked(patience.seconds))
+            settle(lake)
         yield DeltaMigration(folder, is_read_only)

@@ -21,7 +21,7 @@ from schemactl.destinations._bookkeeping import (
 )
 from schemactl.destinations._catalogue import choose_dataset
 from schemactl.destinations._journal import Versions, read_journal
-from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import LoadPackage
@@ -68,7 +68,7 @@ class IcebergLake(Lake):
         return new_kind(column)
 
     def locked(self) -> AbstractContextManager[None]:
-        return loading(lock_folder(self.address))
+        return holding(lock_folder(self.address))
 
     def open(self, name: str) -> IcebergLakeTable | None:
         from pyiceberg.exceptions import NoSuchTableError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
-from schemactl.destinations._lake.lock import check_writable, loading
+from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
@@ -42,7 +42,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for other loads into `{address}`", None)
-    with loading(lock_folder(address)):  # two that make a catalog at once would make its tables twice
+    with holding(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
     with wrap_errors(f"cannot load into `{address}`"):
         carry_out(LakeLoad(package, progress, lake_to_write(address, package.schema.name, catalog)))

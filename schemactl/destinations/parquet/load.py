@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Moves
-from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
 from schemactl.destinations._load import Load, carry_out
@@ -89,7 +89,7 @@ class ParquetLoad(Load[_Change]):
         return str(self.dataset)
 
     def lock(self) -> AbstractContextManager[None]:
-        return loading(self.dataset)
+        return holding(self.dataset)
 
     def recover(self) -> None:
         recover(self.dataset)
