@@ -106,11 +106,11 @@ def check_relations(session: Session, dataset: str, tables: Iterable[Table]) -> 
 
 def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> Target:
     columns = [column for column in table.columns.values() if column.is_complete]
-    sql, is_unique = ddl_of(session), session.makes_unique
+    sql = ddl_of(session)
     if found is None:
         with session.wrap_errors(f"make table `{table.name}`"):
             complete = replace(table, columns={column.name: column for column in columns})
-            session.execute(create_table(session, dataset, complete, is_unique=is_unique))
+            session.execute(create_table(session, dataset, complete))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
                 session.execute(statement)
         return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
@@ -122,7 +122,7 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
     for column in missing:
         with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
             place = sql.place(dataset, found.name)
-            session.execute(sql.add_column(place, define_column(session, column, is_unique=is_unique)))
+            session.execute(sql.add_column(place, define_column(session, column)))
             for statement in sql.comments(place, None, [column]):
                 session.execute(statement)
     types = {each.name: there.get(session.names.fold(each.name)) or session.column_type(each) for each in columns}

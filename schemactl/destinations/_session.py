@@ -193,24 +193,17 @@ def ddl_of(session: Session) -> Dialect:
     return Dialect(session.dialect, has_plain_texts=True)
 
 
-def create_table(session: Session, dataset: str, table: Table, *, is_unique: bool = True) -> str:
-    """Return the statement that makes a table as dlt makes it (docs/dlt.md §9.2).
-
-    Args:
-        session: of the database that gets it.
-        dataset: where it will be.
-        table: with complete columns, in their order.
-        is_unique: whether the hint ``unique`` becomes a constraint; dlt does so on PostgreSQL, not on DuckDB.
-    """
+def create_table(session: Session, dataset: str, table: Table) -> str:
+    """Return the statement that makes a table with complete columns as dlt makes it (docs/dlt.md §9.2)."""
     sql = ddl_of(session)
-    definitions = [define_column(session, column, is_unique=is_unique) for column in table.columns.values()]
+    definitions = [define_column(session, column) for column in table.columns.values()]
     return sql.create_table(sql.place(dataset, table.name), definitions, description_of(table))
 
 
-def define_column(session: Session, column: Column, *, is_unique: bool) -> str:
-    """Return the definition of a column; see ``create_table``."""
-    is_constrained = is_unique and bool(column.properties.get("unique"))
-    return ddl_of(session).definition(column, session.column_type(column), is_unique=is_constrained)
+def define_column(session: Session, column: Column) -> str:
+    """Return the definition of a column."""
+    is_unique = session.makes_unique and bool(column.properties.get("unique"))
+    return ddl_of(session).definition(column, session.column_type(column), is_unique=is_unique)
 
 
 def moment_text(moment: datetime) -> str:

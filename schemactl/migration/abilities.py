@@ -115,6 +115,8 @@ class Abilities:
         structure_in: reads the type of a column of structs, lists or maps, as ``x-database-type`` has it; None for
             others. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
+        shares_ledger: whether pipelines of dlt keep their schemas in the same ledger, which then knows what a schema
+            file has lost.
         enforces_types: whether a column holds values of its type only.
         rewrites: whether a step, on its table as it finds it, is done by writing all rows anew in a way that steps next
             to it can share: ``MigrationSession.run_rewrite`` does them at once.
@@ -152,6 +154,7 @@ class Abilities:
     gains: Callable[[str, str], tuple[str, ...] | None] = _never_gains
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
+    shares_ledger: bool = False
     enforces_types: bool = True
     rewrites: Callable[[Step, Table | None], bool] = _never
     copies_keyed: bool = False

@@ -77,6 +77,7 @@ ABILITIES: Final = Abilities(
     rewrites=_is_copied,
     copies_keyed=True,
     copies_file=True,
+    shares_ledger=True,
     describe_table=Way.IN_PLACE,
     gains=gains,
     structure_in=structure_in,

@@ -94,7 +94,7 @@ def _lock_of(step: Step) -> Lock | None:
 
 
 ABILITIES: Final = Abilities(
-    transactional_ddl=False,
+    transactional_ddl=MySqlSession.has_transactional_ddl,
     adds_not_null=True,
     retype=_retype,
     set_not_null=Way.REWRITE,

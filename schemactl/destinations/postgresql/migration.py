@@ -136,6 +136,7 @@ ABILITIES: Final = Abilities(
     adds_filled=True,
     is_online=True,
     keeps_dropped=True,
+    shares_ledger=True,
     describe_table=Way.IN_PLACE,
     can_sync=can_sync,
     has_texts=has_texts,

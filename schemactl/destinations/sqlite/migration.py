@@ -81,6 +81,7 @@ ABILITIES: Final = Abilities(
     drop_primary_key=Way.COPY,
     enforces_types=False,
     copies_file=True,
+    shares_ledger=True,
     rewrites=_is_copied,
 )
 

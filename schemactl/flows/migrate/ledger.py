@@ -11,18 +11,14 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
-from schemactl.destinations import MigrationSession, is_migrator
+from schemactl.destinations import DESTINATIONS, MigrationSession, find_address, is_migrator
 from schemactl.errors import InputError
 from schemactl.flows.migrate.target import MOST_EARLIER, Target, find_target, find_wanted
 from schemactl.flows.references import Referred
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning
-
-_WITH_LEDGER: Final = ("duckdb", "postgresql", "sqlite")
-"""Destinations whose ledger dlt and schemactl share."""
 
 
 def with_lost(schema: Schema, address: str) -> Schema:
@@ -65,7 +61,9 @@ def _warn(schema: Schema, message: str) -> None:
 
 def _find_lost(schema: Schema, address: str) -> tuple[Schema, str]:
     """Return a schema with what it has lost, and the names of that as a text."""
-    if address.partition(":")[0] not in _WITH_LEDGER or not schema.previous_hashes:
+    known = find_address(address)
+    destination = DESTINATIONS[known[0]] if known and schema.previous_hashes else None
+    if destination is None or not (is_migrator(destination) and destination.ABILITIES.shares_ledger):
         return schema, ""
     with find_target(address).open_for_reading(schema.name, may_be_new=True) as session:
         found = schema
