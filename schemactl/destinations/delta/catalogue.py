@@ -70,18 +70,18 @@ def catalogue_of(dataset: Path) -> Catalogue:
 
 
 @contextmanager
-def wrap_errors(what: str, again: str = "load again") -> Iterator[None]:
-    """Wrap errors of Delta in our words; ``what`` was attempted, ``again`` what to do where another was faster."""
+def wrap_errors(task: str, again: str = "load again") -> Iterator[None]:
+    """Turn Delta's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
     import pyarrow
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         yield
     except CommitFailedError as error:
-        message = f"{what}: another program wrote to it at the same time: {plain(error)}"
+        message = f"cannot {task}: another program wrote to it at the same time: {plain(error)}"
         raise DestinationError(message, hint=again) from error
     except (DeltaError, pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"{what}: {plain(error)}") from error
+        raise DestinationError(f"cannot {task}: {plain(error)}") from error
 
 
 def plain(error: BaseException) -> str:
@@ -100,7 +100,7 @@ def open_table(folder: Path) -> DeltaTable:
         from deltalake import DeltaTable
     except ModuleNotFoundError:
         raise missing_driver("deltalake", "delta") from None
-    with wrap_errors(f"cannot read the Delta table `{folder}`"):
+    with wrap_errors(f"read the Delta table `{folder}`"):
         return DeltaTable(str(folder))
 
 

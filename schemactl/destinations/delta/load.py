@@ -40,7 +40,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
     dataset = dataset_to_write(read_address(url), package.schema.name)
     require_driver()
-    with wrap_errors(f"cannot load into `{dataset}`"):
+    with wrap_errors(f"load into `{dataset}`"):
         carry_out(LakeLoad(package, progress, DeltaLake(dataset)))
 
 

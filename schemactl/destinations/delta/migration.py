@@ -164,12 +164,12 @@ class DeltaMigration(LakeMigration, FolderLedger):
         if lake.open(table.name) is not None:
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
-        with wrap_errors(f"cannot make the Delta table `{lake.place(table.name)}`", AGAIN):
+        with wrap_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
             make_table(lake.place(table.name), fields, partitions_of(table), _mark("create table"))
 
     def drop(self, table: str) -> None:
         place = self.lake.place(table)
-        with wrap_errors(f"cannot remove `{place}`", AGAIN):
+        with wrap_errors(f"remove `{place}`", AGAIN):
             remove_table(place)
         self.read.pop(table, None)
 
@@ -178,13 +178,13 @@ class DeltaMigration(LakeMigration, FolderLedger):
         # Where case does not count, a name may be another spelling of the same.
         if self.lake.open(after) is not None and not (old.exists() and old.samefile(new)):
             raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
-        with wrap_errors(f"cannot rename `{old}`", AGAIN):
+        with wrap_errors(f"rename `{old}`", AGAIN):
             os.replace(old, new)  # noqa: PTH105 - in one step, as files are replaced
         self.read.pop(before, None)
 
     def describe(self, step: DescribeTable) -> None:
         mark = _mark("describe")
-        with wrap_errors(f"cannot describe `{self.folder / step.table}`", AGAIN):
+        with wrap_errors(f"describe `{self.folder / step.table}`", AGAIN):
             for column, text in step.after.items():
                 opened = self.table(step.table).table
                 if column:
@@ -200,12 +200,12 @@ class DeltaMigration(LakeMigration, FolderLedger):
             case AddColumn(table, column):
                 new = self.field(column)
                 opened, mark = self.table(table).table, _mark("add column")
-                with wrap_errors(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
+                with wrap_errors(f"add `{column.name}` to `{self.folder / table}`", AGAIN):
                     allow_local_timestamps(opened, [new], mark)
                     opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
             case DropNotNull(table, column):
                 opened = self.table(table).table
-                with wrap_errors(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
+                with wrap_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
                 raise DestinationError(f"Delta does not do this by its log alone: {step}")
@@ -217,7 +217,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
 
         opened = (self.read.pop(table) if table in self.read else self.table(table)).table
         delta_fields(fields)
-        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"cannot rewrite `{table}`", AGAIN):
+        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"rewrite `{table}`", AGAIN):
             write_deltalake(
                 opened,
                 pyarrow.RecordBatchReader.from_batches(fields, rows),
@@ -261,7 +261,7 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
-    with wrap_errors("Delta has no such column", AGAIN):
+    with wrap_errors("make such columns", AGAIN):
         wanted = pyarrow.schema(list(fields))
         made = pyarrow.schema(DeltaSchema.from_arrow(wanted).to_arrow())
     for each, there in zip(wanted, made, strict=True):

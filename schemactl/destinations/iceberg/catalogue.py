@@ -50,7 +50,7 @@ def read_catalogue(url: str) -> Catalogue:
     if address.database is not None and not address.database.is_file():
         return _read_folder(address, address.folder or Path())
     catalog = open_catalog(address, is_written=False)
-    with wrap_errors(f"cannot read `{address}`"):
+    with wrap_errors(f"read `{address}`"):
         held = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
         dataset = choose_dataset(held, address.dataset, str(address))
         return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
@@ -74,7 +74,7 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
 
     tables: dict[str, Table] = {}
     for name, file in _tables_of_folder(dataset).items():
-        with wrap_errors(f"cannot read `{file}`"):
+        with wrap_errors(f"read `{file}`"):
             tables[name] = StaticTable.from_metadata(str(file.absolute()))
     versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
     return _catalogue(tables, versions, dataset.resolve().name, f"iceberg:{dataset}")

@@ -44,7 +44,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     progress(f"waiting for other loads into `{address}`", None)
     with holding(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
-    with wrap_errors(f"cannot load into `{address}`"):
+    with wrap_errors(f"load into `{address}`"):
         carry_out(LakeLoad(package, progress, lake_to_write(address, package.schema.name, catalog)))
 
 
@@ -61,5 +61,5 @@ def _existing(address: Address, schema_name: str) -> IcebergLake | None:
     if address.database is not None and not address.database.is_file():
         return None
     catalog = open_catalog(address, is_written=False)
-    with wrap_errors(f"cannot read `{address}`"):
+    with wrap_errors(f"read `{address}`"):
         return lake_to_write(address, schema_name, catalog)

@@ -111,7 +111,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         return str(self.lake.address)
 
     def read_catalogue(self) -> Catalogue:
-        with wrap_errors(f"cannot read `{self.lake.origin}`"):
+        with wrap_errors(f"read `{self.lake.origin}`"):
             return read_dataset(self.lake.catalog, self.dataset, self.lake.origin)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
@@ -146,15 +146,15 @@ class IcebergMigration(LakeMigration, IcebergLedger):
 
     def rename(self, before: str, after: str) -> None:
         namespace = self.lake.namespace
-        with wrap_errors(f"cannot rename `{before}` of `{self.lake.origin}`", AGAIN):
+        with wrap_errors(f"rename `{before}` of `{self.lake.origin}`", AGAIN):
             self.lake.catalog.rename_table((*namespace, before), (*namespace, after))
 
     def describe(self, step: DescribeTable) -> None:
         table = self.table(step.table).table
         texts = {column: text for column, text in step.after.items() if column}
-        what = f"cannot describe `{step.table}` of `{self.lake.origin}`"
+        task = f"describe `{step.table}` of `{self.lake.origin}`"
         try:
-            with wrap_errors(what, AGAIN), table.transaction() as transaction:
+            with wrap_errors(task, AGAIN), table.transaction() as transaction:
                 if "" in step.after and step.after[""] is None:
                     transaction.remove_properties(COMMENT)
                 elif "" in step.after:
@@ -163,7 +163,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                     for column, text in texts.items():
                         update.update_column((column,), doc=text or "")
         except ValueError as error:  # a column that is missing
-            raise DestinationError(f"{what}: {error}") from error
+            raise DestinationError(f"cannot {task}: {error}") from error
 
     def alter(self, step: Step) -> None:
         name = table_of(step)
@@ -179,12 +179,12 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                 pass
         edit = self._edit_of(step)
         # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
-        what = f"cannot change `{name}` of `{self.lake.origin}`"
+        task = f"change `{name}` of `{self.lake.origin}`"
         try:
-            with wrap_errors(what, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
+            with wrap_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
                 edit(update)
         except ValueError as error:  # a name that is missing, or taken
-            raise DestinationError(f"{what}: {error}") from error
+            raise DestinationError(f"cannot {task}: {error}") from error
 
     def _edit_of(self, step: Step) -> Callable[[UpdateSchema], object]:
         """Return what changes a table's columns.
@@ -259,7 +259,7 @@ def connect(
             held.enter_context(holding(lock_folder(address), patience.seconds))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         held.enter_context(closing(catalog))
-        with wrap_errors(f"cannot read `{address}`"):
+        with wrap_errors(f"read `{address}`"):
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
             settle(lake)

@@ -54,7 +54,7 @@ def rewrite_table(
 
 def end_rewriting(lake: IcebergLake) -> None:
     """Remove the files of a rewrite that a killed process has begun and not committed."""
-    with wrap_errors(f"cannot read `{lake.origin}`"):
+    with wrap_errors(f"read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):
             return
         stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
@@ -68,7 +68,7 @@ def end_rewriting(lake: IcebergLake) -> None:
 
 
 def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
-    with wrap_errors(f"cannot write to `{lake.origin}`", AGAIN):
+    with wrap_errors(f"write to `{lake.origin}`", AGAIN):
         removed = {_MARK} - set(stated)
         lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
 
@@ -80,7 +80,7 @@ def _commit(
     # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
     held.metadata.properties[_RETRIES] = "0"
     removed = table.files()
-    with wrap_errors(f"cannot rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+    with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
         _restructure(transaction, table, fields)
         metadata = transaction.table_metadata
         added = list(_write(table, metadata, batches, attempt))
