@@ -80,7 +80,7 @@ def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
 def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]:
     held = {name: table for name, table in schema.tables.items() if not table.is_new}
     tables = {**held, **{name: each.table for name, each in staged.items()}}
-    roots = {root_of(table, tables).name for table in tables.values()}
+    roots = {_root_of(table, tables).name for table in tables.values()}
     children: dict[str | None, list[Table]] = {}
     for table in tables.values():
         children.setdefault(table.parent, []).append(table)
@@ -99,7 +99,7 @@ def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[st
     return Chain(root, tuple(nested), {name: staged[name] for name in members if name in staged})
 
 
-def root_of(table: Table, tables: dict[str, Table]) -> Table:
+def _root_of(table: Table, tables: dict[str, Table]) -> Table:
     """Return the table at the top of what ``table`` is nested in."""
     seen = {table.name}
     while table.parent in tables and table.parent not in seen:

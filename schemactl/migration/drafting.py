@@ -18,13 +18,12 @@ from schemactl.migration.comparison import (
 )
 from schemactl.migration.effects import described, run, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
-from schemactl.migration.moves import in_order
+from schemactl.migration.moves import in_order, kept_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import (
     Retyping,
     is_swapped,
     is_synced,
-    kept_origin,
     prepared_steps,
     retype_steps,
     sync_steps,

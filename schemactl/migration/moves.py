@@ -17,7 +17,9 @@ from schemactl.schema.renames import column_claims, is_newly_stated, table_claim
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
-_KEPT: Final = re.compile(r"(.+?)__before_[1-9]\d*(__.+)?")
+_BEFORE: Final = r"__before_[1-9]\d*"
+_KEPT_COLUMN: Final = re.compile(rf"(.+){_BEFORE}")
+_KEPT_TABLE: Final = re.compile(rf"(.+?){_BEFORE}(__.+)?")
 
 
 # --- columns ---
@@ -93,6 +95,12 @@ def free_name(name: str, word: str, taken: Collection[str], limits: NameLimits) 
         number += 1
 
 
+def kept_origin(name: str) -> str | None:
+    """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
+    match = _KEPT_COLUMN.fullmatch(name)
+    return match[1] if match else None
+
+
 def _moved(table: Table, there: Table, last: Table, limits: NameLimits) -> dict[str, str]:
     """Return new names by old ones for one table; none where no two are in each other's way."""
     claims = column_claims(table, there, last)
@@ -146,7 +154,7 @@ def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> It
 
 def kept_table_origin(name: str) -> str | None:
     """Return the table whose name an earlier plan gave away; ``name`` is what it was kept as, or nested in it."""
-    match = _KEPT.fullmatch(name)
+    match = _KEPT_TABLE.fullmatch(name)
     return match[1] if match else None
 
 

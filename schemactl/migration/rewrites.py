@@ -14,8 +14,7 @@ from typing import cast
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import effect, run
+from schemactl.migration.effects import are_done, effect, run
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step, table_of

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar, assert_never
 
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -32,6 +31,7 @@ from schemactl.migration.steps import (
     Step,
     SwapColumns,
     columns_of,
+    needs_count,
     table_of,
 )
 

@@ -11,11 +11,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from schemactl.errors import Location
-from schemactl.migration.cautions import caution
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, Place, with_own
-from schemactl.migration.planner import PlannedStep
+from schemactl.migration.planner import PlannedStep, caution
 from schemactl.migration.records import Version
 from schemactl.migration.reports import (
     ApplyReport,

@@ -24,8 +24,7 @@ from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import are_done, run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import make_plan
 from schemactl.migration.planner import plan_steps

@@ -18,8 +18,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import LockRetry, Runner, step_record
 from schemactl.flows.migrate.target import find_target
 from schemactl.migration import steps as s
-from schemactl.migration.completion import is_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import are_done, run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience, Run, StepState
 from schemactl.migration.saved import plan_hash, plan_text
@@ -81,18 +80,18 @@ def test_names_are_those_before_the_first_step() -> None:
 def test_a_steps_effect_is_seen_once_it_is_done(step: s.Step) -> None:
     required = column("b", nullable=False, unique=True)
     tables = {"t": Table("t", {"a": A, "b": required})}
-    assert not is_done(step, tables, sqlite.stored)
+    assert not are_done((step,), tables, sqlite.stored)
     run(tables, (step,))
-    assert is_done(step, tables, sqlite.stored)
+    assert are_done((step,), tables, sqlite.stored)
 
 
 def test_a_dropped_key_is_seen_once_it_is_gone() -> None:
     tables = {"t": TABLE}
     run(tables, (s.AddPrimaryKey("t", ("a", "b")),))
     step = s.DropPrimaryKey("t", ("a", "b"))
-    assert not is_done(step, tables, sqlite.stored)
+    assert not are_done((step,), tables, sqlite.stored)
     run(tables, (step,))
-    assert is_done(step, tables, sqlite.stored)
+    assert are_done((step,), tables, sqlite.stored)
 
 
 @pytest.fixture

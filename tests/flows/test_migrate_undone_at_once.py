@@ -10,8 +10,7 @@ from migrated_datasets import column
 
 from schemactl.destinations import delta, iceberg, parquet, spark
 from schemactl.migration.abilities import way_of
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import are_done, run
 from schemactl.migration.planner import PlannedStep, risk_of, undo_of
 from schemactl.migration.rewrites import find_rewrites_back, undo_steps
 from schemactl.migration.steps import AddColumn, Backfill, ChangeType, FillColumn, RenameColumn, RenameTable, Step

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
@@ -15,9 +13,6 @@ from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:

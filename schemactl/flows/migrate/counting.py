@@ -8,7 +8,6 @@ from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, shown
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Example, Unfit
@@ -25,6 +24,7 @@ from schemactl.migration.steps import (
     Step,
     Taken,
     column_of,
+    needs_count,
     table_of,
 )
 from schemactl.migration.tracing import is_counted_late, traced

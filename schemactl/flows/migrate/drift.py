@@ -12,12 +12,12 @@ from schemactl.flows.migrate.target import Found, Target, earlier_names
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.moves import kept_table_origin
+from schemactl.migration.moves import kept_origin, kept_table_origin
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.provenance import misplaced_after
 from schemactl.migration.records import RunState
 from schemactl.migration.reports import Misplaced
-from schemactl.migration.retyping import kept_origin, variant_origin
+from schemactl.migration.retyping import variant_origin
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.tracing import Place
 from schemactl.schema.changes import (

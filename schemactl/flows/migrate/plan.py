@@ -23,13 +23,13 @@ from schemactl.flows.migrate.target import (
     rendering,
 )
 from schemactl.memory import paused_collector
+from schemactl.migration.moves import kept_origin
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal
 from schemactl.migration.records import Run
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
-from schemactl.migration.retyping import kept_origin
 from schemactl.migration.saved import ENDING, write_plan
 from schemactl.migration.steps import RenameColumn, Step
 from schemactl.migration.tracing import in_first_names

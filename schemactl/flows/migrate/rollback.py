@@ -25,7 +25,6 @@ from schemactl.flows.migrate.undoing import (
     undo_one_by_one,
     with_rewrites_back,
 )
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
 from schemactl.migration.own import When
@@ -44,6 +43,7 @@ from schemactl.migration.steps import (
     Step,
     SwapColumns,
     column_of,
+    needs_count,
     table_of,
 )
 from schemactl.migration.tracing import traced, traced_table

@@ -18,7 +18,7 @@ from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
-from schemactl.migration.completion import is_done
+from schemactl.migration.effects import are_done
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
@@ -111,7 +111,7 @@ class Runner:
         if len(records) > done and records[done].state is StepState.RUNNING:
             # A killed run may have done one step more than it could say.
             planned = self.plan.steps[done]
-            done += planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
+            done += planned.done_with is None and are_done((planned.step,), self._tables(), self.module.stored)
         unsaid = [record.number - 1 for record in records[:done] if record.state is not StepState.DONE]
         # Steps that are begun next were perhaps begun in other company: the tables would no longer show which.
         broken_off = [record.number - 1 for record in records[done:] if record.state is StepState.RUNNING]

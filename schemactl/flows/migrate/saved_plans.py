@@ -15,8 +15,7 @@ from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import are_done, run
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as

@@ -13,7 +13,6 @@ from schemactl.flows.migrate.running import step_record
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.tables import check_left, tables_now
 from schemactl.flows.migrate.target import Target, rendering
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.effects import run as run_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, Render
@@ -21,7 +20,7 @@ from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
-from schemactl.migration.steps import Step, name_of, table_of
+from schemactl.migration.steps import Step, name_of, needs_count, table_of
 from schemactl.progress import Progress
 from schemactl.schema.types import Table
 
