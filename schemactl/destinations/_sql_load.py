@@ -98,6 +98,7 @@ class SqlLoad(Load[None]):
             _empty(self.session, self.dataset, chains)
 
     def stage(self, chain: Chain) -> Iterator[None]:
+        """Insert or merge the rows; the open transaction hides them."""
         if chain.is_merged:
             self._merge(chain)
         else:
@@ -116,7 +117,7 @@ class SqlLoad(Load[None]):
         session, table = self.session, staged.table
         self.report(table.name)
         target = self.targets[table.name]
-        fitted = self._stage(staged) if target.unlike else None
+        fitted = self._make_temporary(staged) if target.unlike else None
         columns = ", ".join(quote(name) for name in table.columns)
         with session.wrap_errors(f"load table `{table.name}`"):
             if fitted is not None:
@@ -129,7 +130,7 @@ class SqlLoad(Load[None]):
         stages: dict[str, str] = {}
         for name, staged in chain.staged.items():
             self.report(name)
-            stages[name] = self._stage(staged)
+            stages[name] = self._make_temporary(staged)
         superseded = chain.staged[chain.root.name].superseded  # root rows that are not loaded and whose keys count
         prefix = f"_schemactl_{next(self.numbers)}"
         targets = {table.name: self.targets[table.name].name for table in chain.tables if table.name in self.targets}
@@ -140,7 +141,7 @@ class SqlLoad(Load[None]):
             tie=self.session.tie,
             column_type=self.session.column_type,
             moment=(lambda each: f"'{moment_text(each)}'") if self.session.takes_moments_as_texts else None,
-            superseded=self._stage(superseded, is_counted=False) if superseded is not None else None,
+            superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
         )
         merge = merge_of(chain.root, self.package.inserted_at)
         plan = plan_merge(chain, merge, relations, prefix)
@@ -149,8 +150,8 @@ class SqlLoad(Load[None]):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
 
-    def _stage(self, staged: StagedTable, *, is_counted: bool = True) -> str:
-        """Make the rows of a staged table readable, in the types of their table; return the name, quoted."""
+    def _make_temporary(self, staged: StagedTable, *, is_counted: bool = True) -> str:
+        """Copy the rows of a package's table into a temporary table, in the types of their target; return its name."""
         session, stage = self.session, f"_schemactl_stage_{next(self.numbers)}"
         with session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
             session.stage(stage, staged)

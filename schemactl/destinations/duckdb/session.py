@@ -202,7 +202,7 @@ def is_lock(error: BaseException | None) -> bool:
 
 @contextmanager
 def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
-    """Open a transaction on a file; it is taken back unless ``commit`` was called.
+    """Open a transaction on a file; closing the connection rolls back what COMMIT has not kept.
 
     To read, a file that is not there is an empty one.
 

@@ -251,7 +251,7 @@ def parse_address(url: str) -> ServerAddress:
 
 @contextmanager
 def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
-    """Open a transaction; it is taken back unless ``commit`` was called.
+    """Open a transaction; closing the connection rolls back what COMMIT has not kept.
 
     Args:
         address: of the server.
