@@ -22,7 +22,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReadyTable:
     """A table that rows can go into.
 
     Attributes:
@@ -72,7 +72,7 @@ def _check(names: Collection[str], what: str, limits: NameLimits, shown: str) ->
         raise DestinationError(f"`{shown}` does not distinguish `{one}` from `{other}`: {what} are one there")
 
 
-def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[str, Target]:
+def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[str, ReadyTable]:
     """Make the dataset, the tables and the columns that are missing; return the tables by name.
 
     Raises:
@@ -104,7 +104,7 @@ def check_relations(session: Session, dataset: str, tables: Iterable[Table]) -> 
             _check_table(session, qualify(dataset, found.name), table, found, [])
 
 
-def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> Target:
+def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> ReadyTable:
     columns = [column for column in table.columns.values() if column.is_complete]
     sql = ddl_of(session)
     if found is None:
@@ -113,7 +113,7 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
             session.execute(create_table(session, dataset, complete))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
                 session.execute(statement)
-        return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
+        return ReadyTable(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
     there = {session.names.fold(name): kind for name, kind in found.columns.items()}
     missing = [column for column in columns if session.names.fold(column.name) not in there]
     name = qualify(dataset, found.name)
@@ -127,7 +127,7 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
                 session.execute(statement)
     types = {each.name: there.get(session.names.fold(each.name)) or session.column_type(each) for each in columns}
     unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
-    return Target(name, types, unlike)
+    return ReadyTable(name, types, unlike)
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
@@ -175,7 +175,7 @@ def _check_table(session: Session, name: str, table: Table, found: Relation, mis
     raise DestinationError(message, hint="drop `nullable: false` in the schema, or add the column with values there")
 
 
-def fit(session: Session, table: Table, target: Target, stage: str) -> str:
+def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
     """Return the name of a stage with the types of the table that is there, once all values have proved to survive it.
 
     Raises:

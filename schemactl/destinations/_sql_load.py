@@ -13,7 +13,7 @@ from schemactl.destinations._chains import Chain
 from schemactl.destinations._load import Load, carry_out, chains_to_check, check_count
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
-from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
+from schemactl.destinations._readiness import ReadyTable, check_names, check_relations, choose_target, fit, make_ready
 from schemactl.destinations._session import Session, moment_text, qualify, quote
 from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
@@ -67,7 +67,7 @@ class SqlLoad(Load[None]):
 
     session: Session
     dataset: str
-    targets: dict[str, Target] = field(default_factory=dict)
+    targets: dict[str, ReadyTable] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
     """Of what it makes for itself."""
 

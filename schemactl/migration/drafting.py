@@ -16,7 +16,7 @@ from schemactl.migration.comparison import (
     is_bookkeeping,
     without_origin,
 )
-from schemactl.migration.effects import described, run, stating
+from schemactl.migration.effects import apply_to_model, described, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
 from schemactl.migration.moves import in_order, kept_origin
 from schemactl.migration.options import PlanOptions
@@ -361,7 +361,7 @@ def _describe(
     if abilities.describe_table is Way.NONE:
         return
     tables = dict(comparison.described)
-    run(tables, steps)
+    apply_to_model(tables, steps)
     known = comparison.known.tables if comparison.known is not None else {}
     for name, stated in comparison.schema.tables.items():
         if name not in tables or is_bookkeeping(name):

@@ -60,8 +60,8 @@ def effect(table: Table | None, step: Step) -> Table | None:
             return replace(table, columns=_columns(table.columns, step))
 
 
-def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
-    """Apply steps to a model of a dataset, in place.
+def apply_to_model(tables: dict[str, Table], steps: Iterable[Step]) -> None:
+    """Apply steps to a model of the tables, in place.
 
     Raises:
         KeyError: as ``effect``; a table's new name is taken.

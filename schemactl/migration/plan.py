@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.errors import InputError
-from schemactl.migration.effects import described, run
+from schemactl.migration.effects import apply_to_model, described
 from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
@@ -154,7 +154,7 @@ def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Plac
     for planned in proposal.steps:
         statements = _statements((planned.step,), tables, render) if planned.is_possible else ()
         if not planned.is_possible:
-            run(tables, (planned.step,))
+            apply_to_model(tables, (planned.step,))
         undo_statements = _statements(planned.undo.steps, dict(tables), render)
         steps.append(replace(planned, statements=statements, undo_statements=undo_statements))
     fingerprint = fingerprint_of(catalogue, proposal.tables)
@@ -177,7 +177,7 @@ def _statements(steps: Sequence[Step], tables: dict[str, Table], render: Render)
     found: list[str] = []
     for step in steps:
         found += render(step, tables.get(table_of(step)))
-        run(tables, (step,))
+        apply_to_model(tables, (step,))
     return tuple(found)
 
 

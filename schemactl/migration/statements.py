@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final, Protocol, assert_never
 
 from schemactl.errors import InputError
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -436,7 +436,7 @@ def by_one_copy(
 ) -> tuple[str, ...]:
     """Return the statements that copy a table into one that is as steps about its columns leave it."""
     tables = {table.name: table}
-    run(tables, steps)
+    apply_to_model(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)
     values = values_after(steps, table, engine)
     listed = ", ".join(engine.name(column) for column in values)

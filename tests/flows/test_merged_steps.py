@@ -24,7 +24,7 @@ from schemactl.flows.migrate.inspection import StatusRequest, find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.target import find_target, propose, read_state, rendering
-from schemactl.migration.effects import are_done, run
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import make_plan
 from schemactl.migration.planner import plan_steps
@@ -116,11 +116,11 @@ def test_steps_that_write_the_same_rows_anew_are_done_at_once(
 def test_the_tables_report_whether_steps_are_done_that_are_done_at_once(steps: tuple[Step, ...]) -> None:
     before = tables()
     if steps == EXPAND[1:]:
-        run(before, EXPAND[:1])
+        apply_to_model(before, EXPAND[:1])
     if steps == (DROP, FILL):
         steps = (FILL, DROP)
     after = dict(before)
-    run(after, steps)
+    apply_to_model(after, steps)
 
     assert not are_done(steps, before, parquet.stored)
     assert are_done(steps, after, parquet.stored)

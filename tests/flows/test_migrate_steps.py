@@ -18,7 +18,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import LockRetry, Runner, step_record
 from schemactl.flows.migrate.target import find_target
 from schemactl.migration import steps as s
-from schemactl.migration.effects import are_done, run
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience, Run, StepState
 from schemactl.migration.saved import plan_hash, plan_text
@@ -81,16 +81,16 @@ def test_a_steps_effect_is_seen_once_it_is_done(step: s.Step) -> None:
     required = column("b", nullable=False, unique=True)
     tables = {"t": Table("t", {"a": A, "b": required})}
     assert not are_done((step,), tables, sqlite.stored)
-    run(tables, (step,))
+    apply_to_model(tables, (step,))
     assert are_done((step,), tables, sqlite.stored)
 
 
 def test_a_dropped_key_is_seen_once_it_is_gone() -> None:
     tables = {"t": TABLE}
-    run(tables, (s.AddPrimaryKey("t", ("a", "b")),))
+    apply_to_model(tables, (s.AddPrimaryKey("t", ("a", "b")),))
     step = s.DropPrimaryKey("t", ("a", "b"))
     assert not are_done((step,), tables, sqlite.stored)
-    run(tables, (step,))
+    apply_to_model(tables, (step,))
     assert are_done((step,), tables, sqlite.stored)
 
 

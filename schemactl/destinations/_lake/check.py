@@ -56,7 +56,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     if there.blocker:
         raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.blocker}")
     columns = [column for column in table.columns.values() if column.is_complete and column.name in there.kinds]
-    found = tuple(Problem(described) for each in columns if (described := _misfit(lake, each, there)))
+    found = tuple(Problem(described) for each in columns if (described := _type_blocker(lake, each, there)))
     if found:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
@@ -65,7 +65,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
         )
 
 
-def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
+def _type_blocker(lake: Lake, column: Column, there: LakeTable) -> str | None:
     """Return in words why values of a column do not go into the one that is there, None where they do."""
     held = from_exact_arrow(there.fields.field(column.name).type)
     ours = structure_of(column)

@@ -83,14 +83,16 @@ class DeltaLakeTable(LakeTable):
     @property
     def blocker(self) -> str | None:
         odd = next((name for name in self.partitions if not can_partition(self.kinds[name])), None)
-        return self.demand if odd is None else f"is partitioned by `{odd}`, of a type that loads do not partition by"
+        if odd is not None:
+            return f"is partitioned by `{odd}`, of a type that loads do not partition by"
+        return self.unsupported_feature
 
     @property
     def partitions(self) -> Sequence[str]:
         return self.table.metadata().partition_columns
 
     @property
-    def demand(self) -> str | None:
+    def unsupported_feature(self) -> str | None:
         """What the table asks of all who write to it and schemactl cannot do, None where there is nothing."""
         protocol = self.table.protocol()
         features = set(protocol.writer_features or ())

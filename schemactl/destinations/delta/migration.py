@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue, schema_name
-from schemactl.destinations._lake.load import settle
+from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
@@ -138,8 +138,8 @@ class DeltaMigration(LakeMigration, FolderLedger):
     def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
         table = table_of(step)
         opened, place = self.table(table), f"`{table}` in `{self.folder}`"
-        if opened.demand is not None:
-            return Blocker(f"{place} {opened.demand}")
+        if opened.unsupported_feature is not None:
+            return Blocker(f"{place} {opened.unsupported_feature}")
         if way is not Way.REWRITE:
             return None
         if opened.table.metadata().configuration.get("delta.appendOnly") == "true":
@@ -320,5 +320,5 @@ def connect(
             check_writable(folder)
             lake = DeltaLake(folder)
             held.enter_context(lake.locked(patience.seconds))
-            settle(lake)
+            recover(lake)
         yield DeltaMigration(folder, is_read_only)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
-from schemactl.destinations._lake.load import settle
+from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.types import arrow_type, partitions_of
@@ -262,7 +262,7 @@ def connect(
         with wrap_errors(f"read `{address}`"):
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
-            settle(lake)
+            recover(lake)
             end_rewriting(lake)
         yield IcebergMigration(lake, is_read_only)
 

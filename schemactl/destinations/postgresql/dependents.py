@@ -266,7 +266,7 @@ TRIAL: Final = "_schemactl_trial"
 SCHEMA: Final = "pg_temp"
 
 
-def refusal_of(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
+def trial_error(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
     """Return why PostgreSQL does not run statements, whatever the rows are; None where it does.
 
     Args:

@@ -26,7 +26,7 @@ from schemactl.destinations.postgresql.conversion import (
     own_cast,
     type_of,
 )
-from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, refusal_of
+from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, trial_error
 from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
@@ -483,7 +483,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         # Of a table without rows no value is converted.
         value = "" if _is_cast(step.before, step.after) else f"CAST(NULL AS {type_of(step.after)})"
         statements = (change_type(replace(step, table=TRIAL), ENGINE, SCHEMA, value),)
-        return refusal_of(self.database, self.dataset, step.table, statements)
+        return trial_error(self.database, self.dataset, step.table, statements)
 
 
 @contextmanager

@@ -121,8 +121,8 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             found = survivor(value, retype_of(step))
             comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
             made = T.StructField(step.after.name, _kind(frame, found), field.nullable, comment)
-            refusal = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
-            return Filled(made, found, value, refusal)
+            blocker = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
+            return Filled(made, found, value, blocker)
         case Backfill():
             return Filled(field, _backfilled(step, frame, field))
         case FillColumn():

@@ -118,7 +118,7 @@ def unreadable(database: SqliteDatabase) -> str | None:
     return None
 
 
-def refusal_of_rename(database: SqliteDatabase, table: str, column: str) -> str | None:
+def trial_error_of_rename(database: SqliteDatabase, table: str, column: str) -> str | None:
     """Return why a column of a trial gets no other name, in SQLite's words; None where it has got one: ``SPARE``."""
     try:
         database.execute(f"ALTER TABLE {quote(table)} RENAME COLUMN {quote(column)} TO {quote(SPARE)}")
@@ -131,7 +131,7 @@ def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str
     """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
     found = database.query(_DEFAULT, table, column)
     before = database.query(_DEPENDENTS)
-    if refusal_of_rename(database, table, column) is not None:
+    if trial_error_of_rename(database, table, column) is not None:
         return []  # what is in its way is reported as that
     after = {(kind, name): sql for kind, name, sql in database.query(_DEPENDENTS)}
     dependents = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]

@@ -30,7 +30,7 @@ from schemactl.destinations.sqlite.dependents import (
     indexes,
     lost_by_copy,
     made_again,
-    refusal_of_rename,
+    trial_error_of_rename,
     trial_of,
     unique_indexes,
     unreadable,
@@ -179,15 +179,15 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             if not has_column(trial, step.table, column):
                 return None  # an earlier step makes it
             if isinstance(step, RenameColumn):
-                verb, said = "gets no other name", refusal_of_rename(trial, step.table, column)
+                verb, said = "gets no other name", trial_error_of_rename(trial, step.table, column)
             else:
-                verb, said = "cannot be dropped", self._refusal_of_drop(trial, step)
+                verb, said = "cannot be dropped", self._trial_error_of_drop(trial, step)
         if said is None:
             return None
         hint = "drop before what it names, and make it again afterwards where still wanted"
         return Blocker(f"`{step.table}.{column}` {verb}: {said}", hint)
 
-    def _refusal_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
+    def _trial_error_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
         session = replace(self, database=trial, is_read_only=False)
         # So that the column is not the only one: an earlier step may add others.
         trial.execute(f"ALTER TABLE {ENGINE.name(step.table)} ADD COLUMN {ENGINE.name(SPARE)} TEXT")

@@ -19,7 +19,7 @@ from schemactl.migration.records import RunState
 from schemactl.migration.reports import Misplaced
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.spelling import spelled_as
-from schemactl.migration.tracing import Place
+from schemactl.migration.tracing import ColumnPlace
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -141,7 +141,7 @@ def misplaced_values(session: MigrationSession, module: Migrator, found: Found) 
     Raises:
         InputError: a plan of the ledger cannot be read.
     """
-    misplaced: dict[Place, Misplaced] = {}
+    misplaced: dict[ColumnPlace, Misplaced] = {}
     for run in found.runs:
         if not run.plan:
             misplaced = {}

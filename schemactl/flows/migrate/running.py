@@ -18,8 +18,7 @@ from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.tables import check_left, differences, expected_tables, tables_now
-from schemactl.migration.effects import are_done
-from schemactl.migration.effects import run as run_model
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
@@ -150,7 +149,7 @@ class Runner:
         for group in self.plan.groups:
             if places := range(max(group.start, self.done), group.stop):
                 yield places, model.get(table_of(steps[places.start]))
-                run_model(model, [steps[place] for place in places])
+                apply_to_model(model, [steps[place] for place in places])
 
     def _keep_steps(self, places: range, table: Table | None) -> None:
         is_outside = is_outside_transaction(self.plan.steps[places.start].step)

@@ -15,7 +15,7 @@ from schemactl.flows.migrate.tables import tables_now
 from schemactl.flows.migrate.target import Found, Target, decide_rewrites, propose, rendering
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import are_done, run
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
@@ -91,7 +91,7 @@ def rest_of(session: MigrationSession, module: Migrator, plan: MigrationPlan, do
                 message = f"the ledger's statements of step {place + 1} are not those of the step"
                 raise InputError(message, hint=hint)
             steps[place] = replace(planned, statements=statements)
-            run(model, (planned.step,))
+            apply_to_model(model, (planned.step,))
     except KeyError:
         # The run refuses it: its steps do not fit the tables.
         return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps))
@@ -111,7 +111,7 @@ def check_reached(tables: dict[str, Table], steps: Sequence[Step], schema: Schem
         InputError: a step is missing, or one is too many.
         KeyError: the steps do not fit the tables.
     """
-    run(tables, steps)
+    apply_to_model(tables, steps)
     catalogue = Schema(name=schema.name, tables=tables)
     left = plan_steps(catalogue, schema, schema, stored=module.stored, abilities=module.ABILITIES)
     for step in (each.step for each in left.steps):

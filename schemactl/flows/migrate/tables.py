@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.records import Blocker
@@ -40,7 +40,7 @@ def expected_tables(tables: Mapping[str, Table], steps: Sequence[Step]) -> dict[
     touched = set()
     for step in steps:
         before = set(made)
-        run(made, (step,))
+        apply_to_model(made, (step,))
         touched |= {table_of(step), *(set(made) - before)}
     return {name: table for name, table in made.items() if name in touched}
 

@@ -13,7 +13,7 @@ from schemactl.flows.migrate.running import step_record
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.tables import check_left, tables_now
 from schemactl.flows.migrate.target import Target, rendering
-from schemactl.migration.effects import run as run_model
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, Render
 from schemactl.migration.planner import PlannedStep
@@ -165,7 +165,7 @@ def _one_by_one(
             if len(numbers) > 1:
                 places = range(at[part.run.run_id, numbers[0]], at[part.run.run_id, numbers[-1]] + 1)
                 yield places, model[table_of(steps[0])]
-            run_model(model, steps)
+            apply_to_model(model, steps)
 
 
 def _places(undone: Sequence[UndoneStep]) -> Iterator[range]:
@@ -186,7 +186,7 @@ def rendered(steps: Sequence[Step], tables: dict[str, Table], render: Render) ->
     """
     for step in steps:
         yield step, tuple(render(step, tables.get(table_of(step))))
-        run_model(tables, (step,))
+        apply_to_model(tables, (step,))
 
 
 def undo_at_once(
