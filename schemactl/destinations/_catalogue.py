@@ -87,6 +87,11 @@ def schema_of(
     return replace(new_schema(name), tables=found)
 
 
+def empty_catalogue(dataset: str, origin: str) -> Catalogue:
+    """Return the catalog of a dataset that has no tables, or is not there yet."""
+    return Catalogue(schema_of(schema_name((), dataset), ()), origin)
+
+
 def unknown(database_type: str) -> Properties:
     """Return the type of a column that dlt has no type for."""
     return {DATABASE_TYPE: database_type}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from schemactl.destinations._package import LoadPackage, StagedTable
-from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Strategy, appends, merge_of, row_key
 from schemactl.schema.types import Schema, Table
 
@@ -112,12 +112,13 @@ def _resource(root: Table) -> str:
     return root.properties.get("resource") or root.name
 
 
-def merge_problem(chain: Chain) -> DestinationError | None:
-    """Return what keeps the rows of a chain from being merged, None where nothing does."""
-    try:
+def check_merges(chains: Iterable[Chain]) -> None:
+    """Find out whether the rows of chains can be merged.
+
+    Raises:
+        DestinationError: they cannot.
+    """
+    for chain in chains:
         # In a history the version of a row is its key.
         if chain.is_merged and merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:
             row_key(chain.root)
-    except DestinationError as error:
-        return error
-    return None

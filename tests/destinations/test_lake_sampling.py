@@ -100,7 +100,7 @@ def test_groups_of_a_parquet_file_that_are_not_taken_may_be_broken(tmp_path: Pat
     place.parent.mkdir(parents=True)
     pq.write_table(pa.table({"n": pa.array(range(10_000)), "x": ["y"] * 10_000}), place, row_group_size=1000)
     store = ParquetMigration(tmp_path / "shop")
-    rows = [row for batch in store.sample("orders", ["n"], 0.1) for row in batch.column("n").to_pylist()]
+    rows = [row for batch in store.table("orders").sample(["n"], 0.1) for row in batch.column("n").to_pylist()]
     (read,) = {row // 1000 for row in rows}
     assert len(rows) == 1000
 
@@ -112,7 +112,7 @@ def test_groups_of_a_parquet_file_that_are_not_taken_may_be_broken(tmp_path: Pat
         held[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
     place.write_bytes(held)
 
-    assert [row for batch in store.sample("orders", ["n"], 0.1) for row in batch.column("n").to_pylist()] == rows
+    assert [row for batch in store.table("orders").sample(["n"], 0.1) for row in batch.column("n").to_pylist()] == rows
 
 
 def test_parquet_files_that_lack_a_column_or_state_it_in_their_path_are_sampled(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_delta_table_with_partitions_is_sampled_in_all_of_them(tmp_path: Path)
     write_deltalake(str(tmp_path / "shop" / "t"), table, partition_by=["day"])
     store = DeltaMigration(tmp_path / "shop")
 
-    batches = [batch for batch in store.sample("t", ["day", "id"], 0.1) if batch.num_rows]
+    batches = [batch for batch in store.table("t").sample(["day", "id"], 0.1) if batch.num_rows]
 
     days = [row for batch in batches for row in batch.column("day").to_pylist()]
     assert [days.count(day) for day in "abc"] == [pytest.approx(30, abs=2)] * 3

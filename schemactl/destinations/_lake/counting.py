@@ -62,7 +62,7 @@ def _read(
         raise InputError(f"there is no column `{column}` in `{table}` of `{store.origin}`")
     keys = (ROW_KEY,) if ROW_KEY in there else ()
     unique = list(dict.fromkeys((column, *keys)))
-    return keys, store.batches(table, unique) if share >= 1.0 else store.sample(table, unique, share)
+    return keys, store.batches(table, unique) if share >= 1.0 else store.table(table).sample(unique, share)
 
 
 def _ask_each(

@@ -76,10 +76,6 @@ class LakeStore(ABC):
         opened = self.read[table] = self.table(table)
         return opened.batches(columns)
 
-    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        """Return about a share (0 to 1) of the rows as ``batches`` does: the same each time, some of every file."""
-        return self.table(table).sample(columns, share)
-
     @abstractmethod
     def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
         """Return why a table does not take a step about its columns, by the way that the format does it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
+from schemactl.destinations._catalogue import OURS, Catalogue, empty_catalogue
 from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Relation, Session, qualify
@@ -34,7 +34,7 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
-from schemactl.schema.templates import VERSION_TABLE, new_schema, version_table
+from schemactl.schema.templates import VERSION_TABLE, version_table
 from schemactl.schema.types import Table
 
 _STAGING: Final = "{}_staging"
@@ -91,8 +91,7 @@ class SqlMigration(Ledger, Generic[D]):
     def catalogue(self) -> Catalogue:
         with self.database.wrap_errors("read the catalog"):
             if not any(not name.startswith(OURS) for name in self.database.relation_names(self.place)):
-                empty = replace(new_schema(schema_name((), self.dataset)), tables={})
-                return Catalogue(empty, f"{self.origin}?dataset={self.dataset}")
+                return empty_catalogue(self.dataset, f"{self.origin}?dataset={self.dataset}")
             return self.read_tables().without_ours
 
     @contextmanager

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._catalogue import Catalogue, empty_catalogue
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration
@@ -48,7 +48,6 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -108,10 +107,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
         return f"delta:{self.folder.parent if self.folder.name else self.folder.resolve().parent}"
 
     def read_catalogue(self) -> Catalogue:
-        if tables_in(self.folder):
-            return catalogue_of(self.folder)
-        empty = replace(new_schema(schema_name((), self.dataset)), tables={})
-        return Catalogue(empty, f"delta:{self.folder}")
+        return catalogue_of(self.folder) if tables_in(self.folder) else empty_catalogue(self.dataset, self.lake.origin)
 
     @property
     def lake(self) -> DeltaLake:

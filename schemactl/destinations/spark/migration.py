@@ -14,7 +14,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._catalogue import Catalogue, empty_catalogue
 from schemactl.destinations._migration.conversion import has_spellings
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
@@ -37,7 +37,6 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column
 
 ORIGIN: Final = "spark:"
@@ -105,10 +104,7 @@ class SparkMigration(SparkLedger):
     def catalogue(self) -> Catalogue:
         with wrap_errors("read the catalog"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
-        if found is not None:
-            return found
-        empty = replace(new_schema(schema_name((), self.tables.namespace.schema)), tables={})
-        return Catalogue(empty, f"{ORIGIN}{self.dataset}")
+        return found or empty_catalogue(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
