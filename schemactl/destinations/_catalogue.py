@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -152,6 +153,15 @@ def schema_name(stated: Collection[str], dataset: str) -> str:
     return (name if name.isidentifier() else f"_{name}")[:MAX_NAME_LENGTH]
 
 
-def missing_driver(package: str, extra: str) -> DriverMissing:
-    """Return the error for a package that is not installed."""
-    return DriverMissing(f"the package `{package}` is not installed", hint=install_command(extra))
+@contextmanager
+def driver(package: str, extra: str) -> Iterator[None]:
+    """Report a package that is imported inside and is not installed, and the extra of ours that installs it.
+
+    Raises:
+        DriverMissing: it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError:
+        hint = install_command(extra)
+        raise DriverMissing(f"the package `{package}` is not installed", hint=hint) from None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._catalogue import (
     Catalogue,
     column_of,
+    driver,
     hashes_of,
-    missing_driver,
     schema_name,
     schema_of,
     with_nullable,
@@ -96,10 +96,8 @@ def open_table(folder: Path) -> DeltaTable:
     Raises:
         DestinationError: it cannot be read, or the package is missing.
     """
-    try:
+    with driver("deltalake", "delta"):
         from deltalake import DeltaTable
-    except ModuleNotFoundError:
-        raise missing_driver("deltalake", "delta") from None
     with wrap_errors(f"read the Delta table `{folder}`"):
         return DeltaTable(str(folder))
 

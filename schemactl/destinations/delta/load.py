@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib.util import find_spec
 
 from schemactl.destinations._bookkeeping import past_loads
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable
@@ -50,5 +49,5 @@ def require_driver() -> None:
     Raises:
         DestinationError: it is not.
     """
-    if find_spec("deltalake") is None:
-        raise missing_driver("deltalake", "delta")
+    with driver("deltalake", "delta"):
+        import deltalake  # noqa: F401

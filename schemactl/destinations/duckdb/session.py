@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
@@ -209,10 +209,8 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     Raises:
         DestinationError: the file cannot be opened, or DuckDB is not installed.
     """
-    try:
+    with driver("duckdb", "duckdb"):
         import duckdb
-    except ModuleNotFoundError:
-        raise missing_driver("duckdb", "duckdb") from None
     # Nothing is fetched from the network: what loading needs comes with the package.
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()

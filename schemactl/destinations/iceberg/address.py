@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from schemactl.destinations._address import dataset_of
 from schemactl.destinations._busy import is_busy
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
 
@@ -67,10 +67,8 @@ def read_address(url: str) -> Address:
 
 
 def _configured(name: str) -> Mapping[str, Any] | None:
-    try:
+    with driver("pyiceberg", "iceberg"):
         from pyiceberg.utils.config import Config
-    except ModuleNotFoundError:
-        raise missing_driver("pyiceberg", "iceberg") from None
     return Config().get_catalog_config(name)
 
 
@@ -89,10 +87,8 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
                 return load_catalog(address.stated, **{key: str(value) for key, value in stated.items()})
         except ValueError as error:
             raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
-    try:
+    with driver("sqlalchemy", "iceberg"):
         from pyiceberg.catalog.sql import SqlCatalog
-    except ModuleNotFoundError:
-        raise missing_driver("sqlalchemy", "iceberg") from None
     from sqlalchemy.engine import URL
 
     database = address.folder.absolute() / DATABASE

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session, literal
@@ -217,10 +217,8 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
     Raises:
         DestinationError: the server cannot be reached, or PyMySQL is not installed.
     """
-    try:
+    with driver("pymysql", "mysql"):
         import pymysql
-    except ModuleNotFoundError:
-        raise missing_driver("pymysql", "mysql") from None
     taken: dict[str, Any] = {key: value for key, value in address.parameters.items() if key in _TAKEN}
     try:
         connection = pymysql.connect(

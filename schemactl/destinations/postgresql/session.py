@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Session, literal, quote
 from schemactl.destinations.postgresql.copying import csv_of
@@ -260,11 +260,9 @@ def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Itera
     Raises:
         DestinationError: the server cannot be reached, or psycopg is not installed.
     """
-    try:
+    with driver("psycopg", "postgres"):
         import psycopg
         from psycopg.conninfo import make_conninfo
-    except ModuleNotFoundError:
-        raise missing_driver("psycopg", "postgres") from None
     try:
         # A pool gives each transaction another connection, which has prepared nothing.
         target = make_conninfo(**{**address.parameters, "client_encoding": "UTF8"})
