@@ -14,7 +14,13 @@ from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, partitions_of_spec
+from schemactl.destinations.iceberg.table import (
+    IcebergLakeTable,
+    described,
+    exchange_files,
+    fields_of,
+    partitions_of_spec,
+)
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:
@@ -86,12 +92,7 @@ def _commit(
         added = list(_write(table, metadata, batches, attempt))
         new = [described(held.io, metadata, path) for path in added]
         if new or removed:
-            update = transaction.update_snapshot()
-            with update.overwrite() if removed else update.fast_append() as snapshot:
-                for file in removed:
-                    snapshot.delete_data_file(file.handle.file)
-                for each in new:
-                    snapshot.append_data_file(each)
+            exchange_files(transaction.update_snapshot(), removed, new)
 
 
 def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:

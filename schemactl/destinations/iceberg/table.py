@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import FileScanTask, Table
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.update.snapshot import UpdateSnapshot
 
 LOAD_ID: Final = "schemactl.load-id"
 """Where a snapshot, and a table that is new, say which load they belong to."""
@@ -160,12 +161,7 @@ class IcebergLakeTable(LakeTable):
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
                 mapping = self.table.schema().name_mapping.model_dump_json()
                 transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
-            update = transaction.update_snapshot({LOAD_ID: load_id, **(stated or {})})
-            with update.overwrite() if removed else update.fast_append() as snapshot:
-                for file in removed:
-                    snapshot.delete_data_file(file.handle.file)
-                for each in new:
-                    snapshot.append_data_file(each)
+            exchange_files(transaction.update_snapshot({LOAD_ID: load_id, **(stated or {})}), removed, new)
 
     def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
         if since is None and self.table.properties.get(LOAD_ID) != load_id:
@@ -212,6 +208,15 @@ class IcebergLakeTable(LakeTable):
             path = self.new_file(f"{uuid.uuid4().hex}-same-00000.parquet")
             added += write_rows(self, path, self.read(file, self.fields.names))
         self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
+
+
+def exchange_files(update: UpdateSnapshot, removed: Sequence[DataFile], added: Sequence[IcebergFile]) -> None:
+    """Write a snapshot in which files have come and gone."""
+    with update.overwrite() if removed else update.fast_append() as snapshot:
+        for file in removed:
+            snapshot.delete_data_file(file.handle.file)
+        for each in added:
+            snapshot.append_data_file(each)
 
 
 def _is_plain(task: FileScanTask) -> bool:
