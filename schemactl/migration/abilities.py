@@ -66,24 +66,8 @@ class Lock:
     writers_wait: bool
 
 
-def _always_rewrites(*_: Column) -> Way:
-    return Way.REWRITE
-
-
 def _never(*_: object) -> bool:
     return False
-
-
-def _no_lock(_: Step) -> None:
-    return None
-
-
-def _never_gains(*_: str) -> None:
-    return None
-
-
-def _keeps_all(text: str, _: bool) -> str:
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +119,11 @@ class Abilities:
     drop_table: Way = Way.IN_PLACE
     rename_table: Way = Way.IN_PLACE
     describe_table: Way = Way.NONE
-    kept_description: Callable[[str, bool], str] = _keeps_all
+    kept_description: Callable[[str, bool], str] = lambda text, _: text
     add_column: Way = Way.IN_PLACE
     drop_column: Way = Way.IN_PLACE
     rename_column: Way = Way.IN_PLACE
-    retype: Callable[[Column, Column], Way] = _always_rewrites
+    retype: Callable[[Column, Column], Way] = lambda *_: Way.REWRITE
     refuses_unfit: Callable[[Column, Column], bool] = _never
     has_texts: Callable[[str], bool] = _never
     write_values: Way = Way.REWRITE
@@ -150,8 +134,8 @@ class Abilities:
     add_primary_key: Way = Way.SCAN
     drop_primary_key: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
-    lock: Callable[[Step], Lock | None] = _no_lock
-    gains: Callable[[str, str], tuple[str, ...] | None] = _never_gains
+    lock: Callable[[Step], Lock | None] = lambda _: None
+    gains: Callable[[str, str], tuple[str, ...] | None] = lambda *_: None
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
     shares_ledger: bool = False

@@ -370,7 +370,7 @@ def _describe(
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
         for part, there, wanted in _described_parts(tables[name], stated):
-            former = _described_part(last, comparison.old_column(name, part)) if last is not None else None
+            former = last.columns.get(comparison.old_column(name, part)) if last is not None and part else last
             old, new = description_of(there), _kept_text(wanted, abilities)
             if old != new and (new is not None or old == _kept_text(former, abilities)):
                 before[part], after[part] = old, new
@@ -384,10 +384,6 @@ def _described_parts(there: Table, stated: Table) -> Iterator[tuple[str, Column 
     for name, column in stated.columns.items():
         if name in there.columns and column.is_complete and not (is_dlts_own(name) or column.is_variant):
             yield name, there.columns[name], column
-
-
-def _described_part(table: Table, column: str) -> Column | Table | None:
-    return table.columns.get(column) if column else table
 
 
 def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:

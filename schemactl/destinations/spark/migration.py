@@ -37,22 +37,17 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.schema.types import Column
 
 ORIGIN: Final = "spark:"
 
 _COUNTING: Final = "count values that do not survive"
 
 
-def _retype(before: Column, after: Column) -> Way:
-    return Way.IN_PLACE if is_same_type(before, after) else Way.COPY
-
-
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.COPY,
     rename_column=Way.COPY,
-    retype=_retype,
+    retype=lambda before, after: Way.IN_PLACE if is_same_type(before, after) else Way.COPY,
     write_values=Way.COPY,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
