@@ -43,6 +43,27 @@ class Catalogue:
     origin: str
     hashes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        dataset: str,
+        origin: str,
+        columns: Iterable[tuple[str, Column]] = (),
+        descriptions: Mapping[str, str | None] | None = None,
+        versions: Sequence[tuple[str, str]] = (),
+    ) -> Catalogue:
+        """Return the catalog of a dataset; what it does not say of its tables is as in a new schema.
+
+        Args:
+            dataset: its name, of which that of the schema is made where dlt keeps none, or several.
+            origin: its address, without a password.
+            columns: with the names of their tables.
+            descriptions: of tables, by name; None, or an empty text, for none.
+            versions: names and hashes of the schemas that dlt keeps there, the last one first.
+        """
+        name = schema_name({name for name, _ in versions}, dataset)
+        return cls(_schema_of(name, columns, descriptions), origin, hashes_of(versions))
+
     @property
     def without_ours(self) -> Catalogue:
         """The same without the tables that schemactl keeps beside those of a schema."""
@@ -66,16 +87,9 @@ def column_of(
     return Column(name, {**kind, **null, **(hints or {}), **text})
 
 
-def schema_of(
-    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None = None
+def _schema_of(
+    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None
 ) -> Schema:
-    """Return a schema of columns with their tables' names; what a catalog does not say is as in a new schema.
-
-    Args:
-        name: of the schema.
-        columns: with the names of their tables.
-        descriptions: of tables, by name; None, or an empty text, for none.
-    """
     tables: dict[str, dict[str, Column]] = {}
     for table, column in columns:
         tables.setdefault(table, {})[column.name] = column
@@ -86,11 +100,6 @@ def schema_of(
         for table, held in tables.items()
     }
     return replace(new_schema(name), tables=found)
-
-
-def empty_catalogue(dataset: str, origin: str) -> Catalogue:
-    """Return the catalog of a dataset that has no tables, or is not there yet."""
-    return Catalogue(schema_of(schema_name((), dataset), ()), origin)
 
 
 def unknown(database_type: str) -> Properties:

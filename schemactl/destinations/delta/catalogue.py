@@ -12,15 +12,12 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     column_of,
     driver,
-    hashes_of,
-    schema_name,
-    schema_of,
     with_nullable,
 )
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.delta.address import dataset_to_read, tables_in
 from schemactl.destinations.parquet.address import read_address
-from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError
 from schemactl.schema.structure import NameLimits
@@ -56,7 +53,6 @@ def catalogue_of(dataset: Path) -> Catalogue:
     Raises:
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
-    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
     tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
     columns = (
         (name, column_of(each, kind, is_nullable, description=texts.get(each)))
@@ -65,8 +61,8 @@ def catalogue_of(dataset: Path) -> Catalogue:
         for each, kind, is_nullable in columns_of(table)
     )
     texts = {name: table.metadata().description for name, table in tables.items()}
-    name = schema_name({name for name, _ in versions}, dataset.resolve().name)
-    return Catalogue(schema_of(name, columns, texts), f"delta:{dataset}", hashes_of(versions))
+    versions = version_hashes(list_files(dataset))
+    return Catalogue.of(dataset.resolve().name, f"delta:{dataset}", columns, texts, versions)
 
 
 @contextmanager

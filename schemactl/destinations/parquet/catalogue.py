@@ -10,14 +10,11 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
-    hashes_of,
-    schema_name,
-    schema_of,
     unknown,
 )
 from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.address import Address, read_address
-from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import (
@@ -69,10 +66,8 @@ def catalogue_of(dataset: Path) -> Catalogue:
         # A column that a table is partitioned by stands in the names of folders only.
         keys = [Column(key, {"data_type": "text"}) for key in partition_keys(file) if key not in columns]
         held += ((table, column) for column in (*columns.values(), *keys))
-    versions = stored_versions(listing)
-    name = schema_name({each.name for each in versions}, listing.dataset.resolve().name)
-    hashes = hashes_of([(each.name, str(each.line()["version_hash"])) for each in versions])
-    return Catalogue(schema_of(name, held), f"parquet:{listing.dataset}", hashes)
+    versions = version_hashes(listing)
+    return Catalogue.of(dataset.resolve().name, f"parquet:{dataset}", held, versions=versions)
 
 
 def holds_tables(folder: Path) -> bool:
