@@ -64,7 +64,7 @@ def catalogue_of(dataset: Path) -> Catalogue:
     for table, file in _tables(listing).items():
         columns = file_columns(listing.of(table)[file])
         # A column that a table is partitioned by stands in the names of folders only.
-        keys = [Column(key, {"data_type": "text"}) for key in partition_keys(file) if key not in columns]
+        keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]
         held += ((table, column) for column in (*columns.values(), *keys))
     versions = version_hashes(listing)
     return Catalogue.of(dataset.resolve().name, f"parquet:{dataset}", held, versions=versions)
@@ -105,11 +105,6 @@ def _tables(listing: Listing) -> dict[str, str]:
 def table_files(listing: Listing, table: str) -> dict[str, Path]:
     """Return the files of Parquet that make a table, by their path in its folder."""
     return {name: path for name, path in listing.of(table).items() if name.endswith(ENDING)}
-
-
-def partition_keys(name: str) -> tuple[str, ...]:
-    """Return the columns that stand in the folders of a file's path."""
-    return tuple(partition_values(name))
 
 
 def partition_values(name: str) -> dict[str, str | None]:

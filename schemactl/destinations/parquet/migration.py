@@ -31,7 +31,7 @@ from schemactl.destinations.parquet.catalogue import (
     catalogue_of,
     file_columns,
     find_dataset,
-    partition_keys,
+    partition_values,
     table_files,
 )
 from schemactl.destinations.parquet.check import check_name
@@ -148,7 +148,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         for name, file in reversed(self._files(table.name).items()):
             for column in file_columns(file).values():
                 columns.setdefault(column.name, column)
-            for key in partition_keys(name):
+            for key in partition_values(name):
                 columns.setdefault(key, Column(key, {"data_type": "text"}))
         bare = {
             name: Column(name, {key: value for key, value in column.properties.items() if key != "nullable"})
