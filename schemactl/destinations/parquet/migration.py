@@ -12,7 +12,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -36,7 +36,15 @@ from schemactl.destinations.parquet.catalogue import (
 )
 from schemactl.destinations.parquet.check import check_name
 from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of
-from schemactl.destinations.parquet.journal import FOLDER, JOURNAL, check_device, commit, list_files, recover
+from schemactl.destinations.parquet.journal import (
+    FOLDER,
+    NEW,
+    check_device,
+    commit,
+    forget_gathered,
+    list_files,
+    recover,
+)
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.destinations.parquet.rows import FolderTable, cut, write_files
 from schemactl.errors import DestinationError, InputError
@@ -109,7 +117,6 @@ def _check(table: str, *columns: Column) -> None:
         field_of(column)
 
 
-_NEW: Final = f"{FOLDER}/new"
 _GONE: Final = f"{FOLDER}/gone"
 
 
@@ -157,7 +164,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         return replace(table, columns=bare)
 
     def table(self, name: str) -> FolderTable:
-        return FolderTable(self._files(name), self.folder / _NEW / name)
+        return FolderTable(self._files(name), self.folder / NEW / name)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         return field_of(column)
@@ -253,9 +260,9 @@ class ParquetMigration(LakeMigration, FolderLedger):
     ) -> None:
         """Put files in the place of others, in one journal; rows come with the place of their file in ``names``."""
         check_device(self.folder / table, self.folder)
-        (self.folder / _NEW / table).mkdir(parents=True, exist_ok=True)
-        write_files([self.folder / _NEW / table / name for name in names], fields, numbered)
-        moves = tuple((f"{_NEW}/{table}/{name}", f"{table}/{name}") for name in names)
+        (self.folder / NEW / table).mkdir(parents=True, exist_ok=True)
+        write_files([self.folder / NEW / table / name for name in names], fields, numbered)
+        moves = tuple((f"{NEW}/{table}/{name}", f"{table}/{name}") for name in names)
         commit(self.folder, Moves(tuple(f"{table}/{name}" for name in gone), moves))
 
     def _found(self, table: str) -> dict[str, Path]:
@@ -290,9 +297,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
             hint = "what had begun is finished by the next command that writes there"
             raise DestinationError(f"cannot write `{place}`: {error.strerror or error}", hint=hint) from error
         finally:
-            with suppress(OSError, DestinationError):
-                if not (self.folder / FOLDER / JOURNAL).exists():
-                    shutil.rmtree(self.folder / FOLDER)
+            forget_gathered(self.folder)
 
 
 def _new_name() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -277,15 +277,27 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         Raises:
             LockNotAvailable: others hold a lock on the table; the message names them.
         """
-        self._naming_holders(step, lambda: self._run(step, statements))
+        with self._naming_holders(step):
+            match step:
+                case RestoreColumn():
+                    coerced = self._coerced(kept_backfill(step.swap))
+                    SqlMigration.run(self, step, restore_column(step, ENGINE, self.dataset, coerced))
+                case Backfill(taken=Taken.FITTING):
+                    self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
+                    SqlMigration.run(self, step, statements)
+                case ChangeType():
+                    with self._kept_storage(step):
+                        self._retype(step, statements)
+                case _:
+                    SqlMigration.run(self, step, statements)
 
     def run_outside(
         self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Progress
     ) -> None:
         self.prepare_writing()
         if isinstance(step, Backfill):
-            batches = batches_of(step, ENGINE, self.dataset, table)
-            self._naming_holders(step, lambda: self._fill(step, batches, batch_rows, notify))
+            with self._naming_holders(step):
+                self._fill(step, batches_of(step, ENGINE, self.dataset, table), batch_rows, notify)
             return
         for statement in statements:
             with self.database.wrap_errors("migrate"):
@@ -328,29 +340,17 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             filled = self.database.execute(batches.fill(str(first), str(end), coerced))
         return filled, max(expected - filled, 0)
 
-    def _naming_holders(self, step: Step, work: Callable[[], None]) -> None:
+    @contextmanager
+    def _naming_holders(self, step: Step) -> Iterator[None]:
+        """Report who holds the lock on a step's table where it could not be had in time."""
         try:
-            work()
+            yield
         except LockNotAvailable as error:
             holders = ""
             # Where the server takes no further connection, what failed first is reported, and retried.
             with suppress(DestinationError), open_session(self.database.address, is_read_only=True) as other:
                 holders = lock_holders(other, ENGINE.table(self.dataset, table_of(step)), self.database)
             raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
-
-    def _run(self, step: Step, statements: Sequence[str]) -> None:
-        match step:
-            case RestoreColumn():
-                coerced = self._coerced(kept_backfill(step.swap))
-                SqlMigration.run(self, step, restore_column(step, ENGINE, self.dataset, coerced))
-            case Backfill(taken=Taken.FITTING):
-                self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
-                SqlMigration.run(self, step, statements)
-            case ChangeType():
-                with self._kept_storage(step):
-                    self._retype(step, statements)
-            case _:
-                SqlMigration.run(self, step, statements)
 
     def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:
         """Run the statements, and coerce values where they fail: to look for such values first costs a scan."""
