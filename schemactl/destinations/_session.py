@@ -43,6 +43,8 @@ class Session(ABC):
     Attributes:
         dialect: the name that sqlglot has for its SQL.
         names: what it makes of names.
+        datasets_query: gives the names of all datasets.
+        relations_query: gives the names of the tables and views of the dataset that is its value.
         placeholder: what stands for a value in a statement.
         has_transactional_ddl: whether what makes and changes tables is a part of a transaction.
         casts_to_columns: whether CAST takes the types that columns have.
@@ -57,6 +59,8 @@ class Session(ABC):
 
     dialect: ClassVar[str]
     names: ClassVar[NameLimits]
+    datasets_query: ClassVar[str]
+    relations_query: ClassVar[str]
     placeholder: ClassVar[str] = "?"
     has_transactional_ddl: ClassVar[bool] = True
     casts_to_columns: ClassVar[bool] = True
@@ -94,13 +98,13 @@ class Session(ABC):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; values take the places of ``placeholder``."""
 
-    @abstractmethod
     def datasets(self) -> list[str]:
         """Return the names of all datasets, those without tables too."""
+        return [name for (name,) in self.query(self.datasets_query)]
 
-    @abstractmethod
     def relation_names(self, dataset: str) -> list[str]:
         """Return the names of the tables and views of a dataset."""
+        return [name for (name,) in self.query(self.relations_query, dataset)]
 
     @abstractmethod
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:

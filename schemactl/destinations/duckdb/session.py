@@ -42,10 +42,10 @@ _COLUMNS: Final = """
 
 _NAMES: Final = """
     select table_name from duckdb_tables()
-    where database_name = current_database() and lower(schema_name) = lower(?)
+    where database_name = current_database() and lower(schema_name) = lower($1)
     union all
     select view_name from duckdb_views()
-    where database_name = current_database() and not internal and lower(schema_name) = lower(?)
+    where database_name = current_database() and not internal and lower(schema_name) = lower($1)
 """
 
 _VIEW: Final = """
@@ -84,6 +84,8 @@ class DuckDbSession(Session):
 
     dialect = "duckdb"
     names = NAMES
+    datasets_query = _DATASETS
+    relations_query = _NAMES
 
     connection: DuckDBPyConnection
     address: FileAddress
@@ -109,12 +111,6 @@ class DuckDbSession(Session):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
         return found
-
-    def datasets(self) -> list[str]:
-        return [row[0] for row in self.query(_DATASETS)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.query(_NAMES, dataset, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         if folded is None:

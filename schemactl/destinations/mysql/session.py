@@ -66,6 +66,8 @@ class MySqlSession(Session):
 
     dialect = "mysql"
     names = NAMES
+    datasets_query = _DATASETS
+    relations_query = _NAMES
     placeholder = "%s"
     has_transactional_ddl = False
     casts_to_columns = False
@@ -108,12 +110,6 @@ class MySqlSession(Session):
         with self.connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             return list(cursor.fetchall())
-
-    def datasets(self) -> list[str]:
-        return [row[0] for row in self.query(_DATASETS)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.query(_NAMES, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         jsons = json_columns(self, dataset)

@@ -98,6 +98,8 @@ class PostgresSession(Session):
 
     dialect = "postgres"
     names = NAMES
+    datasets_query = _DATASETS
+    relations_query = _NAMES
     placeholder = "%s"
     makes_unique = True
     temporary_end = " ON COMMIT DROP"
@@ -152,12 +154,6 @@ class PostgresSession(Session):
             return self.connection.execute(statement.encode(), values)
         with self.transaction():
             return self.connection.execute(statement.encode(), values)
-
-    def datasets(self) -> list[str]:
-        return [row[0] for row in self.query(_DATASETS)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.query(_NAMES, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         return [(*row[:4], row[4]) for row in self.query(_COLUMNS, dataset, folded, folded)]
