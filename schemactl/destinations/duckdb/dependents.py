@@ -61,7 +61,7 @@ class Dependents:
             *(["its comment"] if folded in (name.lower() for name, _ in self.comments) else []),
         ]
 
-    def lost_by_copy(self, dropped: Collection[str] = ()) -> list[str]:
+    def lost_by_copy(self, dropped: Collection[str]) -> list[str]:
         """Return what a copy of the table would lose; ``dropped`` columns go anyhow."""
         kinds = sorted({kind for kind, _ in self.constraints if kind in ("CHECK", "FOREIGN KEY")})
         several = (columns for kind, columns in self.constraints if kind == "UNIQUE" and len(columns) > 1)
