@@ -27,12 +27,11 @@ from schemactl.destinations.sqlite.dependents import (
     SPARE,
     dependents_of,
     has_column,
-    indexes,
     lost_by_copy,
     made_again,
+    outdated_indexes,
     trial_error_of_rename,
     trial_of,
-    unique_indexes,
     unreadable,
 )
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, open_database
@@ -209,15 +208,9 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
         self.prepare_writing()
-        there = self.database
-        with there.wrap_errors("look for indexes"):
-            found = [
-                *(name for each in steps if isinstance(each, DropUnique) for name in unique_indexes(there, each)),
-                # Made again, they would take the name of a column that is gone for a text.
-                *(name for each in steps if isinstance(each, DropColumn) for name in indexes(there, each)),
-            ]
-            for name in dict.fromkeys(found):
-                there.execute(_drop_index(name))
+        with self.database.wrap_errors("look for indexes"):
+            for name in outdated_indexes(self.database, steps):
+                self.database.execute(_drop_index(name))
 
     @contextmanager
     def copying(self, table: str, steps: Sequence[Step]) -> Iterator[None]:  # noqa: ARG002
