@@ -6,7 +6,7 @@ expires them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -177,35 +177,32 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                 table.claim_names([step.after], "", step.before)
             case _:
                 pass
-        edit = self._edit_of(step)
-        # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
         task = f"change `{name}` of `{self.lake.origin}`"
         try:
+            # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
             with wrap_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
-                edit(update)
+                self._edit(update, step)
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"cannot {task}: {error}") from error
 
-    def _edit_of(self, step: Step) -> Callable[[UpdateSchema], object]:
-        """Return what changes a table's columns.
+    def _edit(self, update: UpdateSchema, step: Step) -> None:
+        """Change a table's columns.
 
         Raises:
             DestinationError: Iceberg does not do it in place, or has no such type.
         """
         match step:
             case AddColumn(_, column):
-                new = iceberg_type(self.field(column).type)
-                return lambda update: update.add_column((column.name,), new, required=not column.nullable)
+                kind = iceberg_type(self.field(column).type)
+                update.add_column((column.name,), kind, required=not column.nullable)
             case DropColumn(_, column):
-                return lambda update: update.delete_column((column.name,))
+                update.delete_column((column.name,))
             case RenameColumn():
-                return lambda update: update.rename_column((step.before,), step.after)
+                update.rename_column((step.before,), step.after)
             case ChangeType():
-                kind = iceberg_type(self.field(step.after).type)
-                return lambda update: update.update_column((step.before.name,), kind)
+                update.update_column((step.before.name,), iceberg_type(self.field(step.after).type))
             case SetNotNull(_, column) | DropNotNull(_, column):
-                is_required = isinstance(step, SetNotNull)
-                return lambda update: update.update_column((column.name,), required=is_required)
+                update.update_column((column.name,), required=isinstance(step, SetNotNull))
             case _:
                 raise DestinationError(
                     f"`{table_of(step)}`: {type(step).__name__} is nothing that Iceberg does in place"
