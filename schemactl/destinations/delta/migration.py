@@ -28,7 +28,6 @@ from schemactl.destinations.delta.lake import (
     DeltaLakeTable,
     allow_local_timestamps,
     make_table,
-    remove_table,
 )
 from schemactl.destinations.delta.load import require_driver
 from schemactl.destinations.parquet.address import read_address
@@ -164,9 +163,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
             make_table(lake.place(table.name), fields, partitions_of(table), _mark("create table"))
 
     def drop(self, table: str) -> None:
-        place = self.lake.place(table)
-        with wrap_errors(f"remove `{place}`", AGAIN):
-            remove_table(place)
+        self.lake.drop(table)
         self.read.pop(table, None)
 
     def rename(self, before: str, after: str) -> None:
