@@ -34,7 +34,8 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
         known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)
         return Fit(Conversion.REFUSED, f"dlt has no type for `{known_to_database}`")
     if old.data_type is new.data_type:
-        return _RESIZED.get(new.data_type, lambda *_: _WHOLE)(old, new)
+        resized = _RESIZED.get(new.data_type)
+        return _WHOLE if resized is None else resized(old, new)
     found = conversion_between(old, new, counts_seconds=counts_seconds)
     if found is Conversion.WHOLE:
         return _WHOLE
