@@ -36,19 +36,19 @@ def machine_folder(*known: str) -> Path:
 
 
 @contextmanager
-def holding(folder: Path, patience: float = LOAD_PATIENCE_SECONDS) -> Iterator[None]:
+def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
     """Hold the lock of a folder, which is made where it is missing.
 
     Args:
         folder: whose lock it is.
-        patience: seconds to wait for others; by default as a load does.
+        patience: seconds to wait for others; None for as long as loads do.
 
     Raises:
         DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder, patience))
+            held.enter_context(locked(folder, LOAD_PATIENCE_SECONDS if patience is None else patience))
         except InputError as error:
             raise DestinationError(error.message, hint=error.hint) from error
         yield

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions, read_journal
-from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS, holding
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.reading import read_parquet
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
 from schemactl.destinations._lake.types import can_partition
@@ -198,8 +198,8 @@ class DeltaLake(Lake):
         return new_kind(column)
 
     @contextmanager
-    def locked(self, patience: float = LOAD_PATIENCE_SECONDS) -> Iterator[None]:
-        """Keep others out, having waited some seconds for them, and remove what killed ones have left."""
+    def locked(self, patience: float | None = None) -> Iterator[None]:
+        """Keep others out, having waited for them as ``holding`` does, and remove what killed ones have left."""
         with holding(self.folder, patience):
             with wrap_errors(f"remove `{self.folder / WORKSHOP}`"):
                 clear(self.folder / WORKSHOP)
