@@ -25,10 +25,10 @@ import psycopg  # noqa: E402
 from busy_postgresql import Client, in_use  # noqa: E402
 from migrated_datasets import column, put, schema_of  # noqa: E402
 
-from schemactl.destinations import Patience  # noqa: E402
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration  # noqa: E402
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback  # noqa: E402
 from schemactl.migration.options import PlanOptions  # noqa: E402
+from schemactl.migration.records import Patience  # noqa: E402
 
 ID = column("id", "bigint", nullable=False, primary_key=True)
 FIRST = schema_of(ID, column("amount", "bigint"), column("note"), column("old"))

@@ -36,94 +36,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
 
 if TYPE_CHECKING:
-    from schemactl.destinations._address import dataset_of
     from schemactl.destinations._catalogue import Catalogue
-    from schemactl.destinations._migration.records import (
-        NO_PATIENCE,
-        Blocker,
-        Example,
-        Patience,
-        Run,
-        RunState,
-        StepRecord,
-        StepState,
-        Unfit,
-        Version,
-    )
-    from schemactl.destinations._package import (
-        INPUTS_TABLE,
-        LoadedInput,
-        LoadPackage,
-        PastLoads,
-        StagedTable,
-    )
+    from schemactl.destinations._package import LoadPackage, PastLoads
     from schemactl.migration.abilities import Abilities
+    from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
     from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
-
-_HOMES: Final = {
-    "_address": ("dataset_of",),
-    "_catalogue": ("Catalogue",),
-    "_migration.records": (
-        "Example",
-        "NO_PATIENCE",
-        "Blocker",
-        "Patience",
-        "Run",
-        "RunState",
-        "StepRecord",
-        "StepState",
-        "Unfit",
-        "Version",
-    ),
-    "_package": ("INPUTS_TABLE", "LoadPackage", "LoadedInput", "PastLoads", "StagedTable"),
-}
-"""The modules of what flows use besides destinations; imported on first use, so that finding an address needs none."""
-
-__all__ = [
-    "DESTINATIONS",
-    "INPUTS_TABLE",
-    "NO_PATIENCE",
-    "Blocker",
-    "Catalogue",
-    "Destination",
-    "Example",
-    "LoadPackage",
-    "LoadedInput",
-    "Loader",
-    "MigrationSession",
-    "Migrator",
-    "PastLoads",
-    "Patience",
-    "Run",
-    "RunState",
-    "StagedTable",
-    "StepRecord",
-    "StepState",
-    "Unfit",
-    "Version",
-    "dataset_of",
-    "find_address",
-    "is_loader",
-    "is_migrator",
-    "name_limits",
-]
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Destination(Protocol):
@@ -347,41 +273,27 @@ class MigrationSession(ABC):
         """Return those of some tables that are there and hold no rows; the number of queries does not grow."""
 
     @abstractmethod
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         """Return what of the data stands in a step's way, by one query over its table as it is now.
 
         ``ChangeType``, ``Backfill``: values that dlt's coercion refuses, that would lose something, or that the column
-        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose
-        value another row has. Nothing stands in the way of other steps.
+        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose value another row has. Nothing stands in the way
+        of other steps.
 
         Args:
-            step: what is to be done.
-            table: the name that its table has now, where an earlier step of the plan will rename it.
-            column: the name that its column (of ``Backfill``: the source) has now.
-        """
-
-    def unfit_in(self, share: float, step: Step) -> Unfit:  # noqa: ARG002 - others do
-        """Return what of a sample of the rows stands in a step's way; see ``unfit``.
-
-        Args:
-            share: of the rows that are looked at, between 0 and 1; the same rows each time, where they are the same.
-            step: ``ChangeType`` or ``SetNotNull``.
+            step: in the names that its table and its columns have now.
+            share: of the rows that are looked at, above 0 and up to 1; the same rows each time, where they are the
+                same. Less than 1 is asked of ``ChangeType`` and ``SetNotNull`` only.
 
         Raises:
-            InputError: the engine cannot leave rows unread.
+            InputError: the engine cannot leave rows unread; sessions without samples leave the message to this method.
         """
         message = f"`{self.origin}` has no sample of a table's rows"
         raise InputError(message, hint="without `--sample` all rows are read; `--skip-rows` reads none")
 
     @abstractmethod
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`.
-
-        Args:
-            step: what is to be done.
-            table: as in ``unfit``.
-            column: as in ``unfit``.
-        """
+    def not_undone(self, step: ChangeType) -> Unfit:
+        """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`."""
 
     def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - others look
         """Return why a step cannot be done to its table as the table is now; None where it can.

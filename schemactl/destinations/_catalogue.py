@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -42,6 +43,27 @@ class Catalogue:
     origin: str
     hashes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        dataset: str,
+        origin: str,
+        columns: Iterable[tuple[str, Column]] = (),
+        descriptions: Mapping[str, str | None] | None = None,
+        versions: Sequence[tuple[str, str]] = (),
+    ) -> Catalogue:
+        """Return the catalog of a dataset; what it does not say of its tables is as in a new schema.
+
+        Args:
+            dataset: its name, of which that of the schema is made where dlt keeps none, or several.
+            origin: its address, without a password.
+            columns: with the names of their tables.
+            descriptions: of tables, by name; None, or an empty text, for none.
+            versions: names and hashes of the schemas that dlt keeps there, the last one first.
+        """
+        name = schema_name({name for name, _ in versions}, dataset)
+        return cls(_schema_of(name, columns, descriptions), origin, hashes_of(versions))
+
     @property
     def without_ours(self) -> Catalogue:
         """The same without the tables that schemactl keeps beside those of a schema."""
@@ -65,16 +87,9 @@ def column_of(
     return Column(name, {**kind, **null, **(hints or {}), **text})
 
 
-def schema_of(
-    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None = None
+def _schema_of(
+    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None
 ) -> Schema:
-    """Return a schema of columns with their tables' names; what a catalog does not say is as in a new schema.
-
-    Args:
-        name: of the schema.
-        columns: with the names of their tables.
-        descriptions: of tables, by name; None, or an empty text, for none.
-    """
     tables: dict[str, dict[str, Column]] = {}
     for table, column in columns:
         tables.setdefault(table, {})[column.name] = column
@@ -147,6 +162,15 @@ def schema_name(stated: Collection[str], dataset: str) -> str:
     return (name if name.isidentifier() else f"_{name}")[:MAX_NAME_LENGTH]
 
 
-def missing_driver(package: str, extra: str) -> DriverMissing:
-    """Return the error for a package that is not installed."""
-    return DriverMissing(f"the package `{package}` is not installed", hint=install_command(extra))
+@contextmanager
+def driver(package: str, extra: str) -> Iterator[None]:
+    """Report a package that is imported inside and is not installed, and the extra of ours that installs it.
+
+    Raises:
+        DriverMissing: it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError:
+        hint = install_command(extra)
+        raise DriverMissing(f"the package `{package}` is not installed", hint=hint) from None

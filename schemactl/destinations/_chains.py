@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from schemactl.destinations._package import LoadPackage, StagedTable
-from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Strategy, appends, merge_of, row_key
 from schemactl.schema.types import Schema, Table
 
@@ -80,7 +80,7 @@ def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
 def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]:
     held = {name: table for name, table in schema.tables.items() if not table.is_new}
     tables = {**held, **{name: each.table for name, each in staged.items()}}
-    roots = {root_of(table, tables).name for table in tables.values()}
+    roots = {_root_of(table, tables).name for table in tables.values()}
     children: dict[str | None, list[Table]] = {}
     for table in tables.values():
         children.setdefault(table.parent, []).append(table)
@@ -99,7 +99,7 @@ def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[st
     return Chain(root, tuple(nested), {name: staged[name] for name in members if name in staged})
 
 
-def root_of(table: Table, tables: dict[str, Table]) -> Table:
+def _root_of(table: Table, tables: dict[str, Table]) -> Table:
     """Return the table at the top of what ``table`` is nested in."""
     seen = {table.name}
     while table.parent in tables and table.parent not in seen:
@@ -112,12 +112,13 @@ def _resource(root: Table) -> str:
     return root.properties.get("resource") or root.name
 
 
-def merge_problem(chain: Chain) -> DestinationError | None:
-    """Return what keeps the rows of a chain from being merged, None where nothing does."""
-    try:
+def check_merges(chains: Iterable[Chain]) -> None:
+    """Find out whether the rows of chains can be merged.
+
+    Raises:
+        DestinationError: they cannot.
+    """
+    for chain in chains:
         # In a history the version of a row is its key.
         if chain.is_merged and merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:
             row_key(chain.root)
-    except DestinationError as error:
-        return error
-    return None

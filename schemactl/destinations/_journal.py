@@ -62,7 +62,7 @@ class Moves(Journal):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TableMove:
     """What a load does to one table of a Spark catalog.
 
     Attributes:
@@ -90,7 +90,7 @@ class Pending(Journal):
 
     load_id: str
     schema_name: str
-    steps: tuple[Step, ...]
+    steps: tuple[TableMove, ...]
     table: str
 
 
@@ -117,7 +117,7 @@ def read_journal(kind: type[J], text: str, place: str) -> J:
 def _frozen(name: str, value: Any) -> Any:
     match name:
         case "steps":
-            return tuple(Step(**each) for each in value)
+            return tuple(TableMove(**each) for each in value)
         case "moves":
             return tuple((old, new) for old, new in value)
         case _:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from schemactl.destinations._chains import Chain, chains_of, chains_of_load, merge_problem
+from schemactl.destinations._chains import Chain, chains_of, chains_of_load, check_merges
 from schemactl.destinations._package import LoadPackage, rows_in
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError
@@ -97,7 +97,7 @@ def carry_out(load: Load[Staged]) -> None:
             was certain, and the next load finishes it.
     """
     chains = chains_of_load(load.package)
-    _check_merges(chains)
+    check_merges(chains)
     load.progress(f"waiting for other loads into `{load.origin}`", None)
     with load.lock():
         load.recover()
@@ -131,13 +131,8 @@ def chains_to_check(schema: Schema) -> tuple[Chain, ...]:
         DestinationError: rows cannot be merged as the schema says.
     """
     chains = chains_of(as_stored(schema))
-    _check_merges(chains)
+    check_merges(chains)
     return chains
-
-
-def _check_merges(chains: Iterable[Chain]) -> None:
-    for problem in filter(None, map(merge_problem, chains)):
-        raise problem
 
 
 def _check_rows(chains: Iterable[Chain]) -> None:

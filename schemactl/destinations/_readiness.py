@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from schemactl.destinations._session import (
@@ -11,7 +11,6 @@ from schemactl.destinations._session import (
     create_table,
     ddl_of,
     define_column,
-    fold,
     qualify,
     quote,
 )
@@ -23,7 +22,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReadyTable:
     """A table that rows can go into.
 
     Attributes:
@@ -65,31 +64,28 @@ def check_names(schema: Schema, limits: NameLimits, shown: str) -> None:
         _check(complete, f"columns of table `{table.name}`", limits, shown)
 
 
-def _check(names: Iterable[str], what: str, limits: NameLimits, shown: str) -> None:
-    seen: dict[str, str] = {}
-    for name in names:
-        if limits.max_bytes is not None and len(name.encode()) > limits.max_bytes:
-            message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {what} `{name}` is longer"
-            raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
-        other = seen.setdefault(fold(name, limits), name)
-        if other != name:
-            raise DestinationError(f"`{shown}` does not distinguish `{other}` from `{name}`: {what} are one there")
+def _check(names: Collection[str], what: str, limits: NameLimits, shown: str) -> None:
+    for name in filter(limits.is_too_long, names):
+        message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {what} `{name}` is longer"
+        raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
+    for one, other in limits.clashes(names):
+        raise DestinationError(f"`{shown}` does not distinguish `{one}` from `{other}`: {what} are one there")
 
 
-def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[str, Target]:
+def make_ready(session: Session, dataset: str, tables: Iterable[Table]) -> dict[str, ReadyTable]:
     """Make the dataset, the tables and the columns that are missing; return the tables by name.
 
     Raises:
         DestinationError: something that is there is in the way, or making is refused.
     """
-    known = {fold(name, session.names) for name in session.datasets()}
-    if fold(dataset, session.names) not in known:
+    known = {session.names.fold(name) for name in session.datasets()}
+    if session.names.fold(dataset) not in known:
         with session.wrap_errors(f"make dataset `{dataset}`"):
             session.execute(ddl_of(session).create_dataset(dataset))
     with session.wrap_errors(f"read dataset `{dataset}`"):
         relations = session.relations(dataset)
     return {
-        table.name: _make_table(session, dataset, table, relations.get(fold(table.name, session.names)))
+        table.name: _make_table(session, dataset, table, relations.get(session.names.fold(table.name)))
         for table in tables
     }
 
@@ -103,35 +99,35 @@ def check_relations(session: Session, dataset: str, tables: Iterable[Table]) -> 
     with session.wrap_errors(f"read dataset `{dataset}`"):
         relations = session.relations(dataset)
     for table in tables:
-        found = relations.get(fold(table.name, session.names))
+        found = relations.get(session.names.fold(table.name))
         if found is not None:
             _check_table(session, qualify(dataset, found.name), table, found, [])
 
 
-def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> Target:
+def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> ReadyTable:
     columns = [column for column in table.columns.values() if column.is_complete]
-    sql, is_unique = ddl_of(session), session.makes_unique
+    sql = ddl_of(session)
     if found is None:
         with session.wrap_errors(f"make table `{table.name}`"):
             complete = replace(table, columns={column.name: column for column in columns})
-            session.execute(create_table(session, dataset, complete, is_unique=is_unique))
+            session.execute(create_table(session, dataset, complete))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
                 session.execute(statement)
-        return Target(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
-    there = {fold(name, session.names): kind for name, kind in found.columns.items()}
-    missing = [column for column in columns if fold(column.name, session.names) not in there]
+        return ReadyTable(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
+    there = {session.names.fold(name): kind for name, kind in found.columns.items()}
+    missing = [column for column in columns if session.names.fold(column.name) not in there]
     name = qualify(dataset, found.name)
     _check_table(session, name, table, found, missing)
     there |= _grow(session, name, table, there)
     for column in missing:
         with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
             place = sql.place(dataset, found.name)
-            session.execute(sql.add_column(place, define_column(session, column, is_unique=is_unique)))
+            session.execute(sql.add_column(place, define_column(session, column)))
             for statement in sql.comments(place, None, [column]):
                 session.execute(statement)
-    types = {each.name: there.get(fold(each.name, session.names)) or session.column_type(each) for each in columns}
+    types = {each.name: there.get(session.names.fold(each.name)) or session.column_type(each) for each in columns}
     unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
-    return Target(name, types, unlike)
+    return ReadyTable(name, types, unlike)
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
@@ -140,7 +136,7 @@ def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -
     Raises:
         DestinationError: a field is of another type there.
     """
-    known = {each: kind for each in table.columns if (kind := types.get(fold(each, session.names))) is not None}
+    known = {each: kind for each in table.columns if (kind := types.get(session.names.fold(each))) is not None}
     found = {column: session.grown_type(table.columns[column], kind) for column, kind in known.items()}
     problems = tuple(
         Problem(each.describe(f"{table.name}.{column}")) for column, each in found.items() if isinstance(each, Clash)
@@ -152,7 +148,7 @@ def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -
     for column, kind in wider.items():
         with session.wrap_errors(f"add fields to column `{column}` of table `{table.name}`"):
             session.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(column)} SET DATA TYPE {kind}")
-    return {fold(column, session.names): kind for column, kind in wider.items()}
+    return {session.names.fold(column): kind for column, kind in wider.items()}
 
 
 def _check_table(session: Session, name: str, table: Table, found: Relation, missing: list[Column]) -> None:
@@ -179,7 +175,7 @@ def _check_table(session: Session, name: str, table: Table, found: Relation, mis
     raise DestinationError(message, hint="drop `nullable: false` in the schema, or add the column with values there")
 
 
-def fit(session: Session, table: Table, target: Target, stage: str) -> str:
+def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
     """Return the name of a stage with the types of the table that is there, once all values have proved to survive it.
 
     Raises:

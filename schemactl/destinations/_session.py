@@ -43,6 +43,8 @@ class Session(ABC):
     Attributes:
         dialect: the name that sqlglot has for its SQL.
         names: what it makes of names.
+        datasets_query: gives the names of all datasets.
+        relations_query: gives the names of the tables and views of the dataset that is its value.
         placeholder: what stands for a value in a statement.
         has_transactional_ddl: whether what makes and changes tables is a part of a transaction.
         casts_to_columns: whether CAST takes the types that columns have.
@@ -57,6 +59,8 @@ class Session(ABC):
 
     dialect: ClassVar[str]
     names: ClassVar[NameLimits]
+    datasets_query: ClassVar[str]
+    relations_query: ClassVar[str]
     placeholder: ClassVar[str] = "?"
     has_transactional_ddl: ClassVar[bool] = True
     casts_to_columns: ClassVar[bool] = True
@@ -94,13 +98,13 @@ class Session(ABC):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; values take the places of ``placeholder``."""
 
-    @abstractmethod
     def datasets(self) -> list[str]:
         """Return the names of all datasets, those without tables too."""
+        return [name for (name,) in self.query(self.datasets_query)]
 
-    @abstractmethod
     def relation_names(self, dataset: str) -> list[str]:
         """Return the names of the tables and views of a dataset."""
+        return [name for (name,) in self.query(self.relations_query, dataset)]
 
     @abstractmethod
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
@@ -126,7 +130,7 @@ class Session(ABC):
             if column is not None:
                 held[column] = kind
         return {
-            fold(name, self.names): Relation(name, is_table, held, is_ours)
+            self.names.fold(name): Relation(name, is_table, held, is_ours)
             for (name, is_table, is_ours), held in found.items()
         }
 
@@ -193,24 +197,17 @@ def ddl_of(session: Session) -> Dialect:
     return Dialect(session.dialect, has_plain_texts=True)
 
 
-def create_table(session: Session, dataset: str, table: Table, *, is_unique: bool = True) -> str:
-    """Return the statement that makes a table as dlt makes it (docs/dlt.md §9.2).
-
-    Args:
-        session: of the database that gets it.
-        dataset: where it will be.
-        table: with complete columns, in their order.
-        is_unique: whether the hint ``unique`` becomes a constraint; dlt does so on PostgreSQL, not on DuckDB.
-    """
+def create_table(session: Session, dataset: str, table: Table) -> str:
+    """Return the statement that makes a table with complete columns as dlt makes it (docs/dlt.md §9.2)."""
     sql = ddl_of(session)
-    definitions = [define_column(session, column, is_unique=is_unique) for column in table.columns.values()]
+    definitions = [define_column(session, column) for column in table.columns.values()]
     return sql.create_table(sql.place(dataset, table.name), definitions, description_of(table))
 
 
-def define_column(session: Session, column: Column, *, is_unique: bool) -> str:
-    """Return the definition of a column; see ``create_table``."""
-    is_constrained = is_unique and bool(column.properties.get("unique"))
-    return ddl_of(session).definition(column, session.column_type(column), is_unique=is_constrained)
+def define_column(session: Session, column: Column) -> str:
+    """Return the definition of a column."""
+    is_unique = session.makes_unique and bool(column.properties.get("unique"))
+    return ddl_of(session).definition(column, session.column_type(column), is_unique=is_unique)
 
 
 def moment_text(moment: datetime) -> str:
@@ -232,8 +229,3 @@ def qualify(dataset: str, name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as standard SQL writes it; it must hold no NUL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def fold(name: str, limits: NameLimits) -> str:
-    """Return what two names have in common that are one name there."""
-    return name if limits.is_case_sensitive else name.lower()

@@ -9,10 +9,7 @@ from schemactl.destinations._catalogue import (
     VERSIONS_TABLE,
     Catalogue,
     column_of,
-    hashes_of,
     keeps_versions,
-    schema_name,
-    schema_of,
 )
 from schemactl.destinations._session import Session, qualify
 from schemactl.schema.types import Properties
@@ -38,17 +35,17 @@ def catalogue_of(
         name: of the schema where dlt keeps none; None for that of the dataset.
     """
     rows, hints = list(columns), _hints(keys)
-    kept: list[tuple[Any, ...]] = []
+    kept: list[tuple[str, str]] = []
     if keeps_versions(row[:2] for row in rows):
         place = versions or qualify(dataset, VERSIONS_TABLE)
-        kept = session.query(f"select schema_name, version_hash from {place} order by inserted_at desc")
+        query = f"select schema_name, version_hash from {place} order by inserted_at desc"
+        kept = [(each, version_hash) for each, version_hash in session.query(query)]
     found = (
         (table, column_of(column, kind, is_nullable, hints.get((table, column)), text))
         for table, column, kind, is_nullable, text, _ in rows
     )
-    named = schema_name({row[0] for row in kept}, name or dataset)
-    made = schema_of(named, found, {row[0]: row[-1] for row in rows})
-    return Catalogue(made, f"{session.shown}?dataset={dataset}", hashes_of([(row[0], row[1]) for row in kept]))
+    texts = {row[0]: row[-1] for row in rows}
+    return Catalogue.of(name or dataset, f"{session.shown}?dataset={dataset}", found, texts, kept)
 
 
 def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:

@@ -13,8 +13,8 @@ from schemactl.destinations._chains import Chain
 from schemactl.destinations._load import Load, carry_out, chains_to_check, check_count
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
 from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
-from schemactl.destinations._readiness import Target, check_names, check_relations, choose_target, fit, make_ready
-from schemactl.destinations._session import Session, fold, moment_text, qualify, quote
+from schemactl.destinations._readiness import ReadyTable, check_names, check_relations, choose_target, fit, make_ready
+from schemactl.destinations._session import Session, moment_text, qualify, quote
 from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
 from schemactl.progress import Progress
@@ -67,7 +67,7 @@ class SqlLoad(Load[None]):
 
     session: Session
     dataset: str
-    targets: dict[str, Target] = field(default_factory=dict)
+    targets: dict[str, ReadyTable] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
     """Of what it makes for itself."""
 
@@ -98,6 +98,7 @@ class SqlLoad(Load[None]):
             _empty(self.session, self.dataset, chains)
 
     def stage(self, chain: Chain) -> Iterator[None]:
+        """Insert or merge the rows; the open transaction hides them."""
         if chain.is_merged:
             self._merge(chain)
         else:
@@ -116,7 +117,7 @@ class SqlLoad(Load[None]):
         session, table = self.session, staged.table
         self.report(table.name)
         target = self.targets[table.name]
-        fitted = self._stage(staged) if target.unlike else None
+        fitted = self._make_temporary(staged) if target.unlike else None
         columns = ", ".join(quote(name) for name in table.columns)
         with session.wrap_errors(f"load table `{table.name}`"):
             if fitted is not None:
@@ -129,7 +130,7 @@ class SqlLoad(Load[None]):
         stages: dict[str, str] = {}
         for name, staged in chain.staged.items():
             self.report(name)
-            stages[name] = self._stage(staged)
+            stages[name] = self._make_temporary(staged)
         superseded = chain.staged[chain.root.name].superseded  # root rows that are not loaded and whose keys count
         prefix = f"_schemactl_{next(self.numbers)}"
         targets = {table.name: self.targets[table.name].name for table in chain.tables if table.name in self.targets}
@@ -140,7 +141,7 @@ class SqlLoad(Load[None]):
             tie=self.session.tie,
             column_type=self.session.column_type,
             moment=(lambda each: f"'{moment_text(each)}'") if self.session.takes_moments_as_texts else None,
-            superseded=self._stage(superseded, is_counted=False) if superseded is not None else None,
+            superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
         )
         merge = merge_of(chain.root, self.package.inserted_at)
         plan = plan_merge(chain, merge, relations, prefix)
@@ -149,8 +150,8 @@ class SqlLoad(Load[None]):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
 
-    def _stage(self, staged: StagedTable, *, is_counted: bool = True) -> str:
-        """Make the rows of a staged table readable, in the types of their table; return the name, quoted."""
+    def _make_temporary(self, staged: StagedTable, *, is_counted: bool = True) -> str:
+        """Copy the rows of a package's table into a temporary table, in the types of their target; return its name."""
         session, stage = self.session, f"_schemactl_stage_{next(self.numbers)}"
         with session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
             session.stage(stage, staged)
@@ -181,7 +182,7 @@ def _tables_of(session: Session, dataset: str, chains: Sequence[Chain]) -> list[
         chain.staged[table.name].table if table.name in chain.staged else table
         for chain in chains
         for table in chain.tables
-        if table.name in chain.staged or (chain.is_merged and fold(table.name, session.names) in there)
+        if table.name in chain.staged or (chain.is_merged and session.names.fold(table.name) in there)
     ]
 
 
@@ -190,7 +191,7 @@ def _empty(session: Session, dataset: str, chains: Sequence[Chain]) -> None:
     with session.wrap_errors(f"read dataset `{dataset}`"):
         there = session.relations(dataset)
     for name in (table.name for chain in chains if chain.is_replaced for table in chain.tables):
-        found = there.get(fold(name, session.names))
+        found = there.get(session.names.fold(name))
         if found is not None and found.is_table:
             with session.wrap_errors(f"empty table `{name}`"):
                 session.execute(f"DELETE FROM {qualify(dataset, found.name)}")

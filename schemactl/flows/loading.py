@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.destinations import LoadedInput, PastLoads
+from schemactl.destinations._package import LoadedInput, PastLoads
 from schemactl.errors import InputError, Location
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.destinations import LoadPackage
+from schemactl.destinations._package import LoadPackage
 from schemactl.flows.evidence import FindRecords, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import LoadedInput
+from schemactl.destinations._package import LoadedInput
 from schemactl.errors import InputError
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
@@ -38,7 +38,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schemactl.destinations import INPUTS_TABLE, dataset_of
+from schemactl.destinations._address import dataset_of
+from schemactl.destinations._package import INPUTS_TABLE
 from schemactl.normalization.tally import REJECTS_TABLE
 from schemactl.store.sources import LeftOutWarning, is_local
 

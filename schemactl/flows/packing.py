@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemactl.destinations import LoadedInput, LoadPackage, StagedTable
+from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
 from schemactl.examples import mask_examples
 from schemactl.flows.evidence import shown_records

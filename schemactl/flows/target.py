@@ -15,7 +15,6 @@ from schemactl.destinations import (
     Loader,
     MigrationSession,
     Migrator,
-    Patience,
     find_address,
     is_loader,
     is_migrator,
@@ -23,6 +22,7 @@ from schemactl.destinations import (
 )
 from schemactl.errors import InputError, did_you_mean, nearest_or_all
 from schemactl.migration.plan import MigrationPlan, Place, Render
+from schemactl.migration.records import Patience
 from schemactl.migration.rewrites import with_rewrites
 from schemactl.redaction import redact
 from schemactl.schema.types import Table

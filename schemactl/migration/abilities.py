@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import assert_never
+from typing import Final, assert_never
 
 from schemactl.migration.steps import (
     AddColumn,
@@ -66,24 +66,8 @@ class Lock:
     writers_wait: bool
 
 
-def _always_rewrites(*_: Column) -> Way:
-    return Way.REWRITE
-
-
 def _never(*_: object) -> bool:
     return False
-
-
-def _no_lock(_: Step) -> None:
-    return None
-
-
-def _never_gains(*_: str) -> None:
-    return None
-
-
-def _keeps_all(text: str, _: bool) -> str:
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +99,8 @@ class Abilities:
         structure_in: reads the type of a column of structs, lists or maps, as ``x-database-type`` has it; None for
             others. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables there.
+        shares_ledger: whether pipelines of dlt keep their schemas in the same ledger, which then knows what a schema
+            file has lost.
         enforces_types: whether a column holds values of its type only.
         rewrites: whether a step, on its table as it finds it, is done by writing all rows anew in a way that steps next
             to it can share: ``MigrationSession.run_rewrite`` does them at once.
@@ -133,11 +119,11 @@ class Abilities:
     drop_table: Way = Way.IN_PLACE
     rename_table: Way = Way.IN_PLACE
     describe_table: Way = Way.NONE
-    kept_description: Callable[[str, bool], str] = _keeps_all
+    kept_description: Callable[[str, bool], str] = lambda text, _: text
     add_column: Way = Way.IN_PLACE
     drop_column: Way = Way.IN_PLACE
     rename_column: Way = Way.IN_PLACE
-    retype: Callable[[Column, Column], Way] = _always_rewrites
+    retype: Callable[[Column, Column], Way] = lambda *_: Way.REWRITE
     refuses_unfit: Callable[[Column, Column], bool] = _never
     has_texts: Callable[[str], bool] = _never
     write_values: Way = Way.REWRITE
@@ -148,10 +134,11 @@ class Abilities:
     add_primary_key: Way = Way.SCAN
     drop_primary_key: Way = Way.IN_PLACE
     names: NameLimits = field(default_factory=NameLimits)
-    lock: Callable[[Step], Lock | None] = _no_lock
-    gains: Callable[[str, str], tuple[str, ...] | None] = _never_gains
+    lock: Callable[[Step], Lock | None] = lambda _: None
+    gains: Callable[[str, str], tuple[str, ...] | None] = lambda *_: None
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
+    shares_ledger: bool = False
     enforces_types: bool = True
     rewrites: Callable[[Step, Table | None], bool] = _never
     copies_keyed: bool = False
@@ -165,6 +152,16 @@ class Abilities:
     def can_move_keys(self) -> bool:
         """Whether a primary key can be taken from one column and given to another."""
         return Way.NONE not in (self.drop_primary_key, self.add_primary_key)
+
+
+ON_FILES: Final = Abilities(
+    transactional_ddl=False,
+    add_unique=Way.NONE,
+    drop_unique=Way.NONE,
+    add_primary_key=Way.NONE,
+    drop_primary_key=Way.NONE,
+)
+"""What tables on files have alike: no transaction over several of them, and no keys."""
 
 
 def way_of(step: Step, abilities: Abilities) -> Way:  # noqa: C901, PLR0911, PLR0912 - a case for each kind

@@ -22,7 +22,7 @@ from schemactl.migration.own import OwnSql, When, read_own
 from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, with_own
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.saved import content_hash, step_document
-from schemactl.migration.steps import LATER, CreateTable, column_of, is_outside_transaction, table_of
+from schemactl.migration.steps import LATER, CreateTable, column_of, is_outside_transaction, name_of, table_of
 from schemactl.schema.types import Properties, Schema, schema_from_dict
 
 MARK: Final = "schemactl_migration"
@@ -320,9 +320,8 @@ def _sql_lines(migration: Migration, dialect: str) -> Iterator[str]:
     yield f"-- from {migration.base or 'no schema'} to {migration.target_hash}"
     yield f"-- To be read only: {json_name(migration.name)} is what runs, in the dataset of each destination."
     for number, planned in enumerate(migration.plans[dialect].steps, 1):
-        names = ".".join(part for part in (table_of(planned.step), column_of(planned.step)) if part)
         yield ""
-        yield f"-- {number}. {type(planned.step).__name__} {_one_line(names)}: {planned.risk}"
+        yield f"-- {number}. {type(planned.step).__name__} {_one_line(name_of(planned.step))}: {planned.risk}"
         if not planned.undo.is_possible:
             yield f"--    cannot be undone: {_one_line(planned.undo.note)}"
         yield from (f"{statement};" for statement in planned.statements)

@@ -16,15 +16,14 @@ from schemactl.migration.comparison import (
     is_bookkeeping,
     without_origin,
 )
-from schemactl.migration.effects import described, run, stating
+from schemactl.migration.effects import apply_to_model, described, stating
 from schemactl.migration.keys import KeyChange, KeyStep, planned_keys, primary_key_steps, unique_steps
-from schemactl.migration.moves import in_order
+from schemactl.migration.moves import in_order, kept_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import (
     Retyping,
     is_swapped,
     is_synced,
-    kept_origin,
     prepared_steps,
     retype_steps,
     sync_steps,
@@ -105,9 +104,7 @@ class Draft:
 
 def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptions) -> list[Draft]:
     """Return the steps for all changes, in the order in which they run."""
-    empty = options.empty_tables
-    if not abilities.names.is_case_sensitive:
-        empty = frozenset(name.casefold() for name in empty)
+    empty = frozenset(map(abilities.names.fold, options.empty_tables))
     drafter = _Drafter(comparison, abilities, options, empty, {}, {})
     if options.compares_primary_keys:
         drafter = replace(drafter, keys=planned_keys(comparison, drafter.is_empty))
@@ -308,8 +305,7 @@ class _Drafter:
 
     def is_empty(self, table: str) -> bool:
         """Return whether a table of the destination, by its new name, holds no rows."""
-        old = self.comparison.old_table(table)
-        return (old if self.abilities.names.is_case_sensitive else old.casefold()) in self.empty_tables
+        return self.abilities.names.fold(self.comparison.old_table(table)) in self.empty_tables
 
 
 def _is_column(table: Table, name: str) -> bool:
@@ -365,7 +361,7 @@ def _describe(
     if abilities.describe_table is Way.NONE:
         return
     tables = dict(comparison.described)
-    run(tables, steps)
+    apply_to_model(tables, steps)
     known = comparison.known.tables if comparison.known is not None else {}
     for name, stated in comparison.schema.tables.items():
         if name not in tables or is_bookkeeping(name):
@@ -374,7 +370,7 @@ def _describe(
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
         for part, there, wanted in _described_parts(tables[name], stated):
-            former = _described_part(last, comparison.old_column(name, part)) if last is not None else None
+            former = last.columns.get(comparison.old_column(name, part)) if last is not None and part else last
             old, new = description_of(there), _kept_text(wanted, abilities)
             if old != new and (new is not None or old == _kept_text(former, abilities)):
                 before[part], after[part] = old, new
@@ -388,10 +384,6 @@ def _described_parts(there: Table, stated: Table) -> Iterator[tuple[str, Column 
     for name, column in stated.columns.items():
         if name in there.columns and column.is_complete and not (is_dlts_own(name) or column.is_variant):
             yield name, there.columns[name], column
-
-
-def _described_part(table: Table, column: str) -> Column | Table | None:
-    return table.columns.get(column) if column else table
 
 
 def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:

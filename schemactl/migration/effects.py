@@ -1,8 +1,11 @@
-"""What a step makes of its table: the model by which statements are rendered, and a run is checked."""
+"""What a step makes of its table: the model by which statements are rendered, and a run is checked.
+
+Where a run was killed before it could record a step, the tables show whether it has been done (``are_done``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -31,6 +34,7 @@ from schemactl.migration.steps import (
     SwapColumns,
     table_of,
 )
+from schemactl.schema.structure import Stored
 from schemactl.schema.types import Column, Properties, Table
 
 
@@ -61,8 +65,8 @@ def effect(table: Table | None, step: Step) -> Table | None:
             return replace(table, columns=_columns(table.columns, step))
 
 
-def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
-    """Apply steps to a model of a dataset, in place.
+def apply_to_model(tables: dict[str, Table], steps: Iterable[Step]) -> None:
+    """Apply steps to a model of the tables, in place.
 
     Raises:
         StepDoesNotFit: as ``effect``; a table's new name is taken.
@@ -74,6 +78,37 @@ def run(tables: dict[str, Table], steps: Iterable[Step]) -> None:
             if after.name in tables:
                 raise StepDoesNotFit(f"there is a table `{after.name}` already")
             tables[after.name] = after
+
+
+def are_done(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored) -> bool:
+    """Return whether tables show the effect of steps about one table that are done together, or not at all.
+
+    They are there where they cannot be done, or would change nothing. What only writes values or descriptions shows
+    nothing: where there is nothing else, it is run again, which gives the same.
+    """
+    shown = [step for step in steps if not isinstance(step, Backfill | FillColumn | Prepare | DescribeTable)]
+    table = tables.get(table_of(steps[0]))
+    if not shown:
+        return False
+    if isinstance(shown[0], DropTable | RenameTable):
+        return table is None
+    if isinstance(shown[0], CreateTable) or table is None:
+        return table is not None
+    after: Table | None = table
+    try:
+        for step in shown:
+            after = effect(after, step)
+    except StepDoesNotFit:  # what it adds is there, or what it drops or renames is gone
+        return True
+    return after is not None and _kept(after, stored) == _kept(table, stored)
+
+
+def _kept(table: Table, stored: Stored) -> dict[str, tuple[object, ...]]:
+    """Return what the destination says of a table's columns."""
+    return {
+        name: (dict(stored(column)), *(bool(column.properties.get(key)) for key in ("unique", "primary_key")))
+        for name, column in table.columns.items()
+    }
 
 
 def _described(table: Table, texts: Properties) -> Table:

@@ -34,7 +34,8 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
         known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)
         return Fit(Conversion.REFUSED, f"dlt has no type for `{known_to_database}`")
     if old.data_type is new.data_type:
-        return _RESIZED.get(new.data_type, _unchanged)(old, new)
+        resized = _RESIZED.get(new.data_type)
+        return _WHOLE if resized is None else resized(old, new)
     found = conversion_between(old, new, counts_seconds=counts_seconds)
     if found is Conversion.WHOLE:
         return _WHOLE
@@ -43,10 +44,6 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
     if conversion(old.data_type, new.data_type, counts_seconds=counts_seconds) is Conversion.WHOLE:
         return Fit(found, f"what is beyond {new} would not survive")
     return Fit(found, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
-
-
-def _unchanged(*_: FullType) -> Fit:
-    return _WHOLE
 
 
 def _integers(before: FullType, after: FullType) -> Fit:

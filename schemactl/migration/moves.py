@@ -17,7 +17,9 @@ from schemactl.schema.renames import column_claims, is_newly_stated, table_claim
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
-_KEPT: Final = re.compile(r"(.+?)__before_[1-9]\d*(__.+)?")
+_BEFORE: Final = r"__before_[1-9]\d*"
+_KEPT_COLUMN: Final = re.compile(rf"(.+){_BEFORE}")
+_KEPT_TABLE: Final = re.compile(rf"(.+?){_BEFORE}(__.+)?")
 
 
 # --- columns ---
@@ -82,15 +84,21 @@ def in_order(pairs: Mapping[str, str], taken: Collection[str], limits: NameLimit
 
 def free_name(name: str, word: str, taken: Collection[str], limits: NameLimits) -> str:
     """Return the first free name of the form ``NAME__WORD_1``; the name is cut where the destination would cut it."""
-    folded = taken if limits.is_case_sensitive else {each.casefold() for each in taken}
+    folded = set(map(limits.fold, taken))
     number = 1
     while True:
         ending = f"__{word}_{number}"
         room = None if limits.max_bytes is None else limits.max_bytes - len(ending)
         found = name.encode()[:room].decode(errors="ignore") + ending
-        if (found if limits.is_case_sensitive else found.casefold()) not in folded:
+        if limits.fold(found) not in folded:
             return found
         number += 1
+
+
+def kept_origin(name: str) -> str | None:
+    """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
+    match = _KEPT_COLUMN.fullmatch(name)
+    return match[1] if match else None
 
 
 def _moved(table: Table, there: Table, last: Table, limits: NameLimits) -> dict[str, str]:
@@ -146,7 +154,7 @@ def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> It
 
 def kept_table_origin(name: str) -> str | None:
     """Return the table whose name an earlier plan gave away; ``name`` is what it was kept as, or nested in it."""
-    match = _KEPT.fullmatch(name)
+    match = _KEPT_TABLE.fullmatch(name)
     return match[1] if match else None
 
 
@@ -160,7 +168,7 @@ def _with_all_that_move(
         following = next(_following(moves, catalogue, schema), None)
         if following is not None:
             old, new = following
-            is_free = new not in moves.values() and (limits.max_bytes is None or len(new.encode()) <= limits.max_bytes)
+            is_free = new not in moves.values() and not limits.is_too_long(new)
             moves[old] = new if is_free else free_name(new, "before", {*taken, *moves.values()}, limits)
             continue
         displaced = next((new for new in moves.values() if new in catalogue.tables and new not in moves), None)

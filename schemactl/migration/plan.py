@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.errors import InputError
-from schemactl.migration.cautions import needs_count
-from schemactl.migration.effects import described, run
+from schemactl.migration.effects import apply_to_model, described
 from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
-from schemactl.migration.steps import LATER, Step, is_outside_transaction, table_of
+from schemactl.migration.steps import LATER, Step, is_outside_transaction, needs_count, table_of
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 
 Render = Callable[[Step, Table | None], Sequence[str]]
@@ -189,7 +188,7 @@ def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_poss
         StepDoesNotFit: the table is not as the step needs it.
     """
     found = tables.get(table_of(step))
-    run(tables, (step,))
+    apply_to_model(tables, (step,))
     return tuple(render(step, found)) if is_possible else ()
 
 

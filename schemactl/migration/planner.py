@@ -1,4 +1,4 @@
-"""From a destination's catalog and a schema to the steps between them, with way, risk and undo of each."""
+"""From a destination's catalog and a schema to the steps between them, with way, risk, caution and undo of each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from schemactl.migration.abilities import Abilities, Lock, Way, way_of
 from schemactl.migration.comparison import Comparison, compare
 from schemactl.migration.drafting import draft_steps
 from schemactl.migration.effects import stating
+from schemactl.migration.fit import fit
 from schemactl.migration.notes import Note
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.remarks import remarks
@@ -77,6 +78,29 @@ def risk_of(step: Step, way: Way, lock: Lock | None) -> Risk:
         return Risk.LOSES_DATA
     is_online = isinstance(step, OnlineStep) or is_outside_transaction(step)
     return Risk.SAFE if is_online and lock is not None and not lock.writers_wait else _OF_WAY[way]
+
+
+def caution(step: Step) -> str:
+    """Return what is to be known of a step's values, part of a sentence; empty where there is nothing."""
+    match step:
+        case ChangeType(needs_check=True):
+            lost = fit(step.before, step.after, counts_seconds=step.counts_seconds).lost
+            return "only if every stored value survives" + (f" ({lost})" if lost else "")
+        case SetNotNull(needs_check=True):
+            return "only if no stored value is null"
+        case AddUnique():
+            return "only if no value is stored twice"
+        case AddPrimaryKey():
+            return "only if no row has a null there, or what another row has"
+        case Backfill(conversion=Conversion.WHOLE):
+            return ""
+        case Backfill(taken=Taken.UNFIT):
+            return "only the values that do not fit, as they are"
+        case Backfill():
+            lost = fit(step.source, step.target, counts_seconds=step.counts_seconds).lost
+            return f"values that do not fit stay null ({lost})"
+        case _:
+            return ""
 
 
 @dataclass(frozen=True, slots=True)

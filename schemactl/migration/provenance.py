@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.reports import Misplaced
 from schemactl.migration.steps import Step, table_of
-from schemactl.migration.tracing import Place, place_before
-from schemactl.migration.verification import Misplaced
+from schemactl.migration.tracing import ColumnPlace, place_before
 from schemactl.schema.renames import column_claims, table_claims
 from schemactl.schema.types import Schema, Table
 
 
 def misplaced_after(
-    found: Mapping[Place, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
-) -> dict[Place, Misplaced]:
+    found: Mapping[ColumnPlace, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
+) -> dict[ColumnPlace, Misplaced]:
     """Return the values that are misplaced after a run, by their place."""
     tables = {new: old for old, new in table_claims(before, after, before).items()}
-    left: dict[Place, Misplaced] = {}
+    left: dict[ColumnPlace, Misplaced] = {}
     for name, table in after.tables.items():
         if is_bookkeeping(name):
             continue
         source = origin_of((name, ""), steps)
-        stated: dict[str, Place] = {"": (tables[name], "")} if name in tables else {}
+        stated: dict[str, ColumnPlace] = {"": (tables[name], "")} if name in tables else {}
         if source is not None and (last := before.tables.get(source[0])) is not None:
             claims = column_claims(table, _complete(last), last)
             stated |= {new: (source[0], old) for old, new in claims.items()}
@@ -37,12 +37,12 @@ def misplaced_after(
     return left
 
 
-def origin_of(place: Place, steps: Sequence[Step]) -> Place | None:
+def origin_of(place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
     """Return where the values of a place stood before some steps; None for what the steps made."""
     return place_before(place, steps, heeds_backfills=True)
 
 
-def _is_mended(place: Place, origin: Place, found: Mapping[Place, Misplaced]) -> bool:
+def _is_mended(place: ColumnPlace, origin: ColumnPlace, found: Mapping[ColumnPlace, Misplaced]) -> bool:
     """Return whether a place has got at last what an earlier run did not move there."""
     before = found.get(place)
     return before is not None and before.origin == (origin[1] or origin[0])

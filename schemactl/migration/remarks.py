@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
 from schemactl.migration.keys import changed_keys
-from schemactl.migration.moves import is_fresh, kept_table_origin
+from schemactl.migration.moves import is_fresh, kept_origin, kept_table_origin
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.retyping import kept_origin, variant_origin
+from schemactl.migration.retyping import variant_origin
 from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
 from schemactl.schema.changes import (
     ColumnPropertyChanged,

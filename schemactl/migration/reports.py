@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from schemactl.migration.directory import Migration, Problem
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.records import Run, Version
 from schemactl.schema.changes import Change, ColumnAdded
 
 
@@ -131,36 +131,16 @@ class ApplyReport(_Ended):
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One line of the ledger.
+    """A run of the ledger, how many of its steps are done, and how many there are."""
 
-    Attributes:
-        plan_hash: of the plan; empty for a baseline.
-        before, after: hashes of schemas; ``before`` is None where there was none.
-        who: user and machine.
-        state: ``running``, ``done``, ``undone`` or ``baseline``.
-        done, steps: how many steps are done, and how many there are.
-    """
-
-    plan_hash: str
-    schema: str
-    before: str | None
-    after: str
-    who: str
-    started: datetime
-    finished: datetime | None
-    state: str
+    run: Run
     done: int
     steps: int
 
-
-@dataclass(frozen=True, slots=True)
-class SchemaThere:
-    """The schema that the destination's ledger names last."""
-
-    name: str
-    version: int
-    version_hash: str
-    at: datetime | None
+    @property
+    def state(self) -> str:
+        """``running``, ``done``, ``undone`` or ``baseline``."""
+        return str(self.run.state) if self.run.plan else "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +157,8 @@ class StatusReport:
     """
 
     place: Place
-    there: SchemaThere | None
-    target: SchemaThere | None
+    there: Version | None
+    target: Version | None
     planned: PlanReport | None
     drift: tuple[Change, ...]
     runs: tuple[PastRun, ...]
@@ -258,7 +238,7 @@ class BaselineReport(_Ended):
     """
 
     place: Place
-    schema: SchemaThere
+    schema: Version
     tables: int
     drift: tuple[Change, ...]
     outcome: Outcome
@@ -324,7 +304,7 @@ class FolderStanding:
     """
 
     place: Place
-    there: SchemaThere | None
+    there: Version | None
     at: str | None
     pending: tuple[str, ...]
     blocker: PlanBlocker | None = None
@@ -370,7 +350,7 @@ class Compared:
     """
 
     place: Place
-    there: SchemaThere | None
+    there: Version | None
     migration: str | None
 
 
@@ -392,3 +372,86 @@ class CompareReport:
         """Whether both have the same tables, and their ledgers name the same schema."""
         hashes = {each.there.version_hash if each.there is not None else None for each in (self.base, self.head)}
         return not self.changes and len(hashes) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class OddValues:
+    """Stored values that are not what the schema says.
+
+    Attributes:
+        message: what is wrong with them.
+        count: how many there are.
+        rows: how many rows the table has.
+    """
+
+    table: str
+    column: str
+    message: str
+    count: int
+    rows: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A table whose files say different things of its columns.
+
+    Attributes:
+        message: which columns, and in which files.
+        hint: what can be done about it; may be empty.
+    """
+
+    table: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Values that a run of the ledger has not moved to where ``x-renamed-from`` says that they go.
+
+    Attributes:
+        column: None where it is about the rows of the whole table.
+        origin: the name of the column, or table, that they were to come from.
+    """
+
+    table: str
+    column: str | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """Whether tables and values are as a schema says.
+
+    Attributes:
+        drift: from the schema to the tables.
+        odd: what was found in the rows.
+        tables: how many were held against it.
+        columns: in how many of them values were looked at.
+        rows: how many rows were read for that.
+        all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
+        variants: columns for values that do not fit another one, which the schema does not have yet.
+        disagreements: tables whose files say different things.
+        misplaced: values that stand under wrong names, as the runs of the ledger show.
+        unfinished: the run that stands half done, if there is one; what differs may be its doing.
+    """
+
+    place: Place
+    schema: Version
+    drift: tuple[Change, ...]
+    odd: tuple[OddValues, ...]
+    tables: int
+    columns: int
+    rows: int = 0
+    all_rows: int = 0
+    variants: tuple[ColumnAdded, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    misplaced: tuple[Misplaced, ...] = ()
+    unfinished: PastRun | None = None
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether all is as the schema says; while a run stands half done, it is not settled what will be there."""
+        found = self.drift or self.odd or self.variants or self.disagreements or self.misplaced
+        return self.unfinished is None and not found

@@ -5,7 +5,6 @@ Plans that others read and write through (``--online``) do ahead what they would
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -35,7 +34,6 @@ from schemactl.schema.naming import Naming
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
-_KEPT: Final = re.compile(r"(.+)__before_[1-9]\d*")
 _CONSTRAINTS: Final = ("unique", "primary_key")
 
 
@@ -76,12 +74,6 @@ class Retyping:
         if not is_readable or kind is None or not abilities.has_texts(kind):
             return self.before
         return replace(self.before, properties={"data_type": str(DataType.TEXT)})
-
-
-def kept_origin(name: str) -> str | None:
-    """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
-    match = _KEPT.fullmatch(name)
-    return match[1] if match else None
 
 
 def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:

@@ -14,8 +14,7 @@ from typing import cast
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import effect, run
+from schemactl.migration.effects import apply_to_model, are_done, effect
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step, table_of
@@ -90,7 +89,7 @@ def find_rewrites(
         end = _end(steps, place, model, abilities, stored)
         end = min((cut for cut in cuts if place < cut < end), default=end)
         yield range(place, end), model.get(table_of(steps[place]))
-        run(model, steps[place:end])
+        apply_to_model(model, steps[place:end])
         place = end
 
 
@@ -134,7 +133,7 @@ def _is_converted_twice(steps: Sequence[Step]) -> bool:
 def _is_completion_detectable(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored) -> bool:
     """Return whether the tables show that steps are done, and that they are not."""
     after = dict(tables)
-    run(after, steps)
+    apply_to_model(after, steps)
     return are_done(steps, after, stored) and not are_done(steps, tables, stored)
 
 
@@ -158,7 +157,7 @@ def find_rewrites_back(
     while place < len(numbers):
         end = _end_back(planned, numbers, place, model, abilities, stored)
         yield tuple(numbers[place:end])
-        run(model, undo_steps(planned, numbers[place:end]))
+        apply_to_model(model, undo_steps(planned, numbers[place:end]))
         place = end
 
 
@@ -193,7 +192,7 @@ def _end_back(
             break
         # The tables must show that the steps are done still, and that they are undone.
         steps, after = [planned[number - 1].step for number in reversed(together)], dict(tables)
-        run(after, undo_steps(planned, together))
+        apply_to_model(after, undo_steps(planned, together))
         if not are_done(steps, tables, stored) or are_done(steps, after, stored):
             break
         end = at + 1

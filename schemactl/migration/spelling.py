@@ -14,19 +14,19 @@ def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
     """Return the catalog with the schema's spelling of names that differ in case alone, where the two are one name."""
     if limits.is_case_sensitive:
         return catalogue
-    spelling = {name.casefold(): name for name in schema.tables}
+    spelling = {name.lower(): name for name in schema.tables}
     tables = {}
     for table in catalogue.tables.values():
-        name = spelling.get(table.name.casefold(), table.name)
+        name = spelling.get(table.name.lower(), table.name)
         own = schema.tables[name].columns if name in schema.tables else {}
         if name == table.name and own.keys() >= table.columns.keys():
             tables[name] = table
             continue
-        of_columns = {column.casefold(): column for column in own}
+        of_columns = {column.lower(): column for column in own}
         columns = {
             found: replace(column, name=found)
             for column in table.columns.values()
-            for found in (of_columns.get(column.name.casefold(), column.name),)
+            for found in (of_columns.get(column.name.lower(), column.name),)
         }
         tables[name] = replace(table, name=name, columns=columns)
     return replace(catalogue, tables=tables)
@@ -40,14 +40,9 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
     """
     problems: list[Problem] = []
     for names, place in _namespaces(schema):
-        seen: dict[str, str] = {}
-        for name in names:
-            if limits.max_bytes is not None and len(name.encode(errors="surrogatepass")) > limits.max_bytes:
-                problems.append(Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes"))
-            key = limits.fold(name)
-            if key in seen:
-                problems.append(Problem(f"{place}`{seen[key]}` and `{name}` are one name"))
-            seen[key] = name
+        long = filter(limits.is_too_long, names)
+        problems += (Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
+        problems += (Problem(f"{place}`{one}` and `{other}` are one name") for one, other in limits.clashes(names))
     if problems:
         hint = "`schemactl infer SOURCE... --to DEST` makes names that fit; or choose a naming convention of one case"
         raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)

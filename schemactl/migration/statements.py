@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final, Protocol, assert_never
 
 from schemactl.errors import InputError
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -159,7 +159,7 @@ class Engine:
             InputError: no database can have such a name, or this one would cut it.
         """
         try:
-            size = len(name.encode())
+            name.encode()
         except UnicodeEncodeError:
             raise InputError(f"{name!r} cannot name anything: it is not Unicode") from None
         if not name or "\0" in name:
@@ -167,8 +167,8 @@ class Engine:
         if len(f"{name}.".splitlines()) > 1:  # it would begin a line of a script as a statement of its own
             hint = "rename it: a naming convention such as `snake_case` makes no such names"
             raise InputError(f"{name!r} has a line break, and goes into no statement", hint=hint)
-        most = self.limits.max_bytes
-        if most is not None and size > most:
+        if self.limits.is_too_long(name):
+            most = self.limits.max_bytes
             raise InputError(f"`{name}` is longer than the {most} bytes that the destination keeps of a name")
         return name
 
@@ -436,7 +436,7 @@ def by_one_copy(
 ) -> tuple[str, ...]:
     """Return the statements that copy a table into one that is as steps about its columns leave it."""
     tables = {table.name: table}
-    run(tables, steps)
+    apply_to_model(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)
     values = values_after(steps, table, engine)
     listed = ", ".join(engine.name(column) for column in values)

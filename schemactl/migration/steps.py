@@ -400,6 +400,17 @@ def columns_of(step: Step) -> tuple[str | None, str | None]:
             return step.column.name, step.column.name
 
 
+def needs_count(step: Step) -> bool:
+    """Return whether the data has to be looked at before the step: it runs only where nothing is counted."""
+    match step:
+        case ChangeType() | SetNotNull():
+            return step.needs_check
+        case AddUnique() | AddPrimaryKey() | RestoreColumn():
+            return True
+        case _:
+            return False
+
+
 def is_outside_transaction(step: Step) -> bool:
     """Return whether a step keeps what it does bit by bit: no transaction can take it back, it is run again."""
     match step:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar, assert_never
 
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -32,6 +31,7 @@ from schemactl.migration.steps import (
     Step,
     SwapColumns,
     columns_of,
+    needs_count,
     table_of,
 )
 
@@ -40,7 +40,7 @@ S = TypeVar("S", bound=Step)
 Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | DropColumn | RestoreColumn
 
 
-Place = tuple[str, str]
+ColumnPlace = tuple[str, str]
 """A table and a column; an empty column stands for the rows of the table, or for all of a key."""
 
 
@@ -121,7 +121,7 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
                 pass
 
 
-def place_before(place: Place, steps: Sequence[Step], *, heeds_backfills: bool = False) -> Place | None:
+def place_before(place: ColumnPlace, steps: Sequence[Step], *, heeds_backfills: bool = False) -> ColumnPlace | None:
     """Return the names that a place has before some steps; None where it is not there yet.
 
     Args:
@@ -160,12 +160,12 @@ def _moved(step: SwapColumns | RestoreColumn) -> dict[str, str]:
     return {step.subject.target.name: source, source: step.swap.kept}
 
 
-def _place(step: Step) -> Place:
+def _place(step: Step) -> ColumnPlace:
     """Return the names under which the step finds its table and its column."""
     return table_of(step), columns_of(step)[0] or ""
 
 
-def _renamed(step: S, place: Place) -> S:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
+def _renamed(step: S, place: ColumnPlace) -> S:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     if place == _place(step):
         return step
     table, name = place

@@ -12,9 +12,8 @@ from schemactl.inference.report import InferenceReport
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import FolderStanding, PastRun, PlanReport, StatusReport
+from schemactl.migration.reports import FolderStanding, PastRun, PlanReport, StatusReport, VerifyReport
 from schemactl.migration.saved import plan_document
-from schemactl.migration.verification import VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name
@@ -170,8 +169,8 @@ def _drifted(change: Change, name: str) -> Finding:
     return finding_of(DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
 
 
-def _half_done(run: PastRun) -> str:
-    return f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done"
+def _half_done(past: PastRun) -> str:
+    return f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
 
 
 def _report(command: str, where: Place, found: Sequence[Finding]) -> Report:

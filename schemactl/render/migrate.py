@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from schemactl.errors import Location
-from schemactl.migration.cautions import caution
 from schemactl.migration.directory import json_name
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, Place
-from schemactl.migration.planner import PlannedStep
+from schemactl.migration.planner import PlannedStep, caution
+from schemactl.migration.records import Version
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
@@ -32,12 +32,11 @@ from schemactl.migration.reports import (
     PlanReport,
     RebaseReport,
     RollbackReport,
-    SchemaThere,
     StatusReport,
     UndoneStep,
+    VerifyReport,
 )
 from schemactl.migration.steps import DropColumn, DropTable, name_of
-from schemactl.migration.verification import VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import (
@@ -261,8 +260,8 @@ def print_verified(report: VerifyReport, look: Look) -> str:
     """Return whether a destination is as its schema says."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
     half: list[RenderableType] = []
-    if run := report.unfinished:
-        done = f"{run.done:,} of {counted(run.steps, 'step')} to the schema {run.after} are done"
+    if past := report.unfinished:
+        done = f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
         half = [warning("unfinished", done), *show_hint(_WAYS_ON)]
     drift = list(_drift(report.drift, report.variants))
     sections: list[list[RenderableType]] = [[] if look.is_quiet else head, half, drift, list(_odd(report))]
@@ -296,8 +295,8 @@ def print_clean(report: CleanReport, look: Look) -> str:
     return print_sections([[*kept, end]], look)
 
 
-def _title(schema: SchemaThere, where: Place) -> Text:
-    text = Text().append(escape(schema.name), style="bold")
+def _title(schema: Version, where: Place) -> Text:
+    text = Text().append(escape(schema.schema_name), style="bold")
     text.append(f": version {schema.version}, hash {schema.version_hash}")
     return text.append(f"\n  {_place(where)}", style=FAINT)
 
@@ -314,12 +313,12 @@ def _state(report: StatusReport) -> Iterator[RenderableType]:
         yield indented(Text("wanted  the same", style=FAINT) if is_same else _line("wanted", report.target))
 
 
-def _line(label: str, schema: SchemaThere | None) -> Text:
+def _line(label: str, schema: Version | None) -> Text:
     text = Text().append(f"{label:<8}", style=FAINT)
     if schema is None:
         return text.append("no schema: its ledger names none")
-    text.append(f"{escape(schema.name)} version {schema.version}, hash {schema.version_hash}")
-    return text.append(f", since {_time(schema.at)}", style=FAINT) if schema.at else text
+    text.append(f"{escape(schema.schema_name)} version {schema.version}, hash {schema.version_hash}")
+    return text.append(f", since {_time(schema.inserted_at)}", style=FAINT) if schema.inserted_at else text
 
 
 def _pending(report: StatusReport, look: Look) -> Iterator[RenderableType]:
@@ -353,14 +352,15 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
 
 def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
     shown = runs if look.is_verbose else runs[:_MOST_RUNS]
-    for run in shown:
-        before = short_hash(run.before) if run.before else "nothing"
+    for past in shown:
+        run = past.run
+        before = short_hash(run.from_hash) if run.from_hash else "nothing"
         yield (
             Text()
             .append(f"{_time(run.started)}  ", style=FAINT)
             .append(
-                f"{run.state}: {before} -> {short_hash(run.after)}, {run.done:,} of {counted(run.steps, 'step')}, "
-                f"by {escape(run.who)}"
+                f"{past.state}: {before} -> {short_hash(run.to_hash)}, {past.done:,} of "
+                f"{counted(past.steps, 'step')}, by {escape(run.who)}"
             )
         )
     if len(runs) > len(shown):

@@ -13,6 +13,7 @@ from typing import Any, Final, get_args
 from schemactl.migration.directory import Migration, Problem, write_migration
 from schemactl.migration.documents import to_document
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import Version
 from schemactl.migration.reports import (
     ApplyReport,
     BaselineReport,
@@ -29,10 +30,10 @@ from schemactl.migration.reports import (
     RollbackReport,
     StatusReport,
     UndoneStep,
+    VerifyReport,
 )
 from schemactl.migration.saved import plan_document
 from schemactl.migration.steps import Step
-from schemactl.migration.verification import VerifyReport
 from schemactl.render.reviews.json import change_document
 from schemactl.schema.changes import Change
 
@@ -40,7 +41,9 @@ _PRINTED: Final[Mapping[type, str]] = {
     PlanReport: "plan done is_recorded counted not_undone refusals=blockers",
     PlanBlocker: "obstacle=kind message hint numbers",
     StatusReport: "place is_settled there target pending=planned drift variants runs",
-    PastRun: "plan_hash before after who started finished state done steps",
+    PastRun: "plan_hash=run.plan_hash before=run.from_hash after=run.to_hash who=run.who started=run.started "
+    "finished=run.finished state done steps",
+    Version: "name=schema_name version version_hash at=inserted_at",
     VerifyReport: "place schema is_clean tables columns rows all_rows drift variants odd disagreements misplaced "
     "unfinished",
     RollbackReport: "outcome place name before after steps counted refusals=blockers",

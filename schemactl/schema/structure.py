@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,7 +21,19 @@ class NameLimits:
 
     def fold(self, name: str) -> str:
         """Return what two names have in common that are one name there."""
-        return name if self.is_case_sensitive else name.casefold()
+        return name if self.is_case_sensitive else name.lower()
+
+    def is_too_long(self, name: str) -> bool:
+        """Return whether a name would be cut."""
+        return self.max_bytes is not None and len(name.encode(errors="surrogatepass")) > self.max_bytes
+
+    def clashes(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield names that are one there with an earlier one, behind that one."""
+        seen: dict[str, str] = {}
+        for name in names:
+            first = seen.setdefault(self.fold(name), name)
+            if first != name:
+                yield first, name
 
 
 DATABASE_TYPE: Final = "x-database-type"

@@ -3,7 +3,7 @@
 import pytest
 
 from schemactl.destinations import duckdb
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
@@ -64,7 +64,7 @@ def test_a_table_is_copied_for_its_keys_alone(before, after, forth, back, tmp_pa
                 session.run(each.step, each.statements)
         found = session.catalogue().schema.tables["orders"]
         model = dict(proposal.catalogue.tables)
-        run(model, [each.step for each in plan.steps])
+        apply_to_model(model, [each.step for each in plan.steps])
         assert set(found.columns) == set(model["orders"].columns) == set(after.columns)
         assert session.row_count("orders") == 2
         if back is not None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
 
-from schemactl.destinations import Patience
 from schemactl.flows.migrate.plan import Wanted, report_wanted
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
+from schemactl.migration.records import Patience
 from schemactl.schema.types import Column, Table
 
 TABLES = {

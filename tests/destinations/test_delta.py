@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -134,12 +133,7 @@ def test_timestamps_without_zone_may_come_later(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        import_module("schemactl.destinations.delta.load"),
-        "find_spec",
-        lambda name: None if name == "deltalake" else found(name),
-    )
+    monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(DestinationError, match="`deltalake` is not installed") as failure:
         destination.check_tables(f"delta:{tmp_path}", schema_of(ORDERS))
     assert failure.value.hint == install_command("delta")

@@ -7,15 +7,7 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError
-from schemactl.migration.steps import (
-    AddColumn,
-    AddUnique,
-    ChangeType,
-    DropColumn,
-    DropNotNull,
-    DropTable,
-    RenameColumn,
-)
+from schemactl.migration.steps import AddColumn, AddUnique, ChangeType, DropColumn, DropNotNull, DropTable, RenameColumn
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table
 

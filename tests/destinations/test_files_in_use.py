@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from migrated_datasets import ADDED, FIRST, Dataset, new_dataset, put
 
-from schemactl.destinations import Patience
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import Outcome
 
 pytestmark = pytest.mark.destinations

@@ -24,7 +24,6 @@ from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 
-from schemactl.destinations import Patience
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import rewriting
 from schemactl.destinations.iceberg.migration import IcebergMigration
@@ -35,6 +34,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.migration.steps import (
     AddColumn,

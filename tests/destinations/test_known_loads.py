@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from staged_loads import order, orders, package, quiet
 
-from schemactl.destinations import DESTINATIONS, LoadedInput, LoadPackage, is_loader, is_migrator
-from schemactl.destinations._package import PastLoads
+from schemactl.destinations import DESTINATIONS, is_loader, is_migrator
+from schemactl.destinations._package import LoadedInput, LoadPackage, PastLoads
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 

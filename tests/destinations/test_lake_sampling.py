@@ -23,8 +23,8 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import VerifyReport
 from schemactl.migration.steps import ChangeType, RenameColumn, SetNotNull
-from schemactl.migration.verification import VerifyReport
 
 ROWS = 2_000
 
@@ -100,7 +100,7 @@ def test_groups_of_a_parquet_file_that_are_not_taken_may_be_broken(tmp_path: Pat
     place.parent.mkdir(parents=True)
     pq.write_table(pa.table({"n": pa.array(range(10_000)), "x": ["y"] * 10_000}), place, row_group_size=1000)
     store = ParquetMigration(tmp_path / "shop")
-    rows = [row for batch in store.sample("orders", ["n"], 0.1) for row in batch.column("n").to_pylist()]
+    rows = [row for batch in store.table("orders").sample(["n"], 0.1) for row in batch.column("n").to_pylist()]
     (read,) = {row // 1000 for row in rows}
     assert len(rows) == 1000
 
@@ -112,7 +112,7 @@ def test_groups_of_a_parquet_file_that_are_not_taken_may_be_broken(tmp_path: Pat
         held[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
     place.write_bytes(held)
 
-    assert [row for batch in store.sample("orders", ["n"], 0.1) for row in batch.column("n").to_pylist()] == rows
+    assert [row for batch in store.table("orders").sample(["n"], 0.1) for row in batch.column("n").to_pylist()] == rows
 
 
 def test_parquet_files_that_lack_a_column_or_state_it_in_their_path_are_sampled(tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_parquet_files_that_lack_a_column_or_state_it_in_their_path_are_sampled(
         place.parent.mkdir(parents=True)
         pq.write_table(pa.table({"id": range(500)} | ({"note": ["x"] * 500} if day == "two" else {})), place)
     with parquet.connect(f"parquet:{tmp_path / 'shop'}", "shop", is_read_only=True) as session:
-        found = session.unfit_in(0.2, SetNotNull("events", column("note")))
+        found = session.unfit(SetNotNull("events", column("note")), 0.2)
         assert (found.count, found.rows) == (pytest.approx(100, abs=2), pytest.approx(200, abs=2))
         retype = ChangeType("events", column("day"), column("day", "date"), needs_check=True)
-        assert session.unfit_in(0.2, retype).count == found.rows
+        assert session.unfit(retype, 0.2).count == found.rows
 
 
 def test_a_delta_table_with_partitions_is_sampled_in_all_of_them(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_a_delta_table_with_partitions_is_sampled_in_all_of_them(tmp_path: Path)
     write_deltalake(str(tmp_path / "shop" / "t"), table, partition_by=["day"])
     store = DeltaMigration(tmp_path / "shop")
 
-    batches = [batch for batch in store.sample("t", ["day", "id"], 0.1) if batch.num_rows]
+    batches = [batch for batch in store.table("t").sample(["day", "id"], 0.1) if batch.num_rows]
 
     days = [row for batch in batches for row in batch.column("day").to_pylist()]
     assert [days.count(day) for day in "abc"] == [pytest.approx(30, abs=2)] * 3
     assert batches[0].schema.names == ["day", "id"]
     with delta.connect(f"delta:{tmp_path / 'shop'}", "shop", is_read_only=True) as session:
-        found = session.unfit_in(0.1, SetNotNull("t", column("note")))
+        found = session.unfit(SetNotNull("t", column("note")), 0.1)
         assert (found.count, found.rows) == (pytest.approx(45, abs=15), pytest.approx(90, abs=2))
 
 
@@ -204,10 +204,10 @@ def test_an_iceberg_column_is_sampled_under_its_former_names_and_without_deleted
         session.run(RenameColumn("orders", "note", "memo"), ())
         session.run(RenameColumn("orders", "id", "note"), ())
     with iceberg.connect(url, "shop", is_read_only=True) as session:
-        found = session.unfit_in(0.1, SetNotNull("orders", column("memo")))
+        found = session.unfit(SetNotNull("orders", column("memo")), 0.1)
         assert (found.count, found.rows) == (pytest.approx(100, abs=20), pytest.approx(200, abs=4))
-        assert session.unfit_in(0.1, SetNotNull("orders", column("note"))).count == 0
+        assert session.unfit(SetNotNull("orders", column("note")), 0.1).count == 0
     with iceberg.connect(url, "shop") as session:
         session.lake.open("orders").table.delete("note < 1000")
     with iceberg.connect(url, "shop", is_read_only=True) as session:
-        assert session.unfit_in(0.1, SetNotNull("orders", column("memo"))).rows == pytest.approx(100, abs=4)
+        assert session.unfit(SetNotNull("orders", column("memo")), 0.1).rows == pytest.approx(100, abs=4)

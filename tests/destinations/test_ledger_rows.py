@@ -12,9 +12,9 @@ from schemactl.destinations import parquet
 from schemactl.destinations._migration.ledger import RUNS as RUNS_TABLE
 from schemactl.destinations._migration.ledger import STEPS as STEPS_TABLE
 from schemactl.destinations._migration.ledger import row_of, run_of, step_of
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
 from schemactl.errors import InputError
 from schemactl.flows.migrate.saved_plans import plan_of
+from schemactl.migration.records import Run, RunState, StepRecord, StepState
 
 AT = datetime(2026, 1, 31, 12, 30, 15, 123456, tzinfo=UTC)
 RUNS = (

@@ -14,13 +14,14 @@ import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.destinations import Patience, postgresql
+from schemactl.destinations import postgresql
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
 from schemactl.migration.steps import Prepare, is_outside_transaction, table_of
 from schemactl.render.console import Look

@@ -15,13 +15,13 @@ import pytest
 from busy_postgresql import in_use
 from migrated_datasets import FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
-from schemactl.destinations import Patience
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import PlannedStep, Risk
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
 from schemactl.schema.types import Schema
 

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from schemactl.destinations import Patience, parquet
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.destinations import parquet
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.destinations.parquet.rows import cut
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.records import Patience, Run, RunState, StepRecord, StepState
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,

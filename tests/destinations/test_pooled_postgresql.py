@@ -18,11 +18,11 @@ import psycopg
 import pytest
 from migrated_datasets import ADDED, FIRST, Dataset, column, new_dataset, password_of, put, schema_of
 
-from schemactl.destinations import Patience
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import Outcome
 
 pytestmark = pytest.mark.destinations

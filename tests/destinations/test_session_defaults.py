@@ -36,7 +36,7 @@ def test_a_session_stands_in_no_steps_way_and_keeps_nothing(session: Any) -> Non
 def test_a_session_says_what_it_cannot_do(session: Any) -> None:
     step = SetNotNull("t", A)
     with pytest.raises(InputError, match="`acme:` has no sample of a table's rows"):
-        session.unfit_in(0.1, step)
+        MigrationSession.unfit(session, step, 0.1)
     for run in (lambda: session.gives_rows("SELECT 1", "1.sql"), lambda: session.run_own(["SELECT 1"], "1.sql")):
         with pytest.raises(DestinationError, match="`acme:` runs no SQL of one's own"):
             run()

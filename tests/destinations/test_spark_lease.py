@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from staged_loads import order, orders, package, quiet, shop
 
-from schemactl.destinations import Patience
 from schemactl.destinations import spark as destination
 from schemactl.destinations.spark import commit, lease
 from schemactl.destinations.spark.address import read_address
 from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.errors import DestinationError
+from schemactl.migration.records import Patience
 from schemactl.migration.steps import CreateTable
 from schemactl.schema.types import Column, Table
 

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
-from schemactl.destinations._migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
 from schemactl.destinations.spark.conversion import survivor
 from schemactl.destinations.spark.lease import LEASE
 from schemactl.destinations.spark.merge import configured
@@ -30,6 +29,7 @@ from schemactl.formats import dlt
 from schemactl.migration.abilities import Way
 from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
 from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
@@ -362,12 +362,12 @@ def test_what_stands_in_a_steps_way_is_counted_with_examples(url: str, spark: An
             1, 4, (Example({"_dlt_id": "c"}, None),)
         )
         assert session.unfit(AddUnique("orders", "total")).count == 2
-        assert session.unfit(AddUnique("gone", "gone"), "orders", "_dlt_id").count == 0
-        sampled = session.unfit_in(0.5, SetNotNull("orders", ORDERS.columns["total"]))
+        assert session.unfit(AddUnique("orders", "_dlt_id")).count == 0
+        sampled = session.unfit(SetNotNull("orders", ORDERS.columns["total"]), 0.5)
         assert sampled.rows < 4
-        assert sampled == session.unfit_in(0.5, SetNotNull("orders", ORDERS.columns["total"]))
-        step = Backfill("orders", column("was"), column("n", "bigint"), Conversion.DEPENDS)
-        assert session.unfit(step, column="total").count == 2
+        assert sampled == session.unfit(SetNotNull("orders", ORDERS.columns["total"]), 0.5)
+        step = Backfill("orders", column("total"), column("n", "bigint"), Conversion.DEPENDS)
+        assert session.unfit(step).count == 2
         assert session.unfit(DropColumn("orders", ORDERS.columns["total"])) == Unfit()
         with pytest.raises(InputError, match="there is no table `gone`"):
             session.unfit(AddUnique("gone", "a"))

@@ -9,13 +9,13 @@ from functools import partial
 
 import pytest
 
-from schemactl.destinations import Patience, duckdb, postgresql, sqlite
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState
+from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
+from schemactl.migration.records import Patience, Run, RunState, StepRecord, StepState
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,

@@ -11,7 +11,6 @@ from typing import Any
 import dlt
 import pytest
 
-from schemactl.destinations import Patience
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.ledger import with_lost
@@ -23,6 +22,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import write_evidence
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Patience
 from schemactl.schema.changes import ColumnAdded
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema

@@ -17,7 +17,6 @@ from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
 from schemactl.destinations._lake.rendering import render_together
-from schemactl.destinations._migration.records import StepRecord, StepState
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -27,11 +26,11 @@ from schemactl.flows.migrate.proposal import propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import make_plan
 from schemactl.migration.planner import plan_steps
+from schemactl.migration.records import StepRecord, StepState
 from schemactl.migration.reports import Outcome
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, undo_steps
 from schemactl.migration.saved import write_plan
@@ -119,11 +118,11 @@ def test_steps_that_write_the_same_rows_anew_are_done_at_once(
 def test_the_tables_report_whether_steps_are_done_that_are_done_at_once(steps: tuple[Step, ...]) -> None:
     before = tables()
     if steps == EXPAND[1:]:
-        run(before, EXPAND[:1])
+        apply_to_model(before, EXPAND[:1])
     if steps == (DROP, FILL):
         steps = (FILL, DROP)
     after = dict(before)
-    run(after, steps)
+    apply_to_model(after, steps)
 
     assert not are_done(steps, before, parquet.stored)
     assert are_done(steps, after, parquet.stored)

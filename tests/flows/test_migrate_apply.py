@@ -65,7 +65,7 @@ def test_a_schema_is_applied_and_recorded(dataset: Dataset) -> None:
     found = status(dataset)
     assert found.is_settled
     assert found.there.version_hash == ADDED.version_hash
-    assert [(run.before, run.after, run.state) for run in found.runs] == [
+    assert [(past.run.from_hash, past.run.to_hash, past.state) for past in found.runs] == [
         (FIRST.version_hash, ADDED.version_hash, "done"),
         (None, FIRST.version_hash, "done"),
     ]

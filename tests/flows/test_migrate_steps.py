@@ -11,17 +11,16 @@ from types import SimpleNamespace
 import pytest
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
-from schemactl.destinations import Patience, sqlite
-from schemactl.destinations._migration.records import Run, StepState
+from schemactl.destinations import sqlite
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import LockRetry, Runner, step_record
 from schemactl.flows.target import migratable
 from schemactl.migration import steps as s
-from schemactl.migration.completion import is_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Patience, Run, StepState
 from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.migration.tracing import traced, traced_table
 from schemactl.progress import no_progress
@@ -82,18 +81,18 @@ def test_names_are_those_before_the_first_step() -> None:
 def test_a_steps_effect_is_seen_once_it_is_done(step: s.Step) -> None:
     required = column("b", nullable=False, unique=True)
     tables = {"t": Table("t", {"a": A, "b": required})}
-    assert not is_done(step, tables, sqlite.stored)
-    run(tables, (step,))
-    assert is_done(step, tables, sqlite.stored)
+    assert not are_done((step,), tables, sqlite.stored)
+    apply_to_model(tables, (step,))
+    assert are_done((step,), tables, sqlite.stored)
 
 
 def test_a_dropped_key_is_seen_once_it_is_gone() -> None:
     tables = {"t": TABLE}
-    run(tables, (s.AddPrimaryKey("t", ("a", "b")),))
+    apply_to_model(tables, (s.AddPrimaryKey("t", ("a", "b")),))
     step = s.DropPrimaryKey("t", ("a", "b"))
-    assert not is_done(step, tables, sqlite.stored)
-    run(tables, (step,))
-    assert is_done(step, tables, sqlite.stored)
+    assert not are_done((step,), tables, sqlite.stored)
+    apply_to_model(tables, (step,))
+    assert are_done((step,), tables, sqlite.stored)
 
 
 @pytest.fixture

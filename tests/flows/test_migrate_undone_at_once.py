@@ -10,8 +10,7 @@ from migrated_datasets import column
 
 from schemactl.destinations import delta, iceberg, parquet, spark
 from schemactl.migration.abilities import way_of
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.planner import PlannedStep, risk_of, undo_of
 from schemactl.migration.rewrites import find_rewrites_back, undo_steps
 from schemactl.migration.steps import AddColumn, Backfill, ChangeType, FillColumn, RenameColumn, RenameTable, Step
@@ -75,7 +74,7 @@ def test_steps_that_write_the_same_rows_anew_are_undone_at_once(
     model = tables()
     if isinstance(steps[0], RenameTable):
         model["s"] = replace(model.pop("t"), name="s")
-    run(model, steps)
+    apply_to_model(model, steps)
     numbers = range(len(steps), 0, -1)
 
     made = list(find_rewrites_back(of_run, numbers, model, module.ABILITIES, module.stored))
@@ -85,7 +84,7 @@ def test_steps_that_write_the_same_rows_anew_are_undone_at_once(
         of_them = [of_run[number - 1].step for number in reversed(together)]
         if len(together) > 1:
             assert are_done(of_them, model, module.stored)
-        run(model, undo_steps(of_run, together))
+        apply_to_model(model, undo_steps(of_run, together))
         if len(together) > 1:
             assert not are_done(of_them, model, module.stored)
 
@@ -93,6 +92,6 @@ def test_steps_that_write_the_same_rows_anew_are_undone_at_once(
 def test_steps_between_which_one_is_left_are_not_undone_at_once() -> None:
     of_run = planned(parquet, (RENAME, ADD, RETYPE))
     model = tables()
-    run(model, (RENAME, RETYPE))
+    apply_to_model(model, (RENAME, RETYPE))
     found = find_rewrites_back(of_run, (3, 1), model, parquet.ABILITIES, parquet.stored)
     assert list(found) == [(3,), (1,)]

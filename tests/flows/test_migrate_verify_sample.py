@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
 
+from schemactl.destinations import MigrationSession
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.verification import VerifyReport
+from schemactl.migration.reports import VerifyReport
 
 pytestmark = pytest.mark.destinations
 
@@ -89,7 +90,7 @@ def test_a_table_whose_columns_hide_its_row_ids_is_sampled_all_the_same(
 
 def test_a_destination_without_samples_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All of ours have them; those of others may not.
-    monkeypatch.delattr(LakeMigration, "unfit_in")
+    monkeypatch.setattr(LakeMigration, "unfit", MigrationSession.unfit)
     monkeypatch.chdir(tmp_path)
     url = f"parquet:{tmp_path / 'lake'}"
     wanted = ApplyRequest(put(LOOSE, "loose.yaml"), url, Path("schemas"), PlanOptions())

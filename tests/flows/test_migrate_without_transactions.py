@@ -423,7 +423,7 @@ def test_verify_reports_of_a_run_that_stands_half_done(lake: Lake, before: Schem
 
     assert found.unfinished is not None
     assert (found.unfinished.done, found.unfinished.steps) == (3, 4)
-    assert found.unfinished.after == schema.version_hash
+    assert found.unfinished.run.to_hash == schema.version_hash
     assert not replace(found, drift=()).is_clean
 
 

@@ -14,7 +14,7 @@ import pytest
 from migrated_datasets import ENGINES, FIRST, ID, Dataset, column, killing, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.destinations import DESTINATIONS, StepState
+from schemactl.destinations import DESTINATIONS
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.directory import NextRequest, check_folder, hash_folder, next_migration
@@ -22,6 +22,7 @@ from schemactl.flows.migrate.pending import apply_folder, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import When
+from schemactl.migration.records import StepState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, Outcome, RollbackReport
 from schemactl.schema.types import Schema
 

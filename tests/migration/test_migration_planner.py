@@ -8,10 +8,9 @@ from migration_samples import COPYING, LAKE, SQL, catalogue_of, column, propose,
 from schemactl.destinations import duckdb, parquet, postgresql, sqlite
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Way
-from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
-from schemactl.migration.planner import Risk
+from schemactl.migration.planner import Risk, caution
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -29,6 +28,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Taken,
+    needs_count,
 )
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.conversions import Conversion

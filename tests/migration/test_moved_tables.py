@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from schemactl.destinations import duckdb
 from schemactl.destinations.duckdb.migration import ABILITIES
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
@@ -82,7 +82,7 @@ def test_nested_tables_follow_those_that_swap_their_names():
     after = schema_of(*SWAPPED.tables.values(), *(table(name) for name in ("a__items", "b__items", "b__items__tags")))
     found = plan(after, known=before, before=before)
     tables = {name: replace(each, columns={name: column("id")}) for name, each in before.tables.items()}
-    run(tables, [each.step for each in found.steps])
+    apply_to_model(tables, [each.step for each in found.steps])
     there = {name: next(iter(each.columns)) for name, each in tables.items() if not name.startswith("_")}
     assert there == {
         "a": "b",
@@ -138,7 +138,7 @@ def test_a_guess_goes_on_from_where_a_table_is_kept():
     before = schema_of(table("a", OLD), table("b", NEW, column("x"), column("y")))
     found = steps(after, known=before, before=before, guesses_renames=True)
     tables = dict(before.tables)
-    run(tables, found)
+    apply_to_model(tables, found)
     assert {"b", "bees"} <= tables.keys()
     assert all(isinstance(each, RenameTable) for each in found)
     assert list(tables["b"].columns) == ["old"]
@@ -168,11 +168,11 @@ def test_no_rename_meets_a_name_that_is_there_and_none_is_undone_wrongly(case, k
     tables = dict(before.tables)
     renames = [each for each in found.steps if isinstance(each.step, RenameTable)]
     event(f"{len(renames)} renames")
-    run(tables, [each.step for each in found.steps])
+    apply_to_model(tables, [each.step for each in found.steps])
     undone = [step for each in reversed(found.steps) for step in each.undo.steps]
     assert after.tables.keys() <= tables.keys()
     if all(each.undo.is_possible for each in found.steps):
-        run(tables, undone)
+        apply_to_model(tables, undone)
         assert tables.keys() == before.tables.keys()
         for name in before.tables:
             if not name.startswith("_"):

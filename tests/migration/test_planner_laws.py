@@ -10,7 +10,7 @@ from test_plan_file import PLACE, render
 
 from schemactl.flows.migrate.saved_plans import check_reached
 from schemactl.migration.abilities import Way
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.plan import make_plan
@@ -156,7 +156,7 @@ def only_what_the_last_schema_had_is_dropped(case, proposal):
 def the_package_s_own_model_agrees_with_the_steps(case, proposal):
     engine, *_ = case
     tables = dict(proposal.catalogue.tables)
-    run(tables, [each.step for each in proposal.steps])
+    apply_to_model(tables, [each.step for each in proposal.steps])
     dataset = ran(case, proposal.steps)
     own = {name: each for name, each in dataset.tables.items() if not name.startswith("_dlt") or name in tables}
     found = {

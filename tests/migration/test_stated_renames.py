@@ -8,11 +8,11 @@ from stated_renames import Renames, stated_renames
 
 from schemactl.destinations import duckdb
 from schemactl.destinations.duckdb.migration import ABILITIES
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.provenance import misplaced_after, origin_of
+from schemactl.migration.reports import Misplaced
 from schemactl.migration.steps import RenameColumn, RenameTable
-from schemactl.migration.verification import Misplaced
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -80,7 +80,7 @@ def test_any_set_of_renames_moves_each_column_as_stated(case: Renames) -> None:
     found = plan_steps(case.before, case.after, case.before, stored=duckdb.stored, abilities=ABILITIES)
     tables = marked(case)
     steps = [planned.step for planned in found.steps]
-    run(tables, steps)
+    apply_to_model(tables, steps)
     stood = {
         (name, column): table.columns[column].properties.get("x-stood")
         for name, table in tables.items()

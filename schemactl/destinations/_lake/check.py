@@ -36,11 +36,8 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     Raises:
         DestinationError: what is there is not ours, or has columns of other types; names that are one there.
     """
-    seen: dict[str, str] = {}
-    for name in () if lake.is_case_sensitive else table.columns:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise DestinationError(f"columns `{other}` and `{name}` of `{table.name}` are one in `{lake.origin}`")
+    for one, other in lake.names.clashes(table.columns):
+        raise DestinationError(f"columns `{one}` and `{other}` of `{table.name}` are one in `{lake.origin}`")
     if there is None:
         for name in partitions_of(table):
             kind = lake.kind_of(table.columns[name])
@@ -59,7 +56,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     if there.blocker:
         raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.blocker}")
     columns = [column for column in table.columns.values() if column.is_complete and column.name in there.kinds]
-    found = tuple(Problem(described) for each in columns if (described := _misfit(lake, each, there)))
+    found = tuple(Problem(described) for each in columns if (described := _type_blocker(lake, each, there)))
     if found:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
@@ -68,7 +65,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
         )
 
 
-def _misfit(lake: Lake, column: Column, there: LakeTable) -> str | None:
+def _type_blocker(lake: Lake, column: Column, there: LakeTable) -> str | None:
     """Return in words why values of a column do not go into the one that is there, None where they do."""
     held = from_exact_arrow(there.fields.field(column.name).type)
     ours = structure_of(column)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
@@ -81,10 +81,8 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
     Raises:
         DestinationError: DuckDB is not installed.
     """
-    try:
+    with driver("duckdb", "duckdb"):
         import duckdb
-    except ModuleNotFoundError:
-        raise missing_driver("duckdb", "duckdb") from None
     from schemactl.destinations.duckdb.conversion import register
 
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": ""}

@@ -26,13 +26,12 @@ Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
 """Changes the values of rows that come."""
 
 
-def read_staged(file: Path, columns: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a staged file; columns that it lacks are left out."""
+def read_staged(file: Path) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a staged file."""
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(file) as opened:
-        held = opened.schema_arrow.names
-        yield from opened.iter_batches(columns=None if columns is None else [name for name in columns if name in held])
+        yield from opened.iter_batches()
 
 
 def add_staged(

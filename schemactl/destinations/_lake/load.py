@@ -63,7 +63,7 @@ class LakeLoad(Load[_Commit]):
         return self.lake.locked()
 
     def recover(self) -> None:
-        settle(self.lake)
+        recover(self.lake)
 
     def is_loaded(self) -> bool:
         return self.lake.is_complete(self.package.schema.name, self.package.load_id)
@@ -96,7 +96,7 @@ class LakeLoad(Load[_Commit]):
 
     def restore(self, error: BaseException) -> None:
         try:
-            settle(self.lake)
+            recover(self.lake)
         except DestinationError as second:
             if not isinstance(error, Exception):  # an interrupt stays one
                 return
@@ -110,7 +110,7 @@ class LakeLoad(Load[_Commit]):
         self.lake.write_journal(None)
 
 
-def settle(lake: Lake) -> None:
+def recover(lake: Lake) -> None:
     """End the load that the journal records: undo it unless it is complete.
 
     Raises:

@@ -11,18 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.store.lock import WAIT_SECONDS, locked
+from schemactl.store.lock import locked
 from schemactl.store.own_folder import private_folder
 
 LOAD_PATIENCE_SECONDS: Final = 600.0
 """How long a load waits for others: what it brings may have taken as long to make."""
-
-
-@contextmanager
-def loading(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder for a load; see ``holding``."""
-    with holding(folder, LOAD_PATIENCE_SECONDS):
-        yield
 
 
 def machine_folder(*known: str) -> Path:
@@ -43,19 +36,19 @@ def machine_folder(*known: str) -> Path:
 
 
 @contextmanager
-def holding(folder: Path, patience: float = WAIT_SECONDS) -> Iterator[None]:
+def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
     """Hold the lock of a folder, which is made where it is missing.
 
     Args:
         folder: whose lock it is.
-        patience: seconds to wait for others.
+        patience: seconds to wait for others; None for as long as loads do.
 
     Raises:
         DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder, patience))
+            held.enter_context(locked(folder, LOAD_PATIENCE_SECONDS if patience is None else patience))
         except InputError as error:
             raise DestinationError(error.message, hint=error.hint) from error
         yield

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
 from schemactl.destinations._lake.sampling import with_mask
@@ -153,10 +153,8 @@ def _with_values(
 
 @contextmanager
 def _engine(table: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    try:
+    with driver("duckdb", "duckdb"):
         import duckdb
-    except ModuleNotFoundError:
-        raise missing_driver("duckdb", "duckdb") from None
     with tempfile.TemporaryDirectory(prefix="schemactl-merge-") as spill:
         try:
             with duckdb.connect(config={"temp_directory": spill}) as engine:

@@ -13,12 +13,12 @@ from typing import ClassVar
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
 from schemactl.destinations._lake.rendering import render_together
-from schemactl.destinations._lake.rewriting import OfColumns, Rewritten, rewritings
+from schemactl.destinations._lake.rewriting import Rewritten, rewritings
 from schemactl.destinations._lake.store import LakeStore
 from schemactl.destinations._migration.ledger import Ledger
-from schemactl.destinations._migration.records import Blocker, Unfit
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.migration.records import Blocker, Unfit
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -26,9 +26,7 @@ from schemactl.migration.steps import (
     ChangeType,
     CreateTable,
     DescribeTable,
-    DropPrimaryKey,
     DropTable,
-    DropUnique,
     OnlineStep,
     RenameTable,
     RewriteTable,
@@ -59,32 +57,39 @@ class LakeMigration(LakeStore, Ledger):
         yield
 
     def run(self, step: Step, _statements: Sequence[str]) -> None:
-        self.prepare_writing()
-        if found := self.find_blocker(step):
-            raise DestinationError(found.message, hint=found.hint)
-        match step:
-            case CreateTable():
+        self._prepare((step,))
+        match step, way_of(step, self.abilities):
+            case CreateTable(), _:
                 self.create(step.table)
-            case DropTable():
+            case DropTable(), _:
                 self.drop(step.table.name)
-            case RenameTable():
+            case RenameTable(), _:
                 self.rename(step.before, step.after)
-            case DescribeTable():
+            case DescribeTable(), _:
                 self.describe(step)
-            case OnlineStep():
+            case OnlineStep(), _:
                 raise DestinationError(f"`{self.origin}` does no steps of `--online`")
+            case _, Way.SCAN if found := self.unfit(step).count:
+                raise DestinationError(f"{found:,} rows of `{table_of(step)}` stand in the way of {_named(step)}")
+            case _, Way.IN_PLACE | Way.SCAN:
+                self.alter(step)
+            case _, Way.REWRITE | Way.COPY if isinstance(step, Rewritten):
+                self._rewrite((step,))
             case _:
-                self._run_on_column(step)
+                raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{table_of(step)}`")
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
-        self.prepare_writing()
-        for step in rewrite.changes:
-            if found := self.find_blocker(step):
-                raise DestinationError(found.message, hint=found.hint)
+        self._prepare(rewrite.changes)
         self._rewrite(rewrite.changes)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         return render_together(rewrite.changes, rewrite.table, self.abilities.names)
+
+    def _prepare(self, steps: Sequence[Step]) -> None:
+        """Refuse to write in a session that only reads, and steps that their tables do not take."""
+        self.prepare_writing()
+        for found in filter(None, map(self.find_blocker, steps)):
+            raise DestinationError(found.message, hint=found.hint)
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
@@ -96,61 +101,30 @@ class LakeMigration(LakeStore, Ledger):
             rows = each.batches(rows)
         self.rewrite(table, made[-1].fields, rows)
 
-    def _run_on_column(self, step: OfColumns) -> None:
-        match way_of(step, self.abilities):
-            case Way.IN_PLACE:
-                self.alter(step)
-            case Way.SCAN:
-                if found := self.unfit(step).count:
-                    raise DestinationError(f"{found:,} rows of `{step.table}` stand in the way of {_named(step)}")
-                self.alter(step)
-            case Way.REWRITE | Way.COPY if not isinstance(
-                step, AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey
-            ):
-                self._rewrite((step,))
-            case _:
-                raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{step.table}`")
-
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        def folded(name: str) -> str:
-            return name if self.abilities.names.is_case_sensitive else name.casefold()
-
-        asked = {folded(name) for name in tables}
-        there = [name for name in self.catalogue().schema.tables if folded(name) in asked]
+        fold = self.abilities.names.fold
+        asked = set(map(fold, tables))
+        there = [name for name in self.catalogue().schema.tables if fold(name) in asked]
         return frozenset(name for name in there if not self.row_count(name))
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        return self._unfit(step, table or table_of(step), column)
-
-    def unfit_in(self, share: float, step: Step) -> Unfit:
-        return self._unfit(step, table_of(step), None, share)
-
-    def _unfit(self, step: Step, table: str, column: str | None, share: float = 1.0) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         match step:
             case SetNotNull():
-                source = column or step.column.name
-                self._check_column(table, source)
-                return count_nulls(self, table, source, share)
+                return count_nulls(self, step, share)
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                source = column or (step.before if isinstance(step, ChangeType) else step.source).name
-                self._check_column(table, source)
-                return count_values(self, table, source, step, share)
+                return count_values(self, step, share)
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()
 
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        place, source = table or step.table, column or step.before.name
-        self._check_column(place, source)
-        return count_not_undone(self, place, source, step)
+    def not_undone(self, step: ChangeType) -> Unfit:
+        return count_not_undone(self, step)
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        return self.find_way_blocker(step, way_of(step, self.abilities))
-
-    def _check_column(self, table: str, column: str) -> None:
-        if column not in self.fields(table).names:
-            raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
+        if isinstance(step, CreateTable | DropTable | RenameTable):
+            return None
+        return self.find_table_blocker(step, way_of(step, self.abilities))
 
 
 def _named(step: Step) -> str:

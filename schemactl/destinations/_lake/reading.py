@@ -15,10 +15,10 @@ BATCH_ROWS: Final = 131_072
 def read_parquet(
     file: pyarrow.parquet.ParquetFile,
     wanted: pyarrow.Schema,
-    groups: Sequence[int] | None = None,
+    groups: Sequence[int] | None,
     *,
+    stated: Mapping[str, Any],
     names: Mapping[str, str | None] | None = None,
-    stated: Mapping[str, Any] | None = None,
 ) -> Iterator[pyarrow.RecordBatch]:
     """Yield the rows of a file, or of some groups of them.
 
@@ -26,8 +26,8 @@ def read_parquet(
         file: open.
         wanted: the columns; rows come in their types.
         groups: numbers, ascending; None for all.
-        names: what the file calls each column, None where it lacks it; without it the table's own names.
         stated: what stands for a column in the place of the file; one that it lacks is null.
+        names: what the file calls each column, None where it lacks it; without it the table's own names.
 
     Raises:
         pyarrow.ArrowException: the file cannot be read, or a value has no room in its column.
@@ -35,7 +35,7 @@ def read_parquet(
     import pyarrow
 
     known = {name: name for name in file.schema_arrow.names} if names is None else names
-    columns = {name: held for name in wanted.names if name not in (stated or {}) and (held := known.get(name))}
+    columns = {name: held for name in wanted.names if name not in stated and (held := known.get(name))}
     chosen = range(file.num_row_groups) if groups is None else groups
     if columns:
         batches = file.iter_batches(BATCH_ROWS, row_groups=list(chosen), columns=list(columns.values()))
@@ -48,7 +48,7 @@ def read_parquet(
             if field.name in columns:
                 array = batch.column(columns[field.name])
             else:
-                value = (stated or {}).get(field.name)
+                value = stated.get(field.name)
                 array = pyarrow.nulls(batch.num_rows) if value is None else pyarrow.repeat(value, batch.num_rows)
             arrays.append(array if array.type == field.type else array.cast(field.type))
         yield pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)

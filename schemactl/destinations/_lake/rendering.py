@@ -8,7 +8,7 @@ from typing import Final
 from schemactl.errors import InputError
 from schemactl.migration import statements
 from schemactl.migration.abilities import Abilities, writes_all
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.statements import CastOnly, Engine
 from schemactl.migration.steps import DescribeTable, Step
 from schemactl.schema.ddl import Dialect
@@ -48,7 +48,7 @@ def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> t
         InputError: a name, a type or a value cannot be written.
     """
     engine, after = _engine(names), {table.name: table}
-    run(after, steps)
+    apply_to_model(after, steps)
     columns = after[table.name].columns
     values = statements.values_after(steps, table, engine)
     # A type that only a database knows is called as the database calls it.

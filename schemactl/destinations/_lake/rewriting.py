@@ -12,14 +12,10 @@ from schemactl.destinations._lake.store import LakeStore
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import (
     AddColumn,
-    AddPrimaryKey,
-    AddUnique,
     Backfill,
     ChangeType,
     DropColumn,
     DropNotNull,
-    DropPrimaryKey,
-    DropUnique,
     FillColumn,
     RenameColumn,
     SetNotNull,
@@ -30,8 +26,6 @@ if TYPE_CHECKING:
 
 Rewritten = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn | SetNotNull | DropNotNull
 """The steps that writing all rows anew can do."""
-
-OfColumns = Rewritten | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake.table import FilesTable
-from schemactl.destinations._migration.records import Blocker
 from schemactl.migration.abilities import Way
-from schemactl.migration.steps import CreateTable, DescribeTable, DropTable, RenameTable, Step, table_of
+from schemactl.migration.records import Blocker
+from schemactl.migration.steps import DescribeTable, Step
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -76,26 +76,12 @@ class LakeStore(ABC):
         opened = self.read[table] = self.table(table)
         return opened.batches(columns)
 
-    def sample(self, table: str, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        """Return about a share (0 to 1) of the rows as ``batches`` does: the same each time, some of every file."""
-        return self.table(table).sample(columns, share)
-
-    def find_way_blocker(self, step: Step, way: Way) -> Blocker | None:
-        """Return why a table does not take a step; the step's column may not be there yet.
-
-        Whatever else does a step asks this first, by ``LakeMigration.find_blocker``.
-
-        Args:
-            step: what is to be done to a table that is there, or to be made.
-            way: how the format does it.
-        """
-        if isinstance(step, CreateTable | DropTable | RenameTable):
-            return None
-        return self.find_table_blocker(table_of(step), step, way)
-
     @abstractmethod
-    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
-        """Return why a table does not take a step about its columns, by the way that the format does it."""
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        """Return why a table does not take a step about its columns, by the way that the format does it.
+
+        The step's column may not be there yet.
+        """
 
     @abstractmethod
     def create(self, table: Table) -> None:

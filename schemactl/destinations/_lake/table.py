@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.sampling import Sampled, sample
 from schemactl.destinations._package import LoadPackage
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
@@ -188,8 +189,8 @@ class Lake(ABC):
 
     __slots__ = ()
 
-    is_case_sensitive: ClassVar[bool] = True
-    """Whether names of columns that differ in case alone are different."""
+    names: ClassVar[NameLimits]
+    """What the format makes of names."""
 
     widens: ClassVar[Collection[tuple[str, str]]] = ()
     """Fields in structs that are made wider without other files: pairs of types, as DDL calls them."""

@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, version_row, version_rows
-from schemactl.destinations._migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Schema, Table, schema_from_dict
 
@@ -136,24 +136,8 @@ def row_of(record: Run | StepRecord) -> dict[str, str | None]:
 
 
 def run_of(row: Mapping[str, Any]) -> Run:
-    """Return the run that a row records.
-
-    Raises:
-        KeyError: the row lacks a column.
-        ValueError, TypeError: a column holds what it cannot.
-    """
-    return Run(
-        run_id=row["run_id"],
-        plan_hash=row["plan_hash"],
-        schema_name=row["schema_name"],
-        from_hash=row["from_hash"],
-        to_hash=row["to_hash"],
-        who=row["who"],
-        started=datetime.fromisoformat(row["started"]),
-        finished=_moment(row["finished"]),
-        state=RunState(row["state"]),
-        plan="" if row["plan"] == _NO_PLAN else row["plan"],
-    )
+    """Return the run that a row records; raises as ``step_of``."""
+    return Run(**{**_values(Run, row), "plan": "" if row["plan"] == _NO_PLAN else row["plan"]})
 
 
 def step_of(row: Mapping[str, Any]) -> StepRecord:
@@ -163,16 +147,28 @@ def step_of(row: Mapping[str, Any]) -> StepRecord:
         KeyError: the row lacks a column.
         ValueError, TypeError: a column holds what it cannot.
     """
-    return StepRecord(
-        run_id=row["run_id"],
-        number=int(row["number"]),
-        statements_hash=row["statements_hash"],
-        undo_statements=tuple(json.loads(row["undo_statements"])),
-        who=row["who"],
-        state=StepState(row["state"]),
-        started=_moment(row["started"]),
-        finished=_moment(row["finished"]),
-    )
+    return StepRecord(**_values(StepRecord, row))
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "int": int,
+    "datetime": datetime.fromisoformat,
+    "RunState": RunState,
+    "StepState": StepState,
+    "tuple[str, ...]": lambda text: tuple(json.loads(text)),
+}
+"""What reads the text of a field, by the field's type; others are texts."""
+
+
+def _values(record: type[Run | StepRecord], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record from a row of texts."""
+    found = {}
+    for each in fields(record):
+        kind, text = str(each.type), row[each.name]
+        may_be_none = kind.endswith(" | None")
+        read = _READERS.get(kind.removesuffix(" | None"))
+        found[each.name] = text if read is None or (may_be_none and text is None) else read(text)
+    return found
 
 
 def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Read]) -> list[Read]:
@@ -200,7 +196,3 @@ def _text(value: str | int | datetime | tuple[str, ...] | None) -> str | None:
             return json.dumps(value)
         case _:
             return str(value)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -9,10 +9,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.session import D, SqlMigration
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations._session import Relation
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Retype, retype_of
 from schemactl.migration.steps import Backfill, ChangeType, Step, Taken
 
@@ -69,16 +69,14 @@ class MappedMigration(SqlMigration[D]):
             self.stage_pairs(pairs)
         return len(pairs)
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         """Count values by dlt's coercion: a session that writes nothing has no mapping."""
         if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
-            return SqlMigration._count(self, step, column, place, relation, is_undone=is_undone)
+            return SqlMigration._count(self, step, place, relation, is_undone=is_undone)
         retype = retype_of(step)
         if is_undone and not has_spellings(retype):
             return Unfit()
-        name = self.engine.name(column or retype.before.name)
+        name = self.engine.name(retype.before.name)
         back = Retype(retype.after, retype.before, is_strict=False)
         found: dict[str, tuple[int, str | None]] = {}
         for text, count in self.odd_values(retype, name, place, is_undone=is_undone):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from schemactl.destinations._catalogue import OURS, Catalogue, schema_name
+from schemactl.destinations._catalogue import OURS, Catalogue
 from schemactl.destinations._migration.ledger import Ledger, keys_of
-from schemactl.destinations._migration.records import Unfit
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Relation, Session, qualify
 from schemactl.destinations._sql_bookkeeping import read_rows, remove_rows, replace_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
+from schemactl.migration.records import Unfit
 from schemactl.migration.statements import Engine, assignment_of, by_one_copy
 from schemactl.migration.steps import (
     KEPT_PREFIX,
@@ -34,7 +34,7 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
-from schemactl.schema.templates import VERSION_TABLE, new_schema, version_table
+from schemactl.schema.templates import VERSION_TABLE, version_table
 from schemactl.schema.types import Table
 
 _STAGING: Final = "{}_staging"
@@ -91,8 +91,7 @@ class SqlMigration(Ledger, Generic[D]):
     def catalogue(self) -> Catalogue:
         with self.database.wrap_errors("read the catalog"):
             if not any(not name.startswith(OURS) for name in self.database.relation_names(self.place)):
-                empty = replace(new_schema(schema_name((), self.dataset)), tables={})
-                return Catalogue(empty, f"{self.origin}?dataset={self.dataset}")
+                return Catalogue.of(self.dataset, f"{self.origin}?dataset={self.dataset}")
             return self.read_tables().without_ours
 
     @contextmanager
@@ -189,9 +188,9 @@ class SqlMigration(Ledger, Generic[D]):
         if not tables:
             return frozenset()
         with self.database.wrap_errors("look for rows"):
-            asked = {name.casefold() for name in tables}
-            there = [each for each in self.database.relations(self.place).values() if each.is_table]
-            names = [each.name for each in there if each.name.casefold() in asked]
+            asked = set(map(self.database.names.fold, tables))
+            there = self.database.relations(self.place)
+            names = [each.name for folded, each in there.items() if each.is_table and folded in asked]
             if not names:
                 return frozenset()
             parts = [
@@ -203,11 +202,6 @@ class SqlMigration(Ledger, Generic[D]):
                 rows = self.database.query(" UNION ALL ".join(parts[start : start + 200]))
                 found.update(names[number] for (number,) in rows)
         return frozenset(found)
-
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        name = table or table_of(step)
-        with self.database.wrap_errors("count values that do not survive"):
-            return self._count(step, column, qualify(self.place, name), self._relation(name))
 
     def kept(self) -> tuple[str, ...]:
         with self.database.wrap_errors("look for what is kept"):
@@ -237,12 +231,16 @@ class SqlMigration(Ledger, Generic[D]):
             return source
         return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.engine, None).value} END"
 
-    def unfit_in(self, share: float, step: Step) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+        name = table_of(step)
+        place = qualify(self.place, name)
+        if share >= 1.0:
+            with self.database.wrap_errors("count values that do not survive"):
+                return self._count(step, place, self._relation(name))
         with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
-            relation = self._relation(table_of(step))
-            place = qualify(self.place, relation.name)
+            relation = self._relation(name)
             query = self.sampled(place, relation, share)
-            return self._count(step, None, place if query is None else f"({query}) AS sampled", relation)
+            return self._count(step, place if query is None else f"({query}) AS sampled", relation)
 
     def _relation(self, name: str) -> Relation:
         found = self.database.relation(self.place, name)
@@ -250,19 +248,17 @@ class SqlMigration(Ledger, Generic[D]):
             raise InputError(f"there is no table `{name}` in `{self.origin}`")
         return found
 
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
-        name = table or table_of(step)
+    def not_undone(self, step: ChangeType) -> Unfit:
         with self.database.wrap_errors("count values that an undo spells in another way"):
-            return self._count(step, column, qualify(self.place, name), self._relation(name), is_undone=True)
+            place = qualify(self.place, step.table)
+            return self._count(step, place, self._relation(step.table), is_undone=True)
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         def count(keys: tuple[str, ...]) -> Unfit:
             if is_undone and isinstance(step, ChangeType):
-                query = undo_query(step, column, place, keys, self.engine)
+                query = undo_query(step, place, keys, self.engine)
                 return undone_of(self.database.query(query), keys) if query else Unfit()
-            query = count_query(step, column, place, keys, self.engine)
+            query = count_query(step, place, keys, self.engine)
             return unfit_of(self.database.query(query), keys) if query else Unfit()
 
         if "_dlt_id" in relation.columns:

@@ -7,27 +7,26 @@ from dataclasses import replace
 from typing import Any
 
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Engine, Retype, retype_of
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
 
 SHOWN_CHARACTERS = 200
 
 
-def count_query(step: Step, column: str | None, table: str, keys: Sequence[str], engine: Engine) -> str | None:
+def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> str | None:
     """Return the query; None where no data can stand in the step's way.
 
     Args:
         step: what is to be done.
-        column: the name of its column now, where it is another one than the step finds.
-        table: the table's full name now.
+        table: the table's full name.
         keys: names of the columns that distinguish rows.
         engine: of the database.
 
     Returns:
         A query whose rows ``unfit_of`` reads.
     """
-    found = _condition(step, column, table, engine)
+    found = _condition(step, table, engine)
     if found is None:
         return None
     value, condition = found
@@ -38,12 +37,11 @@ def count_query(step: Step, column: str | None, table: str, keys: Sequence[str],
     return f"SELECT total.all_rows, bad.* FROM ({total}) AS total LEFT JOIN ({bad}) AS bad ON 1 = 1"
 
 
-def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[str], engine: Engine) -> str | None:
+def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine) -> str | None:
     """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
 
     Args:
         step: what is to be done.
-        column: as in ``count_query``.
         table: as in ``count_query``.
         keys: as in ``count_query``.
         engine: of the database.
@@ -54,7 +52,7 @@ def undo_query(step: ChangeType, column: str | None, table: str, keys: Sequence[
     retype = retype_of(step)
     if not has_spellings(retype):
         return None
-    name, back = engine.name(column or step.before.name), Retype(step.after, step.before, is_strict=False)
+    name, back = engine.name(step.before.name), Retype(step.after, step.before, is_strict=False)
     again = engine.convert(back, "made").or_null
     listed = "".join(f", CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys))
     named = "".join(f", k{number}" for number in range(len(keys)))
@@ -79,18 +77,18 @@ def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
     return replace(found, examples=examples)
 
 
-def _condition(step: Step, column: str | None, table: str, engine: Engine) -> tuple[str, str] | None:
+def _condition(step: Step, table: str, engine: Engine) -> tuple[str, str] | None:
     """Return the column, and the condition under which its value stands in the way."""
     match step:
         case ChangeType():
-            name = engine.name(column or step.before.name)
+            name = engine.name(step.before.name)
         case Backfill(taken=Taken.FITTING):
-            name = engine.name(column or step.source.name)
+            name = engine.name(step.source.name)
         case SetNotNull():
-            name = engine.name(column or step.column.name)
+            name = engine.name(step.column.name)
             return name, f"{name} IS NULL"
         case AddUnique():
-            name = engine.name(column or step.column)
+            name = engine.name(step.column)
             twice = f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) > 1"
             return name, f"{name} IN ({twice})"
         case AddPrimaryKey():

@@ -51,15 +51,11 @@ def dataset_to_write(address: Address, schema_name: str, *, is_migrated: bool = 
         return folder
     inside = {each.name: each for each in _folders(folder)}
     loaded = [each for each in inside.values() if is_migrated or (each / LOADS_TABLE).is_dir()]
-    ours = [each for each in loaded if _knows(each, schema_name)]
+    ours = [each for each in loaded if schema_name in {held.name for held in stored_versions(list_files(each))}]
     if len(ours) == 1:
         return ours[0]
     held = [name for name, each in inside.items() if tables_in(each)] if is_migrated else []
     return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
-
-
-def _knows(dataset: Path, schema_name: str) -> bool:
-    return schema_name in {each.name for each in stored_versions(list_files(dataset))}
 
 
 def tables_in(dataset: Path) -> dict[str, Path]:

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._catalogue import (
     Catalogue,
     column_of,
-    hashes_of,
-    missing_driver,
-    schema_name,
-    schema_of,
+    driver,
     with_nullable,
 )
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.delta.address import dataset_to_read, tables_in
 from schemactl.destinations.parquet.address import read_address
-from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.errors import DestinationError
 from schemactl.schema.structure import NameLimits
@@ -56,7 +53,6 @@ def catalogue_of(dataset: Path) -> Catalogue:
     Raises:
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
-    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
     tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
     columns = (
         (name, column_of(each, kind, is_nullable, description=texts.get(each)))
@@ -65,23 +61,23 @@ def catalogue_of(dataset: Path) -> Catalogue:
         for each, kind, is_nullable in columns_of(table)
     )
     texts = {name: table.metadata().description for name, table in tables.items()}
-    name = schema_name({name for name, _ in versions}, dataset.resolve().name)
-    return Catalogue(schema_of(name, columns, texts), f"delta:{dataset}", hashes_of(versions))
+    versions = version_hashes(list_files(dataset))
+    return Catalogue.of(dataset.resolve().name, f"delta:{dataset}", columns, texts, versions)
 
 
 @contextmanager
-def wrap_errors(what: str, again: str = "load again") -> Iterator[None]:
-    """Wrap errors of Delta in our words; ``what`` was attempted, ``again`` what to do where another was faster."""
+def wrap_errors(task: str, again: str = "load again") -> Iterator[None]:
+    """Turn Delta's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
     import pyarrow
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         yield
     except CommitFailedError as error:
-        message = f"{what}: another program wrote to it at the same time: {plain(error)}"
+        message = f"cannot {task}: another program wrote to it at the same time: {plain(error)}"
         raise DestinationError(message, hint=again) from error
     except (DeltaError, pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"{what}: {plain(error)}") from error
+        raise DestinationError(f"cannot {task}: {plain(error)}") from error
 
 
 def plain(error: BaseException) -> str:
@@ -96,11 +92,9 @@ def open_table(folder: Path) -> DeltaTable:
     Raises:
         DestinationError: it cannot be read, or the package is missing.
     """
-    try:
+    with driver("deltalake", "delta"):
         from deltalake import DeltaTable
-    except ModuleNotFoundError:
-        raise missing_driver("deltalake", "delta") from None
-    with wrap_errors(f"cannot read the Delta table `{folder}`"):
+    with wrap_errors(f"read the Delta table `{folder}`"):
         return DeltaTable(str(folder))
 
 

@@ -17,13 +17,13 @@ from urllib.parse import unquote
 
 from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions, read_journal
-from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.reading import read_parquet
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
-from schemactl.destinations.delta.catalogue import columns_of, new_kind, open_table, wrap_errors
+from schemactl.destinations.delta.catalogue import NAMES, columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
@@ -83,14 +83,16 @@ class DeltaLakeTable(LakeTable):
     @property
     def blocker(self) -> str | None:
         odd = next((name for name in self.partitions if not can_partition(self.kinds[name])), None)
-        return self.demand if odd is None else f"is partitioned by `{odd}`, of a type that loads do not partition by"
+        if odd is not None:
+            return f"is partitioned by `{odd}`, of a type that loads do not partition by"
+        return self.unsupported_feature
 
     @property
     def partitions(self) -> Sequence[str]:
         return self.table.metadata().partition_columns
 
     @property
-    def demand(self) -> str | None:
+    def unsupported_feature(self) -> str | None:
         """What the table asks of all who write to it and schemactl cannot do, None where there is nothing."""
         protocol = self.table.protocol()
         features = set(protocol.writer_features or ())
@@ -125,20 +127,20 @@ class DeltaLakeTable(LakeTable):
 
         # Not by delta-rs: a rewrite pulls rows from within, where it must not be called again.
         path, options = self.folder / file.path, {"coerce_int96_timestamp_unit": "us"}
-        with wrap_errors(f"cannot read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
+        with wrap_errors(f"read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
             stated = file.handle.get("partition") or {}  # which stand in the log alone
             yield from read_parquet(opened, self.chosen(columns), groups, stated=stated)
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         import pyarrow.parquet
 
-        with wrap_errors(f"cannot read `{self.folder / file.path}`"):
+        with wrap_errors(f"read `{self.folder / file.path}`"):
             return group_sizes(pyarrow.parquet.read_metadata(self.folder / file.path))
 
     def row_count(self) -> int:
         import pyarrow
 
-        with wrap_errors(f"cannot count the rows of `{self.folder}`"):
+        with wrap_errors(f"count the rows of `{self.folder}`"):
             counts = pyarrow.table(self.table.get_add_actions())["num_records"].to_pylist()
             # Whether a commit says how many rows a file has is up to its writer.
             return self.table.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
@@ -146,7 +148,7 @@ class DeltaLakeTable(LakeTable):
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         from deltalake import Field
 
-        with wrap_errors(f"cannot add columns to `{self.folder}`"):
+        with wrap_errors(f"add columns to `{self.folder}`"):
             allow_local_timestamps(self.table, fields, _mark(load_id))
             self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
         return DeltaLakeTable(self.folder, open_table(self.folder))
@@ -166,7 +168,7 @@ class DeltaLakeTable(LakeTable):
             )
             for each in removed
         ]
-        with wrap_errors(f"cannot commit to `{self.folder}`"):
+        with wrap_errors(f"commit to `{self.folder}`"):
             self.table.create_write_transaction(
                 [*adds, *removes], "append", self.table.schema(), commit_properties=_mark(load_id)
             )
@@ -176,7 +178,7 @@ class DeltaLakeTable(LakeTable):
         return any(each.get(LOAD_ID) != load_id for each in self.table.history(count))
 
     def restore(self, version: int, load_id: str) -> None:
-        with wrap_errors(f"cannot restore `{self.folder}` to version {version}"):
+        with wrap_errors(f"restore `{self.folder}` to version {version}"):
             self.table.restore(version, commit_properties=_mark(load_id))
 
 
@@ -186,7 +188,7 @@ class DeltaLake(Lake):
 
     folder: Path
 
-    is_case_sensitive: ClassVar[bool] = False
+    names: ClassVar = NAMES
 
     @property
     def origin(self) -> str:
@@ -196,12 +198,15 @@ class DeltaLake(Lake):
         return new_kind(column)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        with loading(self.folder):
-            with wrap_errors(f"cannot read `{self.folder}`"):
+    def locked(self, patience: float | None = None) -> Iterator[None]:
+        """Keep others out, having waited for them as ``holding`` does, and remove what killed ones have left."""
+        with holding(self.folder, patience):
+            with wrap_errors(f"remove `{self.folder / WORKSHOP}`"):
+                clear(self.folder / WORKSHOP)
+            with wrap_errors(f"read `{self.folder}`"):
                 own = [each for each in self.folder.iterdir() if each.is_dir() and not (each / LOG).is_dir()]
             for folder in (self.folder, *own):
-                remove_leftovers(folder)  # whoever holds the lock is alone
+                remove_leftovers(folder)
             yield
 
     def open(self, name: str) -> DeltaLakeTable | None:
@@ -233,12 +238,12 @@ class DeltaLake(Lake):
         description: str | None,
     ) -> DeltaLakeTable:
         folder = self.place(name)
-        with wrap_errors(f"cannot make the Delta table `{folder}`"):
+        with wrap_errors(f"make the Delta table `{folder}`"):
             make_table(folder, fields, partitions, _mark(load_id), description)
         return DeltaLakeTable(folder, open_table(folder))
 
     def drop(self, name: str) -> None:
-        with wrap_errors(f"cannot remove `{self.place(name)}`"):
+        with wrap_errors(f"remove `{self.place(name)}`"):
             remove_table(self.place(name))
 
     def read_journal(self) -> Versions | None:

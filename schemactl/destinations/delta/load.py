@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib.util import find_spec
 
 from schemactl.destinations._bookkeeping import past_loads
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable
@@ -40,7 +39,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
     dataset = dataset_to_write(read_address(url), package.schema.name)
     require_driver()
-    with wrap_errors(f"cannot load into `{dataset}`"):
+    with wrap_errors(f"load into `{dataset}`"):
         carry_out(LakeLoad(package, progress, DeltaLake(dataset)))
 
 
@@ -50,5 +49,5 @@ def require_driver() -> None:
     Raises:
         DestinationError: it is not.
     """
-    if find_spec("deltalake") is None:
-        raise missing_driver("deltalake", "delta")
+    with driver("deltalake", "delta"):
+        import deltalake  # noqa: F401

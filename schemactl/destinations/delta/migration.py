@@ -12,33 +12,29 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._catalogue import Catalogue, schema_name
-from schemactl.destinations._lake.load import settle
-from schemactl.destinations._lake.lock import check_writable, holding
+from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations._lake.load import recover
+from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.address import dataset_to_write, tables_in
 from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
 from schemactl.destinations.delta.lake import (
-    WORKSHOP,
     DeltaLake,
     DeltaLakeTable,
     allow_local_timestamps,
-    clear,
     make_table,
-    remove_table,
 )
 from schemactl.destinations.delta.load import require_driver
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
-from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -47,10 +43,10 @@ from schemactl.migration.steps import (
     DropNotNull,
     RenameColumn,
     Step,
+    table_of,
 )
 from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
@@ -64,16 +60,12 @@ def _retype(_: Column, after: Column) -> Way:
     return Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
     retype=_retype,
     set_not_null=Way.REWRITE,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
@@ -114,10 +106,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
         return f"delta:{self.folder.parent if self.folder.name else self.folder.resolve().parent}"
 
     def read_catalogue(self) -> Catalogue:
-        if tables_in(self.folder):
-            return catalogue_of(self.folder)
-        empty = replace(new_schema(schema_name((), self.dataset)), tables={})
-        return Catalogue(empty, f"delta:{self.folder}")
+        return catalogue_of(self.folder) if tables_in(self.folder) else Catalogue.of(self.dataset, self.lake.origin)
 
     @property
     def lake(self) -> DeltaLake:
@@ -141,10 +130,11 @@ class DeltaMigration(LakeMigration, FolderLedger):
         comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
         return made if comment is None else made.with_metadata({COMMENT: comment})
 
-    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        table = table_of(step)
         opened, place = self.table(table), f"`{table}` in `{self.folder}`"
-        if opened.demand is not None:
-            return Blocker(f"{place} {opened.demand}")
+        if opened.unsupported_feature is not None:
+            return Blocker(f"{place} {opened.unsupported_feature}")
         if way is not Way.REWRITE:
             return None
         if opened.table.metadata().configuration.get("delta.appendOnly") == "true":
@@ -169,13 +159,11 @@ class DeltaMigration(LakeMigration, FolderLedger):
         if lake.open(table.name) is not None:
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
-        with wrap_errors(f"cannot make the Delta table `{lake.place(table.name)}`", AGAIN):
+        with wrap_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
             make_table(lake.place(table.name), fields, partitions_of(table), _mark("create table"))
 
     def drop(self, table: str) -> None:
-        place = self.lake.place(table)
-        with wrap_errors(f"cannot remove `{place}`", AGAIN):
-            remove_table(place)
+        self.lake.drop(table)
         self.read.pop(table, None)
 
     def rename(self, before: str, after: str) -> None:
@@ -183,13 +171,13 @@ class DeltaMigration(LakeMigration, FolderLedger):
         # Where case does not count, a name may be another spelling of the same.
         if self.lake.open(after) is not None and not (old.exists() and old.samefile(new)):
             raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
-        with wrap_errors(f"cannot rename `{old}`", AGAIN):
+        with wrap_errors(f"rename `{old}`", AGAIN):
             os.replace(old, new)  # noqa: PTH105 - in one step, as files are replaced
         self.read.pop(before, None)
 
     def describe(self, step: DescribeTable) -> None:
         mark = _mark("describe")
-        with wrap_errors(f"cannot describe `{self.folder / step.table}`", AGAIN):
+        with wrap_errors(f"describe `{self.folder / step.table}`", AGAIN):
             for column, text in step.after.items():
                 opened = self.table(step.table).table
                 if column:
@@ -205,12 +193,12 @@ class DeltaMigration(LakeMigration, FolderLedger):
             case AddColumn(table, column):
                 new = self.field(column)
                 opened, mark = self.table(table).table, _mark("add column")
-                with wrap_errors(f"cannot add `{column.name}` to `{self.folder / table}`", AGAIN):
+                with wrap_errors(f"add `{column.name}` to `{self.folder / table}`", AGAIN):
                     allow_local_timestamps(opened, [new], mark)
                     opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
             case DropNotNull(table, column):
                 opened = self.table(table).table
-                with wrap_errors(f"cannot allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
+                with wrap_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
                 raise DestinationError(f"Delta does not do this by its log alone: {step}")
@@ -222,7 +210,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
 
         opened = (self.read.pop(table) if table in self.read else self.table(table)).table
         delta_fields(fields)
-        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"cannot rewrite `{table}`", AGAIN):
+        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"rewrite `{table}`", AGAIN):
             write_deltalake(
                 opened,
                 pyarrow.RecordBatchReader.from_batches(fields, rows),
@@ -237,16 +225,6 @@ class DeltaMigration(LakeMigration, FolderLedger):
         if found is None:
             raise DestinationError(f"there is no Delta table `{name}` in `{self.folder}`")
         return found
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what a killed migration left of tables that it made or removed; call it while nobody else can write.
-
-    Raises:
-        DestinationError: it cannot be removed.
-    """
-    with wrap_errors(f"cannot remove `{folder / WORKSHOP}`", AGAIN):
-        clear(folder / WORKSHOP)
 
 
 def _mark(what: str) -> CommitProperties:
@@ -276,7 +254,7 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
-    with wrap_errors("Delta has no such column", AGAIN):
+    with wrap_errors("make such columns", AGAIN):
         wanted = pyarrow.schema(list(fields))
         made = pyarrow.schema(DeltaSchema.from_arrow(wanted).to_arrow())
     for each, there in zip(wanted, made, strict=True):
@@ -333,7 +311,7 @@ def connect(
     with ExitStack() as held:
         if not is_read_only:
             check_writable(folder)
-            held.enter_context(holding(folder, patience.seconds))
-            remove_leftovers(folder)
-            settle(DeltaLake(folder))
+            lake = DeltaLake(folder)
+            held.enter_context(lake.locked(patience.seconds))
+            recover(lake)
         yield DeltaMigration(folder, is_read_only)

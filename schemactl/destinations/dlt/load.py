@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._bookkeeping import INPUTS
 from schemactl.destinations._catalogue import OWN_SCHEMA
-from schemactl.destinations._chains import chains_of, chains_of_load, merge_problem
+from schemactl.destinations._chains import chains_of, chains_of_load, check_merges
 from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.destinations.dlt.address import Address, parse_address
 from schemactl.destinations.dlt.catalogue import known_loads
@@ -38,8 +38,7 @@ _PATIENCE_SECONDS: Final = 600.0
 def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema could be loaded, as far as dlt knows that beforehand; see ``Loader``."""
     session = _open(parse_address(url), schema)
-    for problem in filter(None, map(merge_problem, chains_of(schema))):
-        raise problem
+    check_merges(chains_of(schema))
     from schemactl.destinations.dlt.packages import file_format
 
     tables = [name for name, table in schema.tables.items() if not table.is_new]

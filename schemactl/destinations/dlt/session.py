@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations.dlt.address import Address
 from schemactl.errors import DestinationError, DriverMissing, InputError
 from schemactl.schema.types import Schema
@@ -72,11 +72,9 @@ def find_destination(name: str) -> AnyDestination:
         InputError: dlt knows none of that name.
         DestinationError: dlt is not installed.
     """
-    try:
+    with driver("dlt", "dlt"):
         from dlt.common.destination import Destination
         from dlt.common.destination.exceptions import UnknownDestinationModule
-    except ModuleNotFoundError:
-        raise missing_driver("dlt", "dlt") from None
     from dlt.common.destination.exceptions import DestinationException
 
     try:

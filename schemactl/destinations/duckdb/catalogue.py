@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, Catalogue, choose_dataset, missing_driver
+from schemactl.destinations._catalogue import VERSIONS_TABLE, Catalogue, choose_dataset, driver
 from schemactl.destinations._session import quote
 from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.duckdb.session import DuckDbSession, is_lock
@@ -35,10 +35,8 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
     """
     address = file_address(url)
-    try:
+    with driver("duckdb", "duckdb"):
         import duckdb
-    except ModuleNotFoundError:
-        raise missing_driver("duckdb", "duckdb") from None
     try:
         with duckdb.connect(address.path, read_only=True) as connection:
             return read_session(DuckDbSession(connection, address), address.dataset)

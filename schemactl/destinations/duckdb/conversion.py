@@ -5,6 +5,7 @@ See ``destinations._migration.conversion`` for the rule.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._migration.conversion import (
@@ -56,9 +57,8 @@ def register(connection: DuckDBPyConnection) -> None:
     connection.create_function(COERCED, coerced, ["VARCHAR", "VARCHAR"], "VARCHAR", null_handling=handling)
 
 
-def type_of(column: Column) -> str:
-    """Return a column's type, checked."""
-    return checked_type(column, column_type)
+type_of: Final = partial(checked_type, column_type=column_type)
+"""Returns a column's type, checked."""
 
 
 def has_texts(kind: str) -> bool:

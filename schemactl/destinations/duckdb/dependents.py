@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb.session import DuckDbSession
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -61,7 +61,7 @@ class Dependents:
             *(["its comment"] if folded in (name.lower() for name, _ in self.comments) else []),
         ]
 
-    def lost_by_copy(self, dropped: Collection[str] = ()) -> list[str]:
+    def lost_by_copy(self, dropped: Collection[str]) -> list[str]:
         """Return what a copy of the table would lose; ``dropped`` columns go anyhow."""
         kinds = sorted({kind for kind, _ in self.constraints if kind in ("CHECK", "FOREIGN KEY")})
         several = (columns for kind, columns in self.constraints if kind == "UNIQUE" and len(columns) > 1)

@@ -13,7 +13,6 @@ from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
 from schemactl.destinations._migration.files import FileMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import choose_migrated
@@ -32,6 +31,7 @@ from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, by_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
     AddUnique,
@@ -77,6 +77,7 @@ ABILITIES: Final = Abilities(
     rewrites=_is_copied,
     copies_keyed=True,
     copies_file=True,
+    shares_ledger=True,
     describe_table=Way.IN_PLACE,
     gains=gains,
     structure_in=structure_in,
@@ -206,12 +207,12 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         finally:
             self.plain.clear()
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
-        if isinstance(step, ChangeType) and table is None and column is None and not self.is_read_only:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+        if isinstance(step, ChangeType) and share >= 1.0 and not self.is_read_only:
             with self.database.wrap_errors("count values that do not survive"):
                 if self._relation(step.table) and self._is_plain(step):
                     return Unfit(0, self.row_count(step.table))
-        return SqlMigration.unfit(self, step, table, column)
+        return SqlMigration.unfit(self, step, share)
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         if isinstance(step, ChangeType) and tuple(statements) == _retype_guarded(step, self.dataset):

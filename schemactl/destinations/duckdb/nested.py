@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from schemactl.destinations._session import quote
 from schemactl.destinations._structure import gained
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct
 
@@ -46,7 +47,7 @@ def duckdb_type(of: NestedType) -> str:
     """Return a type as we write it in DuckDB's SQL: all names of fields are quoted."""
     match of:
         case Struct(fields):
-            return f"STRUCT({', '.join(f'{_quoted(name)} {duckdb_type(inner)}' for name, inner in fields)})"
+            return f"STRUCT({', '.join(f'{quote(name)} {duckdb_type(inner)}' for name, inner in fields)})"
         case ListOf(element):
             return f"{duckdb_type(element)}[]"
         case MapOf(value):
@@ -119,7 +120,8 @@ def _fields_at(written: str, at: int) -> tuple[Struct, int]:
         if field is None:
             raise ValueError(written[at:])
         inner, at = _type_at(written, field.end())
-        fields.append((_plain(field["name"]), inner))
+        name = field["name"]
+        fields.append((name[1:-1].replace('""', '"') if name.startswith('"') else name, inner))
         if written.startswith(")", at):
             return Struct(tuple(fields)), at + 1
         at = _after(written, at, ", ")
@@ -138,11 +140,3 @@ def _leaf(written: str) -> NestedType:
         return Leaf(written.lower())
     # What schemas cannot state stays as DuckDB has it.
     return Leaf(_LEAVES.get(written, written))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _plain(written: str) -> str:
-    return written[1:-1].replace('""', '"') if written.startswith('"') else written

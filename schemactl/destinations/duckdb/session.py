@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
@@ -42,10 +42,10 @@ _COLUMNS: Final = """
 
 _NAMES: Final = """
     select table_name from duckdb_tables()
-    where database_name = current_database() and lower(schema_name) = lower(?)
+    where database_name = current_database() and lower(schema_name) = lower($1)
     union all
     select view_name from duckdb_views()
-    where database_name = current_database() and not internal and lower(schema_name) = lower(?)
+    where database_name = current_database() and not internal and lower(schema_name) = lower($1)
 """
 
 _VIEW: Final = """
@@ -84,6 +84,8 @@ class DuckDbSession(Session):
 
     dialect = "duckdb"
     names = NAMES
+    datasets_query = _DATASETS
+    relations_query = _NAMES
 
     connection: DuckDBPyConnection
     address: FileAddress
@@ -109,12 +111,6 @@ class DuckDbSession(Session):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
         return found
-
-    def datasets(self) -> list[str]:
-        return [row[0] for row in self.query(_DATASETS)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.query(_NAMES, dataset, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         if folded is None:
@@ -202,17 +198,15 @@ def is_lock(error: BaseException | None) -> bool:
 
 @contextmanager
 def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
-    """Open a transaction on a file; it is taken back unless ``commit`` was called.
+    """Open a transaction on a file; closing the connection rolls back what COMMIT has not kept.
 
     To read, a file that is not there is an empty one.
 
     Raises:
         DestinationError: the file cannot be opened, or DuckDB is not installed.
     """
-    try:
+    with driver("duckdb", "duckdb"):
         import duckdb
-    except ModuleNotFoundError:
-        raise missing_driver("duckdb", "duckdb") from None
     # Nothing is fetched from the network: what loading needs comes with the package.
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()

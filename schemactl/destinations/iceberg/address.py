@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from schemactl.destinations._address import dataset_of
 from schemactl.destinations._busy import is_busy
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
 
@@ -67,10 +67,8 @@ def read_address(url: str) -> Address:
 
 
 def _configured(name: str) -> Mapping[str, Any] | None:
-    try:
+    with driver("pyiceberg", "iceberg"):
         from pyiceberg.utils.config import Config
-    except ModuleNotFoundError:
-        raise missing_driver("pyiceberg", "iceberg") from None
     return Config().get_catalog_config(name)
 
 
@@ -85,20 +83,18 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
 
         stated = _configured(address.stated) or {}
         try:
-            with wrap_errors(f"cannot open the catalog `{address.stated}`"):
+            with wrap_errors(f"open the catalog `{address.stated}`"):
                 return load_catalog(address.stated, **{key: str(value) for key, value in stated.items()})
         except ValueError as error:
             raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
-    try:
+    with driver("sqlalchemy", "iceberg"):
         from pyiceberg.catalog.sql import SqlCatalog
-    except ModuleNotFoundError:
-        raise missing_driver("sqlalchemy", "iceberg") from None
     from sqlalchemy.engine import URL
 
     database = address.folder.absolute() / DATABASE
     mode = {"mode": "rwc" if is_written else "ro", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(database))}", query=mode)
-    with wrap_errors(f"cannot open the catalog `{database}`"):
+    with wrap_errors(f"open the catalog `{database}`"):
         return SqlCatalog(
             _name_in(database),
             uri=url.render_as_string(hide_password=False),
@@ -134,20 +130,21 @@ def _name_in(database: Path) -> str:
 
 
 @contextmanager
-def wrap_errors(what: str, again: str = "load again") -> Iterator[None]:
-    """Wrap errors of Iceberg in our words; ``what`` was attempted, ``again`` is the way out of a conflict."""
+def wrap_errors(task: str, again: str = "load again") -> Iterator[None]:
+    """Turn Iceberg's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
     import pyarrow
     from pyiceberg.exceptions import CommitFailedException, ValidationException
 
     try:
         yield
     except (CommitFailedException, ValidationException) as error:
-        raise DestinationError(f"{what}: another program wrote to it at the same time: {error}", hint=again) from error
+        message = f"cannot {task}: another program wrote to it at the same time: {error}"
+        raise DestinationError(message, hint=again) from error
     except (pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"{what}: {error}") from error
+        raise DestinationError(f"cannot {task}: {error}") from error
     except Exception as error:
         # What pyiceberg raises, and the database below it, has no base of its own.
         if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy", "sqlite3", "requests"):
             raise
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DestinationError(f"{what}: {message}", hint=_END_FIRST if is_busy(error) else None) from error
+        raise DestinationError(f"cannot {task}: {message}", hint=_END_FIRST if is_busy(error) else None) from error

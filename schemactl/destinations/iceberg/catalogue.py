@@ -11,14 +11,11 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
-    hashes_of,
-    schema_name,
-    schema_of,
     with_nullable,
 )
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
-from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.structure import NameLimits
@@ -50,7 +47,7 @@ def read_catalogue(url: str) -> Catalogue:
     if address.database is not None and not address.database.is_file():
         return _read_folder(address, address.folder or Path())
     catalog = open_catalog(address, is_written=False)
-    with wrap_errors(f"cannot read `{address}`"):
+    with wrap_errors(f"read `{address}`"):
         held = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
         dataset = choose_dataset(held, address.dataset, str(address))
         return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
@@ -74,10 +71,9 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
 
     tables: dict[str, Table] = {}
     for name, file in _tables_of_folder(dataset).items():
-        with wrap_errors(f"cannot read `{file}`"):
+        with wrap_errors(f"read `{file}`"):
             tables[name] = StaticTable.from_metadata(str(file.absolute()))
-    versions = [(each.name, str(each.line()["version_hash"])) for each in stored_versions(list_files(dataset))]
-    return _catalogue(tables, versions, dataset.resolve().name, f"iceberg:{dataset}")
+    return _catalogue(tables, version_hashes(list_files(dataset)), dataset.resolve().name, f"iceberg:{dataset}")
 
 
 def _tables_of_folder(folder: Path) -> dict[str, Path]:
@@ -118,8 +114,7 @@ def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dat
         for each, kind, is_nullable in columns_of(table)
     )
     texts = {name: table.properties.get(COMMENT) for name, table in tables.items()}
-    name = schema_name({name for name, _ in versions}, dataset)
-    return Catalogue(schema_of(name, columns, texts), origin, hashes_of(versions))
+    return Catalogue.of(dataset, origin, columns, texts, versions)
 
 
 def datasets_in(catalog: Catalog) -> list[str]:

@@ -21,12 +21,12 @@ from schemactl.destinations._bookkeeping import (
 )
 from schemactl.destinations._catalogue import choose_dataset
 from schemactl.destinations._journal import Versions, read_journal
-from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, datasets_in, new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.schema.types import Column, Properties, Table
 
@@ -52,6 +52,7 @@ class IcebergLake(Lake):
     catalog: Catalog
     dataset: str
 
+    names: ClassVar = NAMES
     widens: ClassVar[Collection[tuple[str, str]]] = WIDENS
 
     @property
@@ -67,13 +68,13 @@ class IcebergLake(Lake):
         return new_kind(column)
 
     def locked(self) -> AbstractContextManager[None]:
-        return loading(lock_folder(self.address))
+        return holding(lock_folder(self.address))
 
     def open(self, name: str) -> IcebergLakeTable | None:
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
-            with wrap_errors(f"cannot read `{name}` of `{self.origin}`"):
+            with wrap_errors(f"read `{name}` of `{self.origin}`"):
                 if not self.catalog.table_exists((*self.namespace, name)):
                     return None
                 return IcebergLakeTable(self.catalog.load_table((*self.namespace, name)))
@@ -95,7 +96,7 @@ class IcebergLake(Lake):
 
         properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(stated or {})}
         identifier = (*self.namespace, name)
-        with wrap_errors(f"cannot make the table `{name}` in `{self.origin}`"):
+        with wrap_errors(f"make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             schema, location = pyarrow.schema(fields), None  # which the catalog chooses
             if self.address.folder is not None:
@@ -114,7 +115,7 @@ class IcebergLake(Lake):
             return IcebergLakeTable(self.catalog.load_table(identifier))
 
     def drop(self, name: str) -> None:
-        with wrap_errors(f"cannot remove `{name}` from `{self.origin}`"):
+        with wrap_errors(f"remove `{name}` from `{self.origin}`"):
             folder = local_path(self.catalog.load_table((*self.namespace, name)).location())
             others = [each for each in tables_in(self.catalog, self.dataset) if each != name]
             places = {local_path(self.catalog.load_table((*self.namespace, each)).location()) for each in others}
@@ -123,7 +124,7 @@ class IcebergLake(Lake):
                 shutil.rmtree(folder)
 
     def read_journal(self) -> Versions | None:
-        with wrap_errors(f"cannot read `{self.origin}`"):
+        with wrap_errors(f"read `{self.origin}`"):
             if not self.catalog.namespace_exists(self.namespace):
                 return None
             held = self._pieces()
@@ -134,7 +135,7 @@ class IcebergLake(Lake):
         text = journal.to_text() if journal else ""
         pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
         updates = {f"{_JOURNAL}{number:06}": piece for number, piece in enumerate(pieces)}
-        with wrap_errors(f"cannot write the journal of `{self.origin}`"):
+        with wrap_errors(f"write the journal of `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             removals = set(self._pieces()) - set(updates)
             if removals or updates:
@@ -151,7 +152,7 @@ class IcebergLake(Lake):
         return is_loaded(self.read_rows, schema_name, load_id)
 
     def finish(self, package: LoadPackage) -> None:
-        with wrap_errors(f"cannot complete the load in `{self.origin}`"):
+        with wrap_errors(f"complete the load in `{self.origin}`"):
             for kept, held in rows_of_load(package, self.read_rows):
                 rows = arrow_rows(kept, held)
                 table = self.open(kept.name) or self.create(kept.name, list(rows.schema), package.load_id)
@@ -160,7 +161,7 @@ class IcebergLake(Lake):
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         """Return rows of a table; see ``ReadRows``."""
         rows: list[dict[str, Any]] = []
-        with wrap_errors(f"cannot read `{table.name}` of `{self.origin}`"):
+        with wrap_errors(f"read `{table.name}` of `{self.origin}`"):
             for held, columns in self._held(table):
                 chosen = {columns[column]: value for column, value in equal.items()}
                 found = held.scan(row_filter=equals(chosen), selected_fields=tuple(columns.values())).to_arrow()

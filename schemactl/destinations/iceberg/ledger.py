@@ -42,7 +42,7 @@ class IcebergLedger(Ledger):
         made = arrow_rows(table, [[row[name] for name in table.columns] for row in held.values()])
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(made.schema), "", _METADATA)
         path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
-        with wrap_errors(f"cannot write `{table.name}` of `{self.lake.origin}`", AGAIN):
+        with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
             added = write_rows(opened, path, made.to_batches())
             opened.commit(added, opened.files(), "")
 
@@ -51,12 +51,12 @@ class IcebergLedger(Ledger):
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(new.schema), "")
         for row in rows:
             same = {name: row[name] for name in keys_of(table)}
-            with wrap_errors(f"cannot write `{table.name}` of `{self.lake.origin}`", AGAIN):
+            with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
                 if opened.table.scan(row_filter=equals(same)).count():
                     opened.table.overwrite(new, equals(same))
                 else:
                     opened.table.append(new)
 
     def remove_version(self, version_hash: str) -> None:
-        with wrap_errors(f"cannot write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
+        with wrap_errors(f"write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
             self.lake.remove_rows(version_table(), version_hash=version_hash)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
-from schemactl.destinations._lake.lock import check_writable, loading
+from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
@@ -15,9 +13,6 @@ from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -42,9 +37,9 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for other loads into `{address}`", None)
-    with loading(lock_folder(address)):  # two that make a catalog at once would make its tables twice
+    with holding(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
-    with wrap_errors(f"cannot load into `{address}`"):
+    with wrap_errors(f"load into `{address}`"):
         carry_out(LakeLoad(package, progress, lake_to_write(address, package.schema.name, catalog)))
 
 
@@ -61,5 +56,5 @@ def _existing(address: Address, schema_name: str) -> IcebergLake | None:
     if address.database is not None and not address.database.is_file():
         return None
     catalog = open_catalog(address, is_written=False)
-    with wrap_errors(f"cannot read `{address}`"):
+    with wrap_errors(f"read `{address}`"):
         return lake_to_write(address, schema_name, catalog)

@@ -6,19 +6,18 @@ expires them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._lake import rendering
-from schemactl.destinations._lake.load import settle
+from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
 from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import (
@@ -34,7 +33,8 @@ from schemactl.destinations.iceberg.nested import iceberg_type
 from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -73,13 +73,9 @@ def _is_wider(before: Properties, after: Properties) -> bool:
             return False
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     retype=_retype,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=partial(gained_by_ddl, wider=WIDENS),
@@ -115,7 +111,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         return str(self.lake.address)
 
     def read_catalogue(self) -> Catalogue:
-        with wrap_errors(f"cannot read `{self.lake.origin}`"):
+        with wrap_errors(f"read `{self.lake.origin}`"):
             return read_dataset(self.lake.catalog, self.dataset, self.lake.origin)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
@@ -126,10 +122,10 @@ class IcebergMigration(LakeMigration, IcebergLedger):
             raise DestinationError(f"column `{column.name}` is of type `{kind}`, which only Iceberg's own tools make")
         return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
-    def find_table_blocker(self, table: str, step: Step, way: Way) -> Blocker | None:
-        opened = self.table(table)
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        opened = self.table(table_of(step))
         if way is Way.REWRITE and opened.blocker:
-            message = f"`{table}` {opened.blocker}"
+            message = f"`{opened.name}` {opened.blocker}"
             hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
             return Blocker(message, hint)
         match step:
@@ -150,15 +146,15 @@ class IcebergMigration(LakeMigration, IcebergLedger):
 
     def rename(self, before: str, after: str) -> None:
         namespace = self.lake.namespace
-        with wrap_errors(f"cannot rename `{before}` of `{self.lake.origin}`", AGAIN):
+        with wrap_errors(f"rename `{before}` of `{self.lake.origin}`", AGAIN):
             self.lake.catalog.rename_table((*namespace, before), (*namespace, after))
 
     def describe(self, step: DescribeTable) -> None:
         table = self.table(step.table).table
         texts = {column: text for column, text in step.after.items() if column}
-        what = f"cannot describe `{step.table}` of `{self.lake.origin}`"
+        task = f"describe `{step.table}` of `{self.lake.origin}`"
         try:
-            with wrap_errors(what, AGAIN), table.transaction() as transaction:
+            with wrap_errors(task, AGAIN), table.transaction() as transaction:
                 if "" in step.after and step.after[""] is None:
                     transaction.remove_properties(COMMENT)
                 elif "" in step.after:
@@ -167,7 +163,7 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                     for column, text in texts.items():
                         update.update_column((column,), doc=text or "")
         except ValueError as error:  # a column that is missing
-            raise DestinationError(f"{what}: {error}") from error
+            raise DestinationError(f"cannot {task}: {error}") from error
 
     def alter(self, step: Step) -> None:
         name = table_of(step)
@@ -181,35 +177,32 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                 table.claim_names([step.after], "", step.before)
             case _:
                 pass
-        edit = self._edit_of(step)
-        # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
-        what = f"cannot change `{name}` of `{self.lake.origin}`"
+        task = f"change `{name}` of `{self.lake.origin}`"
         try:
-            with wrap_errors(what, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
-                edit(update)
+            # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
+            with wrap_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
+                self._edit(update, step)
         except ValueError as error:  # a name that is missing, or taken
-            raise DestinationError(f"{what}: {error}") from error
+            raise DestinationError(f"cannot {task}: {error}") from error
 
-    def _edit_of(self, step: Step) -> Callable[[UpdateSchema], object]:
-        """Return what changes a table's columns.
+    def _edit(self, update: UpdateSchema, step: Step) -> None:
+        """Change a table's columns.
 
         Raises:
             DestinationError: Iceberg does not do it in place, or has no such type.
         """
         match step:
             case AddColumn(_, column):
-                new = iceberg_type(self.field(column).type)
-                return lambda update: update.add_column((column.name,), new, required=not column.nullable)
+                kind = iceberg_type(self.field(column).type)
+                update.add_column((column.name,), kind, required=not column.nullable)
             case DropColumn(_, column):
-                return lambda update: update.delete_column((column.name,))
+                update.delete_column((column.name,))
             case RenameColumn():
-                return lambda update: update.rename_column((step.before,), step.after)
+                update.rename_column((step.before,), step.after)
             case ChangeType():
-                kind = iceberg_type(self.field(step.after).type)
-                return lambda update: update.update_column((step.before.name,), kind)
+                update.update_column((step.before.name,), iceberg_type(self.field(step.after).type))
             case SetNotNull(_, column) | DropNotNull(_, column):
-                is_required = isinstance(step, SetNotNull)
-                return lambda update: update.update_column((column.name,), required=is_required)
+                update.update_column((column.name,), required=isinstance(step, SetNotNull))
             case _:
                 raise DestinationError(
                     f"`{table_of(step)}`: {type(step).__name__} is nothing that Iceberg does in place"
@@ -263,10 +256,10 @@ def connect(
             held.enter_context(holding(lock_folder(address), patience.seconds))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         held.enter_context(closing(catalog))
-        with wrap_errors(f"cannot read `{address}`"):
+        with wrap_errors(f"read `{address}`"):
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
-            settle(lake)
+            recover(lake)
             end_rewriting(lake)
         yield IcebergMigration(lake, is_read_only)
 

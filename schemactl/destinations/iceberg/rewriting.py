@@ -14,7 +14,13 @@ from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.lake import IcebergLake
 from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.table import IcebergLakeTable, described, fields_of, partitions_of_spec
+from schemactl.destinations.iceberg.table import (
+    IcebergLakeTable,
+    described,
+    exchange_files,
+    fields_of,
+    partitions_of_spec,
+)
 from schemactl.errors import DestinationError
 
 if TYPE_CHECKING:
@@ -54,7 +60,7 @@ def rewrite_table(
 
 def end_rewriting(lake: IcebergLake) -> None:
     """Remove the files of a rewrite that a killed process has begun and not committed."""
-    with wrap_errors(f"cannot read `{lake.origin}`"):
+    with wrap_errors(f"read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):
             return
         stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
@@ -68,7 +74,7 @@ def end_rewriting(lake: IcebergLake) -> None:
 
 
 def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
-    with wrap_errors(f"cannot write to `{lake.origin}`", AGAIN):
+    with wrap_errors(f"write to `{lake.origin}`", AGAIN):
         removed = {_MARK} - set(stated)
         lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
 
@@ -80,18 +86,13 @@ def _commit(
     # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
     held.metadata.properties[_RETRIES] = "0"
     removed = table.files()
-    with wrap_errors(f"cannot rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+    with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
         _restructure(transaction, table, fields)
         metadata = transaction.table_metadata
         added = list(_write(table, metadata, batches, attempt))
         new = [described(held.io, metadata, path) for path in added]
         if new or removed:
-            update = transaction.update_snapshot()
-            with update.overwrite() if removed else update.fast_append() as snapshot:
-                for file in removed:
-                    snapshot.delete_data_file(file.handle.file)
-                for each in new:
-                    snapshot.append_data_file(each)
+            exchange_files(transaction.update_snapshot(), removed, new)
 
 
 def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import FileScanTask, Table
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.update.snapshot import UpdateSnapshot
 
 LOAD_ID: Final = "schemactl.load-id"
 """Where a snapshot, and a table that is new, say which load they belong to."""
@@ -67,7 +68,7 @@ class IcebergLakeTable(LakeTable):
         return partitions_of_spec(self.table.metadata)
 
     def files(self) -> Sequence[DataFile]:
-        with wrap_errors(f"cannot read the files of `{self.name}`"):
+        with wrap_errors(f"read the files of `{self.name}`"):
             found = {task.file.file_path: task for task in self.table.scan().plan_files()}
         return [DataFile(path, found[path]) for path in sorted(found)]
 
@@ -82,7 +83,7 @@ class IcebergLakeTable(LakeTable):
         import pyarrow.parquet
 
         wanted, task = self.chosen(columns), file.handle
-        with wrap_errors(f"cannot read `{file.path}`"):
+        with wrap_errors(f"read `{file.path}`"):
             if not _is_plain(task):
                 yield from self._read_by_scan(task, wanted)
                 return
@@ -111,14 +112,14 @@ class IcebergLakeTable(LakeTable):
 
         if not _is_plain(file.handle):
             return (file.handle.file.record_count,)
-        with wrap_errors(f"cannot read `{file.path}`"), self.table.io.new_input(file.path).open() as stream:
+        with wrap_errors(f"read `{file.path}`"), self.table.io.new_input(file.path).open() as stream:
             return group_sizes(pyarrow.parquet.read_metadata(stream))
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         import pyarrow
 
         self.claim_names([each.name for each in fields], load_id)
-        with wrap_errors(f"cannot add columns to `{self.name}`"), self.table.update_schema() as update:
+        with wrap_errors(f"add columns to `{self.name}`"), self.table.update_schema() as update:
             update.union_by_name(pyarrow.schema(fields))
         return IcebergLakeTable(self.table)
 
@@ -128,7 +129,7 @@ class IcebergLakeTable(LakeTable):
         return self.add_columns(fields, load_id)
 
     def row_count(self) -> int:
-        with wrap_errors(f"cannot count the rows of `{self.name}`"):
+        with wrap_errors(f"count the rows of `{self.name}`"):
             return self.table.scan().count()
 
     @property
@@ -156,16 +157,11 @@ class IcebergLakeTable(LakeTable):
         from pyiceberg.table import TableProperties
 
         new = [described(self.table.io, self.table.metadata, path) for path in added]
-        with wrap_errors(f"cannot commit to `{self.name}`"), self.table.transaction() as transaction:
+        with wrap_errors(f"commit to `{self.name}`"), self.table.transaction() as transaction:
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
                 mapping = self.table.schema().name_mapping.model_dump_json()
                 transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
-            update = transaction.update_snapshot({LOAD_ID: load_id, **(stated or {})})
-            with update.overwrite() if removed else update.fast_append() as snapshot:
-                for file in removed:
-                    snapshot.delete_data_file(file.handle.file)
-                for each in new:
-                    snapshot.append_data_file(each)
+            exchange_files(transaction.update_snapshot({LOAD_ID: load_id, **(stated or {})}), removed, new)
 
     def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
         if since is None and self.table.properties.get(LOAD_ID) != load_id:
@@ -189,7 +185,7 @@ class IcebergLakeTable(LakeTable):
             if each.parent_snapshot_id == version and _SAME_ROWS in stated:
                 target = each.snapshot_id
                 break
-        with wrap_errors(f"cannot restore `{self.name}` to snapshot {version}"):
+        with wrap_errors(f"restore `{self.name}` to snapshot {version}"):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:
@@ -212,6 +208,15 @@ class IcebergLakeTable(LakeTable):
             path = self.new_file(f"{uuid.uuid4().hex}-same-00000.parquet")
             added += write_rows(self, path, self.read(file, self.fields.names))
         self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
+
+
+def exchange_files(update: UpdateSnapshot, removed: Sequence[DataFile], added: Sequence[IcebergFile]) -> None:
+    """Write a snapshot in which files have come and gone."""
+    with update.overwrite() if removed else update.fast_append() as snapshot:
+        for file in removed:
+            snapshot.delete_data_file(file.handle.file)
+        for each in added:
+            snapshot.append_data_file(each)
 
 
 def _is_plain(task: FileScanTask) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations.mysql.session import MySqlSession, text_of
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,

@@ -5,10 +5,11 @@ What makes tables and columns ends a transaction there: they are made first, and
 
 from __future__ import annotations
 
+from schemactl.destinations._load import carry_out
 from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations._readiness import choose_target
 from schemactl.destinations._session import ddl_of, quote
-from schemactl.destinations._sql_load import check_schema, load_package, past_loads
+from schemactl.destinations._sql_load import SqlLoad, check_schema, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
@@ -36,4 +37,4 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         with session.wrap_errors(f"make dataset `{dataset}`"):
             session.execute(ddl_of(session).create_dataset(dataset))
             session.execute(f"USE {quote(dataset)}")  # where temporary tables are
-        load_package(session, dataset, package, progress)
+        carry_out(SqlLoad(package, progress, session, dataset))

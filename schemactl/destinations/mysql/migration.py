@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations._sql_bookkeeping import choose_migrated
@@ -28,6 +28,7 @@ from schemactl.destinations.mysql.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -94,7 +95,7 @@ def _lock_of(step: Step) -> Lock | None:
 
 
 ABILITIES: Final = Abilities(
-    transactional_ddl=False,
+    transactional_ddl=MySqlSession.has_transactional_ddl,
     adds_not_null=True,
     retype=_retype,
     set_not_null=Way.REWRITE,
@@ -108,9 +109,8 @@ ABILITIES: Final = Abilities(
 )
 
 
-def type_of(column: Column) -> str:
-    """Return a column's type, checked."""
-    return checked_type(column, column_type)
+type_of: Final = partial(checked_type, column_type=column_type)
+"""Returns a column's type, checked."""
 
 
 ENGINE: Final = Engine(Dialect("mysql", has_plain_texts=True), type_of, convert, NAMES, text="CHAR")
@@ -223,12 +223,10 @@ class MySqlMigration(MappedMigration[MySqlSession]):
             statement = statement.replace(f" {kind} ", f" {kind} COLLATE {collation} ", 1)
         return f"{statement} COMMENT {literal(text_of(comment))}" if comment else statement
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         if isinstance(step, ChangeType) and not is_undone and _is_wider(step.before, step.after):
             return Unfit(0, self.row_count(relation.name))
-        return MappedMigration._count(self, step, column, place, relation, is_undone=is_undone)
+        return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
 
     def text_of(self, value: str, retype: Retype) -> str:
         return f"CAST({as_text(value, retype.before)} AS BINARY)"  # collations do not matter

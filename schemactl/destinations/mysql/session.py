@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session, literal
@@ -66,6 +66,8 @@ class MySqlSession(Session):
 
     dialect = "mysql"
     names = NAMES
+    datasets_query = _DATASETS
+    relations_query = _NAMES
     placeholder = "%s"
     has_transactional_ddl = False
     casts_to_columns = False
@@ -108,12 +110,6 @@ class MySqlSession(Session):
         with self.connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             return list(cursor.fetchall())
-
-    def datasets(self) -> list[str]:
-        return [row[0] for row in self.query(_DATASETS)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.query(_NAMES, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         jsons = json_columns(self, dataset)
@@ -217,10 +213,8 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
     Raises:
         DestinationError: the server cannot be reached, or PyMySQL is not installed.
     """
-    try:
+    with driver("pymysql", "mysql"):
         import pymysql
-    except ModuleNotFoundError:
-        raise missing_driver("pymysql", "mysql") from None
     taken: dict[str, Any] = {key: value for key, value in address.parameters.items() if key in _TAKEN}
     try:
         connection = pymysql.connect(

@@ -66,6 +66,11 @@ def stored_versions(listing: Listing, version_hash: str | None = None) -> list[S
     return sorted(ours, key=lambda each: each.time, reverse=True)
 
 
+def version_hashes(listing: Listing) -> list[tuple[str, str]]:
+    """Return names and hashes of the schemas that dlt keeps there, the last one first."""
+    return [(each.name, str(each.line()["version_hash"])) for each in stored_versions(listing)]
+
+
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
     """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``.
 

@@ -10,14 +10,11 @@ from schemactl.destinations._catalogue import (
     Catalogue,
     choose_dataset,
     column_of,
-    hashes_of,
-    schema_name,
-    schema_of,
     unknown,
 )
 from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.address import Address, read_address
-from schemactl.destinations.parquet.bookkeeping import stored_versions
+from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import Listing, entries, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import (
@@ -67,12 +64,10 @@ def catalogue_of(dataset: Path) -> Catalogue:
     for table, file in _tables(listing).items():
         columns = file_columns(listing.of(table)[file])
         # A column that a table is partitioned by stands in the names of folders only.
-        keys = [Column(key, {"data_type": "text"}) for key in partition_keys(file) if key not in columns]
+        keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]
         held += ((table, column) for column in (*columns.values(), *keys))
-    versions = stored_versions(listing)
-    name = schema_name({each.name for each in versions}, listing.dataset.resolve().name)
-    hashes = hashes_of([(each.name, str(each.line()["version_hash"])) for each in versions])
-    return Catalogue(schema_of(name, held), f"parquet:{listing.dataset}", hashes)
+    versions = version_hashes(listing)
+    return Catalogue.of(dataset.resolve().name, f"parquet:{dataset}", held, versions=versions)
 
 
 def holds_tables(folder: Path) -> bool:
@@ -110,11 +105,6 @@ def _tables(listing: Listing) -> dict[str, str]:
 def table_files(listing: Listing, table: str) -> dict[str, Path]:
     """Return the files of Parquet that make a table, by their path in its folder."""
     return {name: path for name, path in listing.of(table).items() if name.endswith(ENDING)}
-
-
-def partition_keys(name: str) -> tuple[str, ...]:
-    """Return the columns that stand in the folders of a file's path."""
-    return tuple(partition_values(name))
 
 
 def partition_values(name: str) -> dict[str, str | None]:

@@ -16,7 +16,7 @@ from schemactl.destinations.parquet.catalogue import (
     ENDING,
     file_columns,
     find_dataset,
-    partition_keys,
+    partition_values,
     stored,
     table_files,
 )
@@ -116,7 +116,7 @@ def _check_layout(listing: Listing, table: Table) -> None:
 def _check_columns(
     path: Path, name: str, there: Mapping[str, Column], expected: tuple[Column, ...], table: str
 ) -> None:
-    hidden = [each for each in partition_keys(name) if each not in there]
+    hidden = [each for each in partition_values(name) if each not in there]
     if hidden:
         raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which the files do not hold", hint=_OTHER)
     for column in expected:

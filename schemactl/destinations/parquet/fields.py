@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
-from schemactl.destinations.parquet.catalogue import file_columns, partition_keys, stored
+from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
@@ -66,7 +66,7 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
             found[field.name] = held.with_nullable(held.nullable or field.nullable).with_type(joint or held.type)
             count[field.name] = count.get(field.name, 0) + 1
     for name in files:
-        for key in partition_keys(name):
+        for key in partition_values(name):
             found.setdefault(key, pyarrow.field(key, pyarrow.string()))
     return pyarrow.schema(
         [field.with_nullable(field.nullable or count.get(name, 0) < len(files)) for name, field in found.items()]

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,8 @@ FOLDER: Final = ".schemactl-load"
 """Where a load is gathered, in the dataset's folder."""
 
 JOURNAL: Final = "journal.json"
+NEW: Final = f"{FOLDER}/new"
+"""Where files wait for their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,13 @@ def recover(dataset: Path) -> None:
         _carry_out(dataset, journal)
     elif (dataset / FOLDER).exists():
         shutil.rmtree(dataset / FOLDER)
+
+
+def forget_gathered(dataset: Path) -> None:
+    """Remove what is gathered, unless a journal has made it certain; the next one does so where it fails."""
+    with suppress(OSError):
+        if not (dataset / FOLDER / JOURNAL).exists():
+            shutil.rmtree(dataset / FOLDER)
 
 
 def check_device(folder: Path, dataset: Path) -> None:

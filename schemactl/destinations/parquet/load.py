@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Moves
-from schemactl.destinations._lake.lock import loading
+from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
 from schemactl.destinations._load import Load, carry_out
@@ -25,11 +24,12 @@ from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table
 from schemactl.destinations.parquet.check import New, check_files
 from schemactl.destinations.parquet.journal import (
     FOLDER,
-    JOURNAL,
+    NEW,
     Listing,
     check_device,
     check_rights,
     commit,
+    forget_gathered,
     list_files,
     recover,
 )
@@ -41,7 +41,6 @@ from schemactl.schema.arrow_types import plain_type
 if TYPE_CHECKING:
     import pyarrow
 
-_NEW: Final = f"{FOLDER}/new"
 _MERGED: Final = f"{FOLDER}/merged"
 
 
@@ -89,7 +88,7 @@ class ParquetLoad(Load[_Change]):
         return str(self.dataset)
 
     def lock(self) -> AbstractContextManager[None]:
-        return loading(self.dataset)
+        return holding(self.dataset)
 
     def recover(self) -> None:
         recover(self.dataset)
@@ -111,7 +110,7 @@ class ParquetLoad(Load[_Change]):
             check_device(folder, self.dataset)
             check_rights(folder)
             for name, path in change.come.items():
-                link_or_copy(path, self.dataset / _NEW / change.table / name)
+                link_or_copy(path, self.dataset / NEW / change.table / name)
             yield change
 
     def _brought(self, chain: Chain) -> Iterator[_Change]:
@@ -123,20 +122,18 @@ class ParquetLoad(Load[_Change]):
 
     def commit(self, staged: Sequence[_Change]) -> None:
         moves = [
-            (f"{_NEW}/{change.table}/{name}", f"{change.table}/{name}") for change in staged for name in change.come
+            (f"{NEW}/{change.table}/{name}", f"{change.table}/{name}") for change in staged for name in change.come
         ]
         for name, text in new_files(self.listing, self.package):
             check_rights((self.dataset / name).parent)
-            file = self.dataset / _NEW / name
+            file = self.dataset / NEW / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-            moves.append((f"{_NEW}/{name}", name))
+            moves.append((f"{NEW}/{name}", name))
         commit(self.dataset, Moves(tuple(name for change in staged for name in change.gone), tuple(moves)))
 
     def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is gathered is in nobody's way
-        with suppress(OSError, DestinationError):
-            if not (self.dataset / FOLDER / JOURNAL).exists():
-                shutil.rmtree(self.dataset / FOLDER)
+        forget_gathered(self.dataset)
 
 
 @contextmanager

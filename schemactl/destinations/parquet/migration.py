@@ -12,7 +12,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -22,7 +22,6 @@ from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._package import rows_in
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import read_address
@@ -32,16 +31,25 @@ from schemactl.destinations.parquet.catalogue import (
     catalogue_of,
     file_columns,
     find_dataset,
-    partition_keys,
+    partition_values,
     table_files,
 )
 from schemactl.destinations.parquet.check import check_name
 from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of
-from schemactl.destinations.parquet.journal import FOLDER, JOURNAL, check_device, commit, list_files, recover
+from schemactl.destinations.parquet.journal import (
+    FOLDER,
+    NEW,
+    check_device,
+    commit,
+    forget_gathered,
+    list_files,
+    recover,
+)
 from schemactl.destinations.parquet.ledger import FolderLedger
 from schemactl.destinations.parquet.rows import FolderTable, cut, write_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
@@ -49,6 +57,7 @@ from schemactl.migration.steps import (
     DescribeTable,
     RenameTable,
     Step,
+    table_of,
 )
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -62,17 +71,13 @@ def _retype(before: Column, after: Column) -> Way:
     return Way.REWRITE if is_known else Way.NONE
 
 
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
     retype=_retype,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
@@ -112,7 +117,6 @@ def _check(table: str, *columns: Column) -> None:
         field_of(column)
 
 
-_NEW: Final = f"{FOLDER}/new"
 _GONE: Final = f"{FOLDER}/gone"
 
 
@@ -151,7 +155,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
         for name, file in reversed(self._files(table.name).items()):
             for column in file_columns(file).values():
                 columns.setdefault(column.name, column)
-            for key in partition_keys(name):
+            for key in partition_values(name):
                 columns.setdefault(key, Column(key, {"data_type": "text"}))
         bare = {
             name: Column(name, {key: value for key, value in column.properties.items() if key != "nullable"})
@@ -160,13 +164,14 @@ class ParquetMigration(LakeMigration, FolderLedger):
         return replace(table, columns=bare)
 
     def table(self, name: str) -> FolderTable:
-        return FolderTable(self._files(name), self.folder / _NEW / name)
+        return FolderTable(self._files(name), self.folder / NEW / name)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         return field_of(column)
 
-    def find_table_blocker(self, table: str, _step: Step, _way: Way) -> Blocker | None:
+    def find_table_blocker(self, step: Step, _way: Way) -> Blocker | None:
         """Return that files lie in folders of their own, or disagree."""
+        table = table_of(step)
         files = self._files(table)
         inner = next((name for name in files if "/" in name), None)
         if inner is not None:
@@ -255,9 +260,9 @@ class ParquetMigration(LakeMigration, FolderLedger):
     ) -> None:
         """Put files in the place of others, in one journal; rows come with the place of their file in ``names``."""
         check_device(self.folder / table, self.folder)
-        (self.folder / _NEW / table).mkdir(parents=True, exist_ok=True)
-        write_files([self.folder / _NEW / table / name for name in names], fields, numbered)
-        moves = tuple((f"{_NEW}/{table}/{name}", f"{table}/{name}") for name in names)
+        (self.folder / NEW / table).mkdir(parents=True, exist_ok=True)
+        write_files([self.folder / NEW / table / name for name in names], fields, numbered)
+        moves = tuple((f"{NEW}/{table}/{name}", f"{table}/{name}") for name in names)
         commit(self.folder, Moves(tuple(f"{table}/{name}" for name in gone), moves))
 
     def _found(self, table: str) -> dict[str, Path]:
@@ -292,9 +297,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
             hint = "what had begun is finished by the next command that writes there"
             raise DestinationError(f"cannot write `{place}`: {error.strerror or error}", hint=hint) from error
         finally:
-            with suppress(OSError, DestinationError):
-                if not (self.folder / FOLDER / JOURNAL).exists():
-                    shutil.rmtree(self.folder / FOLDER)
+            forget_gathered(self.folder)
 
 
 def _new_name() -> str:

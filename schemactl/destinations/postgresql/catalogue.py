@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._address import without_password
-from schemactl.destinations._catalogue import Catalogue, choose_dataset, missing_driver
+from schemactl.destinations._catalogue import Catalogue, choose_dataset, driver
 from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.postgresql.session import PostgresSession, hint_of, parse_address
 from schemactl.destinations.postgresql.types import kind_of
@@ -45,11 +45,9 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: the server cannot be reached or refuses to answer, or psycopg is not installed.
     """
     address = parse_address(url)
-    try:
+    with driver("psycopg", "postgres"):
         import psycopg
         from psycopg.conninfo import make_conninfo
-    except ModuleNotFoundError:
-        raise missing_driver("psycopg", "postgres") from None
     try:
         with psycopg.connect(make_conninfo(**address.parameters)) as connection:
             connection.read_only = True

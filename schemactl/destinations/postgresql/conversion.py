@@ -8,6 +8,7 @@ do not fail choose the values that go through the coercion.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from schemactl.destinations._migration.conversion import (
@@ -84,9 +85,8 @@ class OwnCast:
     is_right: str = FALSE
 
 
-def type_of(column: Column) -> str:
-    """Return a column's type, checked."""
-    return checked_type(column, column_type)
+type_of: Final = partial(checked_type, column_type=column_type)
+"""Returns a column's type, checked."""
 
 
 def convert(retype: Retype, value: str) -> Converted:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.session import PostgresSession
 from schemactl.destinations.postgresql.types import WITH_TEXTS, has_texts
+from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     Backfill,
     ChangeType,
@@ -266,7 +266,7 @@ TRIAL: Final = "_schemactl_trial"
 SCHEMA: Final = "pg_temp"
 
 
-def refusal_of(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
+def trial_error(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
     """Return why PostgreSQL does not run statements, whatever the rows are; None where it does.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -11,7 +11,6 @@ from typing import Any, Final
 from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations._sql_bookkeeping import choose_migrated
@@ -27,7 +26,7 @@ from schemactl.destinations.postgresql.conversion import (
     own_cast,
     type_of,
 )
-from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, refusal_of
+from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, trial_error
 from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
@@ -45,6 +44,7 @@ from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, Retype, change_type, constant, retype_of
 from schemactl.migration.steps import (
     AddColumn,
@@ -136,6 +136,7 @@ ABILITIES: Final = Abilities(
     adds_filled=True,
     is_online=True,
     keeps_dropped=True,
+    shares_ledger=True,
     describe_table=Way.IN_PLACE,
     can_sync=can_sync,
     has_texts=has_texts,
@@ -276,15 +277,27 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         Raises:
             LockNotAvailable: others hold a lock on the table; the message names them.
         """
-        self._naming_holders(step, lambda: self._run(step, statements))
+        with self._naming_holders(step):
+            match step:
+                case RestoreColumn():
+                    coerced = self._coerced(kept_backfill(step.swap))
+                    SqlMigration.run(self, step, restore_column(step, ENGINE, self.dataset, coerced))
+                case Backfill(taken=Taken.FITTING):
+                    self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
+                    SqlMigration.run(self, step, statements)
+                case ChangeType():
+                    with self._kept_storage(step):
+                        self._retype(step, statements)
+                case _:
+                    SqlMigration.run(self, step, statements)
 
     def run_outside(
         self, step: Step, statements: Sequence[str], table: Table | None, batch_rows: int, notify: Progress
     ) -> None:
         self.prepare_writing()
         if isinstance(step, Backfill):
-            batches = batches_of(step, ENGINE, self.dataset, table)
-            self._naming_holders(step, lambda: self._fill(step, batches, batch_rows, notify))
+            with self._naming_holders(step):
+                self._fill(step, batches_of(step, ENGINE, self.dataset, table), batch_rows, notify)
             return
         for statement in statements:
             with self.database.wrap_errors("migrate"):
@@ -327,29 +340,17 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             filled = self.database.execute(batches.fill(str(first), str(end), coerced))
         return filled, max(expected - filled, 0)
 
-    def _naming_holders(self, step: Step, work: Callable[[], None]) -> None:
+    @contextmanager
+    def _naming_holders(self, step: Step) -> Iterator[None]:
+        """Report who holds the lock on a step's table where it could not be had in time."""
         try:
-            work()
+            yield
         except LockNotAvailable as error:
             holders = ""
             # Where the server takes no further connection, what failed first is reported, and retried.
             with suppress(DestinationError), open_session(self.database.address, is_read_only=True) as other:
                 holders = lock_holders(other, ENGINE.table(self.dataset, table_of(step)), self.database)
             raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
-
-    def _run(self, step: Step, statements: Sequence[str]) -> None:
-        match step:
-            case RestoreColumn():
-                coerced = self._coerced(kept_backfill(step.swap))
-                SqlMigration.run(self, step, restore_column(step, ENGINE, self.dataset, coerced))
-            case Backfill(taken=Taken.FITTING):
-                self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
-                SqlMigration.run(self, step, statements)
-            case ChangeType():
-                with self._kept_storage(step):
-                    self._retype(step, statements)
-            case _:
-                SqlMigration.run(self, step, statements)
 
     def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:
         """Run the statements, and coerce values where they fail: to look for such values first costs a scan."""
@@ -436,11 +437,9 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         with self.database.wrap_errors("release a savepoint"):
             self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
 
-    def _count(
-        self, step: Step, column: str | None, place: str, relation: Relation, *, is_undone: bool = False
-    ) -> Unfit:
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         if not isinstance(step, RestoreColumn):
-            return MappedMigration._count(self, step, column, place, relation, is_undone=is_undone)
+            return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
         query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
         ((rows, count),) = self.database.query(query)
         return Unfit(count, rows)
@@ -484,7 +483,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         # Of a table without rows no value is converted.
         value = "" if _is_cast(step.before, step.after) else f"CAST(NULL AS {type_of(step.after)})"
         statements = (change_type(replace(step, table=TRIAL), ENGINE, SCHEMA, value),)
-        return refusal_of(self.database, self.dataset, step.table, statements)
+        return trial_error(self.database, self.dataset, step.table, statements)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
-from schemactl.destinations._catalogue import missing_driver
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Session, literal, quote
 from schemactl.destinations.postgresql.copying import csv_of
@@ -98,6 +98,8 @@ class PostgresSession(Session):
 
     dialect = "postgres"
     names = NAMES
+    datasets_query = _DATASETS
+    relations_query = _NAMES
     placeholder = "%s"
     makes_unique = True
     temporary_end = " ON COMMIT DROP"
@@ -152,12 +154,6 @@ class PostgresSession(Session):
             return self.connection.execute(statement.encode(), values)
         with self.transaction():
             return self.connection.execute(statement.encode(), values)
-
-    def datasets(self) -> list[str]:
-        return [row[0] for row in self.query(_DATASETS)]
-
-    def relation_names(self, dataset: str) -> list[str]:
-        return [row[0] for row in self.query(_NAMES, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         return [(*row[:4], row[4]) for row in self.query(_COLUMNS, dataset, folded, folded)]
@@ -251,7 +247,7 @@ def parse_address(url: str) -> ServerAddress:
 
 @contextmanager
 def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
-    """Open a transaction; it is taken back unless ``commit`` was called.
+    """Open a transaction; closing the connection rolls back what COMMIT has not kept.
 
     Args:
         address: of the server.
@@ -260,11 +256,9 @@ def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Itera
     Raises:
         DestinationError: the server cannot be reached, or psycopg is not installed.
     """
-    try:
+    with driver("psycopg", "postgres"):
         import psycopg
         from psycopg.conninfo import make_conninfo
-    except ModuleNotFoundError:
-        raise missing_driver("psycopg", "postgres") from None
     try:
         # A pool gives each transaction another connection, which has prepared nothing.
         target = make_conninfo(**{**address.parameters, "client_encoding": "UTF8"})

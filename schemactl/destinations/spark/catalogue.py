@@ -12,10 +12,7 @@ from schemactl.destinations._catalogue import (
     VERSIONS_TABLE,
     Catalogue,
     column_of,
-    hashes_of,
     keeps_versions,
-    schema_name,
-    schema_of,
     unknown,
 )
 from schemactl.destinations._types import decimal, integer, parse_type
@@ -80,10 +77,8 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
     ]
     listed = {each.name: each.description for each in spark.catalog.listTables(str(namespace))}
     texts = {name: listed.get(copies.get(name, name)) for name in there}
-    found = schema_name({name for name, _ in versions}, namespace.schema)
-    return Catalogue(
-        schema_of(found, columns, texts), f"spark:{namespace.catalogue}.{namespace.schema}", hashes_of(versions)
-    )
+    origin = f"spark:{namespace.catalogue}.{namespace.schema}"
+    return Catalogue.of(namespace.schema, origin, columns, texts, versions)
 
 
 def _kind(written: str) -> Properties:

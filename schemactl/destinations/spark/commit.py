@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from schemactl.destinations._journal import Pending, Step, read_journal
+from schemactl.destinations._journal import Pending, TableMove, read_journal
 from schemactl.destinations.spark.tables import Tables, refreshed, select, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
@@ -97,7 +97,7 @@ def _drop(target: Tables, head: str) -> None:
             target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
 
 
-def _take(target: Tables, step: Step) -> None:
+def _take(target: Tables, step: TableMove) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
     if step.takes_place and step.source is not None:
         if step.source in target.held:  # else it has done so already

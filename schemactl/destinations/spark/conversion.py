@@ -20,13 +20,13 @@ from pyspark.sql import types as T
 
 import schemactl
 from schemactl.destinations._migration.conversion import convert_text
-from schemactl.destinations._migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations.spark.statements import constant_sql
 from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Retype, new_column, retype_of
 from schemactl.migration.steps import (
     AddColumn,
@@ -121,8 +121,8 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             found = survivor(value, retype_of(step))
             comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
             made = T.StructField(step.after.name, _kind(frame, found), field.nullable, comment)
-            refusal = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
-            return Filled(made, found, value, refusal)
+            blocker = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
+            return Filled(made, found, value, blocker)
         case Backfill():
             return Filled(field, _backfilled(step, frame, field))
         case FillColumn():
@@ -159,33 +159,32 @@ def _constant(step: FillColumn) -> Column:
     return F.coalesce(F.expr(constant_sql(step)), refused.cast(spark_type(step.column)))
 
 
-def count_unfit(step: Step, frame: DataFrame, column: str | None, share: float) -> Unfit:
+def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
     """Count what stands in a step's way by one query; where there is something, another one fetches examples.
 
     Args:
         step: what is to be done.
         frame: the table's rows.
-        column: the name of the step's column now, where it is another one than the step finds.
         share: of the rows that are looked at.
     """
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
-            value = _value(column or (step.before if isinstance(step, ChangeType) else step.source).name)
+            value = _value((step.before if isinstance(step, ChangeType) else step.source).name)
             is_bad = value.isNotNull() & survivor(value, retype_of(step)).isNull()
         case SetNotNull():
-            value = _value(column or step.column.name)
+            value = _value(step.column.name)
             is_bad = value.isNull()
         case AddUnique():
-            value = _value(column or step.column)
+            value = _value(step.column)
             is_bad = value.isNotNull() & (F.count("*").over(Window.partitionBy(value)) > 1)
         case _:
             return Unfit()
     return _counted(_sampled(frame, share), value, is_bad)
 
 
-def count_not_undone(step: ChangeType, frame: DataFrame, column: str | None) -> Unfit:
+def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
     """Count the texts that an undo of a step does not bring back as they are; arguments as in ``count_unfit``."""
-    name = column or step.before.name
+    name = step.before.name
     frame = frame.withColumn(_MADE, survivor(_value(name), retype_of(step)))  # in a projection of its own
     again = survivor(_value(_MADE), Retype(step.after, step.before, is_strict=False))
     is_other = _value(_MADE).isNotNull() & ~again.eqNullSafe(_value(name))

@@ -17,12 +17,12 @@ from typing import Any, Final
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, is_loaded, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._chains import Chain
-from schemactl.destinations._journal import Pending, Step
+from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Load, carry_out, chains_to_check
 from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
 from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
-from schemactl.destinations.spark.address import Namespace, read_address
+from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
     commit,
@@ -70,7 +70,8 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     namespace = read_address(url)
     chains = chains_to_check(schema)
-    _check_spelling(table.name for chain in chains for table in chain.tables)
+    for one, other in NAMES.clashes(table.name for chain in chains for table in chain.tables):
+        raise DestinationError(f"`{one}` and `{other}` are one table to a catalog", hint="rename one of them")
     if active_session() is None:
         _check_chains(chains, None, namespace)
         return
@@ -86,7 +87,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 @dataclass(slots=True)
-class SparkLoad(Load[Step]):
+class SparkLoad(Load[TableMove]):
     """See ``Load``: rows are staged in tables of their own, and a table of steps makes them certain.
 
     Attributes:
@@ -125,7 +126,7 @@ class SparkLoad(Load[Step]):
         structures = {table.name: _structures(table, self.target) for table in tables}
         self.target = prepare(self.target, tables, structures)
 
-    def stage(self, chain: Chain) -> Iterator[Step]:
+    def stage(self, chain: Chain) -> Iterator[TableMove]:
         self.report(chain.root.name)
         target = self.target
         if chain.is_merged:
@@ -136,9 +137,9 @@ class SparkLoad(Load[Step]):
         brought = [_brought(target, each.table, each, overwrites=chain.is_replaced) for each in chain.staged.values()]
         yield from stage(target, brought, None)
         emptied = [table.name for table in chain.tables if chain.is_replaced and table.name not in chain.staged]
-        yield from (Step(name, None, overwrites=True) for name in emptied if name in target.held)
+        yield from (TableMove(name, None, overwrites=True) for name in emptied if name in target.held)
 
-    def commit(self, staged: Sequence[Step]) -> None:
+    def commit(self, staged: Sequence[TableMove]) -> None:
         kept = [stage_rows(self.target, table, rows) for table, rows in rows_of_load(self.package, self._read)]
         steps = (*staged, *kept)
         self.is_certain = True
@@ -190,9 +191,9 @@ def _check_table(table: Table, target: Tables, *, is_replaced: bool) -> None:
             continue
         after = _after(column, there)
         if after is None:
-            misfit = _misfit(column, there) or f"is {cut(wanted)}, and {cut(there)}"
+            difference = _type_blocker(column, there) or f"is {cut(wanted)}, and {cut(there)}"
             hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-            raise DestinationError(f"`{table.name}.{column.name}` {misfit} in the catalog", hint=hint)
+            raise DestinationError(f"`{table.name}.{column.name}` {difference} in the catalog", hint=hint)
         # Spark's own catalog gives a struct another field by a copy alone.
         fields = gained(read_type(there), after) if target.namespace.has_files else ()
         blocker = copy_blocker(target, table.name) if fields else None
@@ -200,14 +201,6 @@ def _check_table(table: Table, target: Tables, *, is_replaced: bool) -> None:
             field = f"{table.name}.{column.name}.{fields[0]}"
             hint = "load into another schema, or drop the table first"
             raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
-
-
-def _check_spelling(names: Iterator[str]) -> None:
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise DestinationError(f"`{other}` and `{name}` are one table to a catalog", hint="rename one of them")
 
 
 def _after(column: Column, there: str) -> NestedType | None:
@@ -224,7 +217,7 @@ def _after(column: Column, there: str) -> NestedType | None:
     return None if isinstance(found, Clash) else read_type(write_type(found, has_comments=False))
 
 
-def _misfit(column: Column, there: str) -> str | None:
+def _type_blocker(column: Column, there: str) -> str | None:
     """Return in words which field of a column is not as it is in the catalog; None where it holds no structure."""
     ours = structure_of(column)
     if ours is None:

@@ -14,9 +14,8 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from schemactl.destinations._catalogue import Catalogue, schema_name
+from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
@@ -29,7 +28,8 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import copy_statements, is_same_type
 from schemactl.engine.session.running import running_session, wrap_errors
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
     ChangeType,
@@ -37,30 +37,20 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column
 
 ORIGIN: Final = "spark:"
 
 _COUNTING: Final = "count values that do not survive"
 
 
-def _retype(before: Column, after: Column) -> Way:
-    return Way.IN_PLACE if is_same_type(before, after) else Way.COPY
-
-
-ABILITIES: Final[Abilities] = Abilities(
-    transactional_ddl=False,
+ABILITIES: Final[Abilities] = replace(
+    ON_FILES,
     drop_column=Way.COPY,
     rename_column=Way.COPY,
-    retype=_retype,
+    retype=lambda before, after: Way.IN_PLACE if is_same_type(before, after) else Way.COPY,
     write_values=Way.COPY,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
-    add_unique=Way.NONE,
-    drop_unique=Way.NONE,
-    add_primary_key=Way.NONE,
-    drop_primary_key=Way.NONE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
@@ -109,10 +99,7 @@ class SparkMigration(SparkLedger):
     def catalogue(self) -> Catalogue:
         with wrap_errors("read the catalog"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
-        if found is not None:
-            return found
-        empty = replace(new_schema(schema_name((), self.tables.namespace.schema)), tables={})
-        return Catalogue(empty, f"{ORIGIN}{self.dataset}")
+        return found or Catalogue.of(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -157,19 +144,15 @@ class SparkMigration(SparkLedger):
             found = catalog.copy_blocker(self.tables, table_of(step))
         return None if found is None else Blocker(found, catalog.BY_HAND)
 
-    def unfit(self, step: Step, table: str | None = None, column: str | None = None) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         with wrap_errors(_COUNTING):
-            return count_unfit(step, self._rows(table or table_of(step)), column, 1.0)
+            return count_unfit(step, self._rows(table_of(step)), share)
 
-    def unfit_in(self, share: float, step: Step) -> Unfit:
-        with wrap_errors(_COUNTING):
-            return count_unfit(step, self._rows(table_of(step)), None, share)
-
-    def not_undone(self, step: ChangeType, table: str | None = None, column: str | None = None) -> Unfit:
+    def not_undone(self, step: ChangeType) -> Unfit:
         if not has_spellings(Retype(step.before, step.after)):
             return Unfit()
         with wrap_errors(_COUNTING):
-            return count_not_undone(step, self._rows(table or step.table), column)
+            return count_not_undone(step, self._rows(step.table))
 
     def _rows(self, table: str) -> DataFrame:
         if not self.tables.has(table):

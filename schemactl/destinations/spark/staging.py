@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemactl.destinations._journal import Step
+from schemactl.destinations._journal import TableMove
 from schemactl.destinations.spark.commit import NEW, create_table
 from schemactl.destinations.spark.merge import merge_tables, rows_of
 from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
@@ -149,7 +149,7 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
     return refreshed(target)
 
 
-def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None) -> tuple[Step, ...]:
+def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None) -> tuple[TableMove, ...]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
     new = {each.table.name: _rows_in(target, each, each.files) for each in brought}
     if merge is not None:
@@ -171,10 +171,10 @@ def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None) -> tu
     )
 
 
-def _staged(target: Tables, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> Step:
+def _staged(target: Tables, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> TableMove:
     name = each.table.name
     if frame is None:
-        return Step(name, None, overwrites=True)
+        return TableMove(name, None, overwrites=True)
     old = _old_rows(target, each)
     takes_place = name in target.held and grows(target.held[name].columns, each.structures)
     if not overwrites and old is not None and (takes_place or _shares_key(frame, old, each.key)):
@@ -184,7 +184,7 @@ def _staged(target: Tables, each: Brought, frame: DataFrame | None, *, overwrite
         source = _create_grown(target, each, frame)
     else:
         source = create_table(target, target.beside(NEW, name), frame)
-    return Step(name, source, overwrites, each.key, takes_place)
+    return TableMove(name, source, overwrites, each.key, takes_place)
 
 
 def _create_grown(target: Tables, each: Brought, frame: DataFrame) -> str:
@@ -207,12 +207,12 @@ def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
     return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
 
 
-def stage_rows(target: Tables, table: Table, rows: Sequence[tuple[Any, ...]]) -> Step:
+def stage_rows(target: Tables, table: Table, rows: Sequence[tuple[Any, ...]]) -> TableMove:
     """Put rows of ours, in the order of its columns, beside one of the tables in which loads are kept."""
     columns = complete(table)
     kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
     frame = target.spark.createDataFrame(list(rows), kinds)
-    return Step(table.name, create_table(target, target.beside(NEW, table.name), frame))
+    return TableMove(table.name, create_table(target, target.beside(NEW, table.name), frame))
 
 
 def _old_rows(target: Tables, each: Brought) -> DataFrame | None:

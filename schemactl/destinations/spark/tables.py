@@ -166,13 +166,13 @@ class Filled:
     Attributes:
         field: its name and type.
         value: what it holds, of the old table's columns.
-        refusal: what is said where ``value`` is null and ``needs`` is not, and nothing is copied then.
+        blocker: what is said where ``value`` is null and ``needs`` is not, and nothing is copied then.
     """
 
     field: StructField
     value: Column
     needs: Column | None = None
-    refusal: str = ""
+    blocker: str = ""
 
 
 Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
@@ -202,7 +202,7 @@ def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
     for at, each in enumerate(columns):
         if each.needs is not None:
             value = F.col(quoted(f"{_VALUE}{at}"))
-            refused = F.raise_error(F.lit(each.refusal)).cast(each.field.dataType)
+            refused = F.raise_error(F.lit(each.blocker)).cast(each.field.dataType)
             values[at] = F.when(value.isNull() & each.needs.isNotNull(), refused).otherwise(value)
     return made.select(*(value.alias(each.field.name) for value, each in zip(values, columns, strict=True)))
 

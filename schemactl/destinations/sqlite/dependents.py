@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from schemactl.destinations._migration.records import Blocker
 from schemactl.destinations._session import quote
 from schemactl.destinations.sqlite.conversion import register
 from schemactl.destinations.sqlite.session import SqliteDatabase
-from schemactl.migration.steps import DropColumn, DropUnique
+from schemactl.migration.records import Blocker
+from schemactl.migration.steps import DropColumn, DropUnique, Step
 
 _LOST_BY_COPY: Final = re.compile(
     r"\b(default|check|references|foreign|collate|autoincrement|generated(?=\s+always)|as(?=\s*\()"
@@ -59,14 +59,18 @@ def made_again(database: SqliteDatabase, table: str) -> list[str]:
     return [sql for kind, sql in found if kind in ("index", "trigger")]
 
 
-def unique_indexes(database: SqliteDatabase, step: DropUnique) -> list[str]:
-    """Return the names of the indexes that were made to keep a column unique."""
-    return [row[0] for row in database.query(_UNIQUE_INDEXES, step.table, step.column)]
-
-
-def indexes(database: SqliteDatabase, step: DropColumn) -> list[str]:
-    """Return the names of the indexes that somebody has made and that have a column in them."""
-    return [row[0] for row in database.query(_INDEXES, step.table, step.column.name)]
+def outdated_indexes(database: SqliteDatabase, steps: Sequence[Step]) -> list[str]:
+    """Return the indexes that a copy of the table must not have again, each once."""
+    found: list[tuple[Any, ...]] = []
+    for step in steps:
+        match step:
+            case DropUnique():
+                found += database.query(_UNIQUE_INDEXES, step.table, step.column)
+            case DropColumn():  # made again, it would take the name of the column that is gone for a text
+                found += database.query(_INDEXES, step.table, step.column.name)
+            case _:
+                pass
+    return [name for (name,) in dict.fromkeys(found)]
 
 
 # Tries on an empty copy of a SQLite file, in memory, what its views, triggers and indexes do not take.
@@ -118,7 +122,7 @@ def unreadable(database: SqliteDatabase) -> str | None:
     return None
 
 
-def refusal_of_rename(database: SqliteDatabase, table: str, column: str) -> str | None:
+def trial_error_of_rename(database: SqliteDatabase, table: str, column: str) -> str | None:
     """Return why a column of a trial gets no other name, in SQLite's words; None where it has got one: ``SPARE``."""
     try:
         database.execute(f"ALTER TABLE {quote(table)} RENAME COLUMN {quote(column)} TO {quote(SPARE)}")
@@ -131,7 +135,7 @@ def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str
     """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
     found = database.query(_DEFAULT, table, column)
     before = database.query(_DEPENDENTS)
-    if refusal_of_rename(database, table, column) is not None:
+    if trial_error_of_rename(database, table, column) is not None:
         return []  # what is in its way is reported as that
     after = {(kind, name): sql for kind, name, sql in database.query(_DEPENDENTS)}
     dependents = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]

@@ -19,7 +19,6 @@ from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import Catalogue, choose_dataset
 from schemactl.destinations._migration.files import FileMigration
-from schemactl.destinations._migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import reader
 from schemactl.destinations.sqlite.catalogue import read_session
@@ -28,12 +27,11 @@ from schemactl.destinations.sqlite.dependents import (
     SPARE,
     dependents_of,
     has_column,
-    indexes,
     lost_by_copy,
     made_again,
-    refusal_of_rename,
+    outdated_indexes,
+    trial_error_of_rename,
     trial_of,
-    unique_indexes,
     unreadable,
 )
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, open_database
@@ -41,6 +39,7 @@ from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.spelling import spelled_as
 from schemactl.migration.statements import Engine, by_copy, checked_type, is_keyed
 from schemactl.migration.steps import (
@@ -81,6 +80,7 @@ ABILITIES: Final = Abilities(
     drop_primary_key=Way.COPY,
     enforces_types=False,
     copies_file=True,
+    shares_ledger=True,
     rewrites=_is_copied,
 )
 
@@ -178,15 +178,15 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             if not has_column(trial, step.table, column):
                 return None  # an earlier step makes it
             if isinstance(step, RenameColumn):
-                verb, said = "gets no other name", refusal_of_rename(trial, step.table, column)
+                verb, said = "gets no other name", trial_error_of_rename(trial, step.table, column)
             else:
-                verb, said = "cannot be dropped", self._refusal_of_drop(trial, step)
+                verb, said = "cannot be dropped", self._trial_error_of_drop(trial, step)
         if said is None:
             return None
         hint = "drop before what it names, and make it again afterwards where still wanted"
         return Blocker(f"`{step.table}.{column}` {verb}: {said}", hint)
 
-    def _refusal_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
+    def _trial_error_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
         session = replace(self, database=trial, is_read_only=False)
         # So that the column is not the only one: an earlier step may add others.
         trial.execute(f"ALTER TABLE {ENGINE.name(step.table)} ADD COLUMN {ENGINE.name(SPARE)} TEXT")
@@ -208,15 +208,9 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
     def _drop_indexes(self, steps: Sequence[Step]) -> None:
         """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
         self.prepare_writing()
-        there = self.database
-        with there.wrap_errors("look for indexes"):
-            found = [
-                *(name for each in steps if isinstance(each, DropUnique) for name in unique_indexes(there, each)),
-                # Made again, they would take the name of a column that is gone for a text.
-                *(name for each in steps if isinstance(each, DropColumn) for name in indexes(there, each)),
-            ]
-            for name in dict.fromkeys(found):
-                there.execute(_drop_index(name))
+        with self.database.wrap_errors("look for indexes"):
+            for name in outdated_indexes(self.database, steps):
+                self.database.execute(_drop_index(name))
 
     @contextmanager
     def copying(self, table: str, steps: Sequence[Step]) -> Iterator[None]:  # noqa: ARG002

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from schemactl.destinations import MigrationSession, Patience, Run
+from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.binding import check_own
 from schemactl.flows.migrate.plan import Wanted, read_report, refuse_moved
@@ -22,6 +22,7 @@ from schemactl.flows.target import migratable
 from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.steps import Step, table_of

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from schemactl.destinations import Blocker, Example, MigrationSession, Unfit
+from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.records import Blocker, Example, Unfit
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -24,6 +24,7 @@ from schemactl.migration.steps import (
     Step,
     Taken,
     column_of,
+    needs_count,
     table_of,
 )
 from schemactl.migration.tracing import in_first_names, is_counted_late, traced

@@ -29,7 +29,7 @@ from schemactl.migration.directory import (
     with_own_files,
     write_migration,
 )
-from schemactl.migration.effects import StepDoesNotFit, run
+from schemactl.migration.effects import StepDoesNotFit, apply_to_model
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
@@ -316,7 +316,7 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
         tables = _tables_of(schema_from_dict(migrations[0].start), module_of(dialect))
     for each in migrations:
         try:
-            run(tables, [planned.step for planned in each.plans[dialect].steps])
+            apply_to_model(tables, [planned.step for planned in each.plans[dialect].steps])
         except StepDoesNotFit as error:
             message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.message}"
             raise InputError(message, hint="plan it anew") from error

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession, RunState
+from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import Found, earlier_names
 from schemactl.flows.pairs import comparable
 from schemactl.flows.references import Referred
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.moves import kept_table_origin
+from schemactl.migration.moves import kept_origin, kept_table_origin
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.provenance import misplaced_after
-from schemactl.migration.retyping import kept_origin, variant_origin
+from schemactl.migration.records import RunState
+from schemactl.migration.reports import Misplaced
+from schemactl.migration.retyping import variant_origin
 from schemactl.migration.spelling import spelled_as
-from schemactl.migration.tracing import Place
-from schemactl.migration.verification import Misplaced
+from schemactl.migration.tracing import ColumnPlace
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -141,7 +142,7 @@ def misplaced_values(found: Found) -> tuple[Misplaced, ...]:
     Raises:
         InputError: a plan of the ledger cannot be read.
     """
-    misplaced: dict[Place, Misplaced] = {}
+    misplaced: dict[ColumnPlace, Misplaced] = {}
     for run in found.runs:
         if not run.plan:
             misplaced = {}

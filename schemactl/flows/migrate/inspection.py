@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Run, RunState, StepState
+from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
@@ -26,10 +26,19 @@ from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import stating
 from schemactl.migration.keys import stated_key
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.reports import Compared, CompareReport, PastRun, PlanReport, SchemaThere, StatusReport
+from schemactl.migration.records import Run, RunState, StepState, Version
+from schemactl.migration.reports import (
+    Compared,
+    CompareReport,
+    Disagreement,
+    OddValues,
+    PastRun,
+    PlanReport,
+    StatusReport,
+    VerifyReport,
+)
 from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, column_of, primary_key
-from schemactl.migration.verification import Disagreement, OddValues, VerifyReport
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
@@ -82,32 +91,20 @@ def find_status(request: StatusRequest) -> StatusReport:
         )
 
 
-def stated(schema: Schema) -> SchemaThere:
+def stated(schema: Schema) -> Version:
     """Return what a schema says of itself."""
-    return SchemaThere(schema.name, schema.version, schema.version_hash, None)
+    return Version(schema.name, schema.version, schema.version_hash, None)
 
 
-def there_now(found: Found) -> SchemaThere | None:
+def there_now(found: Found) -> Version | None:
     """Return the schema that the ledger names last."""
-    last = found.versions[0] if found.versions else None
-    return SchemaThere(last.schema_name, last.version, last.version_hash, last.inserted_at) if last else None
+    return found.versions[0] if found.versions else None
 
 
 def past_run(session: MigrationSession, run: Run) -> PastRun:
     """Return a run with how far it has come."""
     records = session.steps(run.run_id)
-    return PastRun(
-        plan_hash=run.plan_hash,
-        schema=run.schema_name,
-        before=run.from_hash,
-        after=run.to_hash,
-        who=run.who,
-        started=run.started,
-        finished=run.finished,
-        state=str(run.state) if run.plan else "baseline",
-        done=sum(record.state is StepState.DONE for record in records),
-        steps=len(records),
-    )
+    return PastRun(run, sum(record.state is StepState.DONE for record in records), len(records))
 
 
 def compare_destinations(base: str, head: str) -> CompareReport:
@@ -276,7 +273,7 @@ def _look_at_rows(
     for number, check in enumerate(checks):
         notify(f"looking at {check.table}.{check.column}", number / len(checks))
         share = sample.share_of(counts.get(check.table, 0))
-        unfit = session.unfit(check.step) if share >= 1.0 else session.unfit_in(share, check.step)
+        unfit = session.unfit(check.step, share)
         rows[check.table] = unfit.rows
         if unfit.count:
             examples = example_texts(unfit, schema, check.table, column_of(check.step))

@@ -10,18 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final
 
-from schemactl.destinations import MigrationSession, is_migrator
+from schemactl.destinations import DESTINATIONS, MigrationSession, is_migrator
 from schemactl.errors import InputError
 from schemactl.flows.migrate.state import MOST_EARLIER
 from schemactl.flows.references import Referred
 from schemactl.flows.target import Target, migratable
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning
-
-_WITH_LEDGER: Final = ("duckdb", "postgresql", "sqlite")
-"""Destinations whose ledger dlt and schemactl share."""
 
 
 def with_lost(schema: Schema, target: Target) -> Schema:
@@ -65,7 +61,10 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
 
 
 def _may_have_lost(schema: Schema, target: Target) -> bool:
-    return target.kind in _WITH_LEDGER and bool(schema.previous_hashes)
+    if not schema.previous_hashes:
+        return False
+    destination = DESTINATIONS[target.kind]
+    return is_migrator(destination) and destination.ABILITIES.shares_ledger
 
 
 def _warn(schema: Schema, message: str) -> None:

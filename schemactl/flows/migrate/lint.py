@@ -14,7 +14,6 @@ from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
 from schemactl.flows.migrate.saved_plans import derived_plan
 from schemactl.migration.abilities import Way
-from schemactl.migration.cautions import caution, needs_count
 from schemactl.migration.directory import (
     SUM_NAME,
     Migration,
@@ -26,9 +25,9 @@ from schemactl.migration.directory import (
     stated_hashes,
 )
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep, Risk
+from schemactl.migration.planner import PlannedStep, Risk, caution
 from schemactl.migration.saved import ENDING, read_plan
-from schemactl.migration.steps import column_of, name_of, table_of
+from schemactl.migration.steps import column_of, name_of, needs_count, table_of
 from schemactl.review.migration_rules import (
     BLOCKS_READERS,
     BLOCKS_WRITERS,

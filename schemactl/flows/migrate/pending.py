@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.destinations import RunState
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
 from schemactl.flows.migrate.binding import find_start_blocker, plan_in, unbound_plan
@@ -16,14 +15,8 @@ from schemactl.flows.migrate.state import Found, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark
-from schemactl.migration.reports import (
-    BlockerKind,
-    FolderApplyReport,
-    FolderStanding,
-    NextReport,
-    Outcome,
-    PlanBlocker,
-)
+from schemactl.migration.records import RunState
+from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
 from schemactl.migration.saved import mark_in
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations import Run
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import bind, unbound_plan
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
@@ -21,6 +20,7 @@ from schemactl.garbage_collection import paused_collector
 from schemactl.migration.directory import Migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import Run
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
 from schemactl.progress import Progress, no_progress

@@ -8,11 +8,11 @@ from dataclasses import replace
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.state import Found, earlier_names
+from schemactl.migration.moves import kept_origin
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, make_plan
 from schemactl.migration.planner import Proposal, plan_steps
-from schemactl.migration.retyping import kept_origin
 from schemactl.migration.steps import RenameColumn, Step
 from schemactl.migration.tracing import in_first_names
 from schemactl.schema.types import Schema

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Patience, Run, RunState, StepState
+from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import Agree, OpenProgress
 from schemactl.flows.migrate.binding import check_own
@@ -25,12 +25,12 @@ from schemactl.flows.migrate.undoing import (
     with_rewrites_back,
 )
 from schemactl.flows.target import MigrationTarget, migratable
-from schemactl.migration.cautions import needs_count
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
 from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, render_step
+from schemactl.migration.records import Patience, Run, RunState, StepState
 from schemactl.migration.reports import BlockerKind, Counted, Outcome, PlanBlocker, RollbackReport, UndoneStep
 from schemactl.migration.steps import (
     AddColumn,
@@ -44,6 +44,7 @@ from schemactl.migration.steps import (
     Step,
     SwapColumns,
     column_of,
+    needs_count,
     table_of,
 )
 from schemactl.migration.tracing import traced, traced_table

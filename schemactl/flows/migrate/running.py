@@ -14,23 +14,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from schemactl.destinations import (
-    NO_PATIENCE,
-    MigrationSession,
-    Migrator,
-    Run,
-    RunState,
-    StepRecord,
-    StepState,
-)
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.tables import check_end, check_left, tables_now
-from schemactl.migration.completion import is_done
-from schemactl.migration.effects import StepDoesNotFit
-from schemactl.migration.effects import run as run_model
+from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
 from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
@@ -119,7 +110,7 @@ class Runner:
         if len(records) > done and records[done].state is StepState.RUNNING:
             # A killed run may have done one step more than it could say.
             planned = self.plan.steps[done]
-            done += planned.done_with is None and is_done(planned.step, self._tables(), self.module.stored)
+            done += planned.done_with is None and are_done((planned.step,), self._tables(), self.module.stored)
         unsaid = [record.number - 1 for record in records[:done] if record.state is not StepState.DONE]
         # Steps that are begun next were perhaps begun in other company: the tables would no longer show which.
         broken_off = [record.number - 1 for record in records[done:] if record.state is StepState.RUNNING]
@@ -158,7 +149,7 @@ class Runner:
         for group in self.plan.groups:
             if places := range(max(group.start, self.done), group.stop):
                 yield places, model.get(table_of(steps[places.start]))
-                run_model(model, [steps[place] for place in places])
+                apply_to_model(model, [steps[place] for place in places])
 
     def _keep_steps(self, places: range, table: Table | None) -> None:
         is_outside = is_outside_transaction(self.plan.steps[places.start].step)
@@ -247,7 +238,7 @@ class Runner:
 
     def _refuse_misfit(self, before: Mapping[str, Table]) -> None:
         try:
-            run_model(dict(before), self._left)
+            apply_to_model(dict(before), self._left)
         except StepDoesNotFit as error:
             hint = "plan anew: the tables are not as this plan has them"
             raise DestinationError(

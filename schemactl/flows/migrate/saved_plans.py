@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schemactl.destinations import Migrator, Run, StepRecord, StepState
+from schemactl.destinations import Migrator
 from schemactl.errors import InputError
 from schemactl.flows.migrate.state import Found
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.completion import are_done
-from schemactl.migration.effects import StepDoesNotFit, run
+from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
 from schemactl.migration.plan import MigrationPlan, render_step, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
+from schemactl.migration.records import Run, StepRecord, StepState
 from schemactl.migration.saved import read_plan
 from schemactl.migration.steps import (
     AddColumn,
@@ -94,7 +94,7 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
         StepDoesNotFit: the steps do not fit the tables.
     """
     after = dict(tables)
-    run(after, steps)
+    apply_to_model(after, steps)
     catalogue = Schema(name=schema.name, tables=after)
     left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
     for step in (each.step for each in left.steps):

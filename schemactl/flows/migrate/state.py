@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.destinations import Catalogue, MigrationSession, Run, RunState, Version
+from schemactl.destinations import MigrationSession
+from schemactl.destinations._catalogue import Catalogue
 from schemactl.errors import InputError
 from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.references import Referred, find_schema
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.plan import Place
+from schemactl.migration.records import Run, RunState, Version
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.migration.comparison import is_bookkeeping, user_tables
-from schemactl.migration.effects import run
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.spelling import check_names, spelled_as
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.types import Schema, Table
@@ -39,7 +39,7 @@ def expected_tables(tables: Mapping[str, Table], steps: Sequence[Step]) -> dict[
     touched = set()
     for step in steps:
         before = set(made)
-        run(made, (step,))
+        apply_to_model(made, (step,))
         touched |= {table_of(step), *(set(made) - before)}
     return {name: table for name, table in made.items() if name in touched}
 

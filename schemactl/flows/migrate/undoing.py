@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 
-from schemactl.destinations import MigrationSession, Migrator, Run, RunState, StepRecord, StepState
+from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.running import halfway, list_steps, step_record
 from schemactl.flows.migrate.state import Found
 from schemactl.flows.migrate.tables import check_end, check_left
-from schemactl.migration.cautions import needs_count
-from schemactl.migration.effects import run as run_model
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, render_step
 from schemactl.migration.planner import PlannedStep
+from schemactl.migration.records import Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
-from schemactl.migration.steps import Step, name_of, table_of
+from schemactl.migration.steps import Step, name_of, needs_count, table_of
 from schemactl.progress import Progress
 from schemactl.schema.types import Table
 
@@ -164,7 +164,7 @@ def _one_by_one(
             if len(numbers) > 1:
                 places = range(at[each.run.run_id, numbers[0]], at[each.run.run_id, numbers[-1]] + 1)
                 yield places, model[table_of(steps[0])]
-            run_model(model, steps)
+            apply_to_model(model, steps)
 
 
 def _places(undone: Sequence[UndoneStep]) -> Iterator[range]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession, Patience, Run, RunState
+from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.apply import Agree
 from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.inspection import stated
 from schemactl.flows.migrate.running import who
 from schemactl.flows.migrate.state import find_name, find_wanted, read_state
 from schemactl.flows.target import MigrationTarget, migratable
+from schemactl.migration.records import Patience, Run, RunState
 from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema

@@ -16,8 +16,8 @@ from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
-    from schemactl.destinations import Patience
     from schemactl.migration.options import PlanOptions
+    from schemactl.migration.records import Patience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class WritingOptions(MigrateOptions):
         Raises:
             InputError: it is no number of seconds, or of retries.
         """
-        from schemactl.destinations import Patience
+        from schemactl.migration.records import Patience
 
         limit = self.statement_timeout
         return Patience(
