@@ -389,7 +389,6 @@ def _beside(spark: SparkOptions, stated: Path | None, staging: Path) -> SparkOpt
 
 
 def _is_far(spark: SparkOptions) -> bool:
-    from schemactl.engine.session.settings import DEFAULT_MASTER, local_cores
+    from schemactl.engine.session.settings import local_cores, master_of
 
-    master = spark.conf.get("spark.master") or spark.master or DEFAULT_MASTER
-    return spark.remote is not None or local_cores(master) is None
+    return spark.remote is not None or local_cores(master_of(spark)) is None
