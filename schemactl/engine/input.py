@@ -21,6 +21,8 @@ COMPRESSIONS: Final = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 """How names of compressed files end."""
 MAGIC: Final = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
 """How files of binary formats start."""
+TEXTS: Final = {"csv": (".csv",), "tsv": (".tsv", ".tab"), "xml": (".xml",)}
+"""The formats whose values are all texts, and how names of their files end; here, their modules load Spark."""
 
 _TITLES = {"parquet": "Parquet", "orc": "ORC", "avro": "Avro"}
 _PEEK_BYTES = 1 << 20

@@ -51,7 +51,7 @@ TYPED = {"id": "bigint", "price": "double", "paid": "bool", "day": "date"}
 TEXTS = {"note": "text", "zip": "text", "mixed": "text"}
 
 
-@pytest.mark.parametrize("file", ["orders.csv", "a.b/orders.TSV", "orders.xml.gz"])
+@pytest.mark.parametrize("file", ["orders.csv", "a.b/orders.TSV", "orders.tab", "orders.xml.gz"])
 def test_columns_of_texts_get_the_types_of_all_their_texts(shop: Shop, file: str) -> None:
     report = shop.feed(*ROWS, file=file)
     assert shop.types() == TYPED | TEXTS

@@ -24,7 +24,7 @@ from schemactl.engine.csv_faults import (
     key_of,
     warn_of_csv,
 )
-from schemactl.engine.input import Input, read_head, shown_path
+from schemactl.engine.input import TEXTS, Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.input_warnings import warn_of_renamed
 from schemactl.engine.reading.files import read_rows, split_inputs
@@ -32,7 +32,7 @@ from schemactl.engine.reading.places import place_columns
 from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.kernel.cells import CsvLayout
 
-ENDINGS = (".csv",)
+ENDINGS = TEXTS["csv"]
 
 _SEPARATORS = ",;\t|"
 _QUOTED = re.compile(r'"[^"]*"')

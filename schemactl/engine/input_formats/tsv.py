@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import SparkSession
 
-from schemactl.engine.input import Input
+from schemactl.engine.input import TEXTS, Input
 from schemactl.engine.input_formats import Documents, csv
 
-ENDINGS = (".tsv", ".tab")
+ENDINGS = TEXTS["tsv"]
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
