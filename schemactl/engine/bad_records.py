@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from schemactl.engine.csv_faults import CsvRow, read_fault, read_rows
+from schemactl.engine.csv_header import SEPARATORS, read_header
 from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
-from schemactl.engine.input_formats.csv import find_separator, first_row_of, stated_separator
 from schemactl.errors import Location, Problem
 from schemactl.examples import shown
 from schemactl.kernel.partitions import BadRecord
@@ -354,15 +354,14 @@ class _TooLargeError(Exception):
 def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     """Find rows that are too long."""
     wanted = {record.position.number: record for record in records}
-    stated, head = stated_separator(read_head(file))
-    first_row, line_end = first_row_of(head)
-    separator = stated or ("\t" if file.format == "tsv" else find_separator(first_row))
+    first = read_header(read_head(file), SEPARATORS.get(file.format))
+    separator = first.separator
     found: dict[int, Problem] = {}
-    with _open(file, newline=line_end or None) as opened:
-        if stated:
+    with _open(file, newline=first.line_end or None) as opened:
+        if first.is_stated:
             opened.readline()
         header: CsvRow | None = None
-        for row in read_rows(opened, separator, 2 if stated else 1):
+        for row in read_rows(opened, separator, 1 + first.is_stated):
             header = header or row
             if row.row in wanted and _is_too_long(row, header) and _is_of(row, wanted[row.row], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"
