@@ -14,7 +14,6 @@ from schemactl.destinations import name_limits
 from schemactl.errors import InputError
 from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import (
-    CountedRows,
     CountRows,
     Evolution,
     Unfilled,
@@ -33,7 +32,7 @@ from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unli
 from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
+from schemactl.inference.report import InferenceReport, SourceWarning, TypingFinding, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.progress import Progress
@@ -46,11 +45,9 @@ from schemactl.store.sources import LeftOutWarning
 from schemactl.store.text import replace_file
 
 if TYPE_CHECKING:
+    from schemactl.engine.package import WrittenRows
     from schemactl.engine.scan import Scan
     from schemactl.normalization.plan import Plan
-
-
-from schemactl.inference.report import SourceWarning
 
 MOST_ATTEMPTS = 10
 """The number of times that a command begins anew because another one has saved the schema meanwhile."""
@@ -262,7 +259,7 @@ def collected(
     opened = open_session or partial(session.open_session, progress=progress)
     with opened(parts[0].request.spark or session.SparkOptions()) as spark:
 
-        def count_rows(scan: Scan, tables: tuple[str, ...], plan: Plan) -> CountedRows:
+        def count_rows(scan: Scan, tables: tuple[str, ...], plan: Plan) -> WrittenRows:
             # Only contracts that reject rows need the modules that write them.
             from schemactl.engine.package import count_rows
 
