@@ -29,7 +29,16 @@ KEY_CHARACTERS: Final = 100
 """Of a broken cell's beginning that are kept."""
 IGNORED: Final = '"\r\n'
 """What is left out of a broken cell's text, as Spark changes it."""
-
+MOST_BROKEN: Final = 10_000
+"""Broken cells of a file that are reported one by one."""
+_BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
+"""One with something behind it, outside of quotes or within."""
+_BLANK_ENDS: Final = (b"\n\n", b"\n\r\n", b"\r\r")
+_BLOCK: Final = 1 << 22
+_QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
+_UNPACKED = (".gz", ".bz2")
+_SHOWN = 60
+_REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
 _KEPT: Final = 400
 _WITHOUT_IGNORED = str.maketrans("", "", IGNORED)
 
@@ -208,21 +217,6 @@ def _find_single(body: str, at: int) -> int | None:
             return quote
         at = quote + 2
     return None
-
-
-MOST_BROKEN: Final = 10_000
-"""Broken cells of a file that are reported one by one."""
-
-_BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
-"""One with something behind it, outside of quotes or within."""
-
-_BLANK_ENDS: Final = (b"\n\n", b"\n\r\n", b"\r\r")
-
-_BLOCK: Final = 1 << 22
-_QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
-_UNPACKED = (".gz", ".bz2")
-_SHOWN = 60
-_REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

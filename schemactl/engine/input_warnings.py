@@ -16,6 +16,10 @@ from schemactl.errors import InputError
 from schemactl.store.sources import LeftOutWarning, is_local
 
 _MOST_NAMED: Final = 5
+_MOST_FILES: Final = 100
+_MOST_RECORDS: Final = 20
+_MOST_KEYS: Final = 4
+_BETWEEN: Final = re.compile(r"[\s,\[]*")
 _PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
 
 
@@ -79,12 +83,6 @@ def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanose
 def warn(message: str, paths: Sequence[str] = ()) -> None:
     """Warn of what is left out, in the name of the caller's caller."""
     warnings.warn(LeftOutWarning(message, paths), stacklevel=4)
-
-
-_MOST_FILES: Final = 100
-_MOST_RECORDS: Final = 20
-_MOST_KEYS: Final = 4
-_BETWEEN: Final = re.compile(r"[\s,\[]*")
 
 
 def warn_of_unlike(inputs: Sequence[Input]) -> None:

@@ -6,33 +6,40 @@ hands the rows over to the destination. All of it is done again where another co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.destinations import LoadPackage
-from schemactl.flows.evidence import FindRecords, with_records
+from schemactl.errors import InputError
+from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled
-from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
+from schemactl.flows.infer import MOST_ATTEMPTS, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import save_lineage
-from schemactl.flows.normalize_call import Call, check_root
+from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, prepare
 from schemactl.flows.packing import (
     Made,
     check_balance,
     counted,
     kept_rejects,
+    make_rows,
     overwrites_of,
     package_of,
     rejects_together,
     report_of,
 )
-from schemactl.flows.request import InferRequest
+from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.schemas import Opened, open_schemas
+from schemactl.flows.tables import dispatched
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.report import TypingFinding, ViolationFinding
+from schemactl.inference.sample import parse_sample
 from schemactl.inference.values import TYPED
 from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.normalizers import make_plan
@@ -41,28 +48,10 @@ from schemactl.normalization.report import NormalizeReport, Outcome, merge_repor
 from schemactl.normalization.request import PlanRequest
 from schemactl.progress import Progress
 from schemactl.schema.contract import Entity, Mode
-
-if TYPE_CHECKING:
-    from schemactl.engine.package import WrittenRejects
-
-
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
-
-from schemactl.errors import InputError
-from schemactl.flows.evidence import check_bad_records, check_documents
-from schemactl.flows.infer import noted_warnings
-from schemactl.flows.normalize_call import ROWS, NormalizeRequest, prepare
-from schemactl.flows.packing import make_rows
-from schemactl.flows.request import OpenSession
-from schemactl.flows.tables import dispatched
-from schemactl.inference.sample import parse_sample
 from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
+    from schemactl.engine.package import WrittenRejects
     from schemactl.engine.session.settings import SparkOptions
 
 

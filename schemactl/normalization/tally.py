@@ -123,8 +123,3 @@ class Tally:
     def is_loadable(self) -> bool:
         """Return whether no value is lost but those that a contract refuses."""
         return not self.unfit and not self.overwritten
-
-    @property
-    def has_rejects(self) -> bool:
-        """Return whether a contract keeps anything out."""
-        return any(counts.rejected or counts.values_rejected for counts in self.tables.values())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -22,12 +20,3 @@ def place_columns(records: DataFrame) -> tuple[Column, Column, Column]:
 def whole_file_place_columns(number: Column) -> tuple[Column, Column, Column]:
     """Return the same for records that were cut out of a file in one piece; ``number`` counts them from 0."""
     return F.col("file"), F.lit(0).cast("bigint").alias("block"), number.cast("bigint").alias("id")
-
-
-def shown(file: Column) -> Column:
-    """Return what ``input.shown_path`` gives for Spark's addresses of files."""
-    # Unlike forms of browsers, addresses of files have no plus for a blank.
-    path = F.try_url_decode(F.replace(F.regexp_replace(file, "^file:/*", "/"), F.lit("+"), F.lit("%2B")))
-    here = f"{Path.cwd()}/"
-    near = F.when(path.startswith(here), F.substring(path, len(here) + 1, 2**31 - 1)).otherwise(path)
-    return F.when(file.startswith("file:"), near).otherwise(file)

@@ -27,8 +27,9 @@ from schemactl.progress import Progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
 CONNECT_LIMIT_SECONDS = 30
+SECONDS_BETWEEN_LOOKS = 0.5
+_JOIN_SECONDS = 2
 
 
 @contextlib.contextmanager
@@ -67,10 +68,6 @@ def _forget_remote() -> None:
         atexit.unregister(spark.client._on_exit)
     SparkSession._default_session = None
     SparkSession._active_session.session = None
-
-
-SECONDS_BETWEEN_LOOKS = 0.5
-_JOIN_SECONDS = 2
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ from schemactl.engine.session.launch import Launch, connection_file, java_comman
 from schemactl.errors import EngineError
 from schemactl.store.own_folder import held_descriptors
 
+START_LIMIT_SECONDS: Final = 120
+EXIT_LIMIT_SECONDS: Final = 5
 GRACE_SECONDS: Final = 5
 """How long the process has to end by itself."""
 
@@ -66,10 +68,6 @@ def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
             stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True,
         )  # fmt: skip
     return None
-
-
-START_LIMIT_SECONDS = 120
-EXIT_LIMIT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
