@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -139,32 +139,6 @@ class Outcome:
         self.filled |= other.filled
         self.cut.update(other.cut)
         self.records |= other.records
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the outcome as JSON can hold it."""
-        return {
-            "tables": {
-                name: [each.read, each.rejected, each.rejected_above, each.values_rejected, each.superseded]
-                for name, each in self.tables.items()
-            },
-            "problems": [[at, *astuple(seen)] for at, seen in self.problems.items()],
-            "spans": [[*key, *span] for key, span in self.spans.items()],
-            "filled": sorted(map(list, self.filled)),
-            "cut": [[*key, count] for key, count in self.cut.items()],
-            "records": [[*place, record] for place, record in self.records.items()],
-        }
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Outcome:
-        """Return what ``to_plain`` was given."""
-        return Outcome(
-            {name: Counts(*counts) for name, counts in plain["tables"].items()},
-            {at: Seen(*seen) for at, *seen in plain["problems"]},
-            {(table, column): (least, greatest) for table, column, least, greatest in plain["spans"]},
-            {(table, column) for table, column in plain["filled"]},
-            Counter({(table, column): count for table, column, count in plain["cut"]}),
-            {(file, number): record for file, number, record in plain["records"]},
-        )
 
 
 def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally:

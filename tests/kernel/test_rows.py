@@ -52,7 +52,7 @@ class Made:
             maker = RowMaker(self.plan, LoadTime(LOAD, NOW))
             part = documents[start : start + size]
             made = maker.make(Chunk(FILE, range(start + 1, start + len(part) + 1), part))
-            self.outcome.merge(Outcome.from_plain(json.loads(json.dumps(maker.outcome.to_plain()))))
+            self.outcome.merge(maker.outcome)
             self.rejected += [row for batch in made.rejects for row in batch.to_pylist()]
             for name, batches in made.tables.items():
                 assert all(batch.schema == maker.schemas[name] for batch in batches)

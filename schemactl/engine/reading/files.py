@@ -27,9 +27,9 @@ from schemactl.engine.input import COMPRESSIONS, UTF8, Input
 from schemactl.engine.input_formats import Documents, FileRows
 from schemactl.engine.session.settings import local_cores, parse_size
 from schemactl.engine.shipping import for_workers, shares_this_machine
+from schemactl.kernel.arrays import binary_array
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import HEAD_BYTES, PIECES, READ_BYTES, SUFFIXES, FilePart, Form
-from schemactl.kernel.partitions import binary_array
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
 
 _OPEN_COST: Final = 1 << 16
