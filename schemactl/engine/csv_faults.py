@@ -13,13 +13,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes, shown_path
+from schemactl.engine.input import UTF8, Input, open_input, shown_path
 from schemactl.engine.input_warnings import warn
 from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
@@ -36,7 +35,6 @@ _BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
 _BLANK_ENDS: Final = (b"\n\n", b"\n\r\n", b"\r\r")
 _BLOCK: Final = 1 << 22
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
-_UNPACKED = (".gz", ".bz2")
 _SHOWN = 60
 _REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
 _KEPT: Final = 400
@@ -342,8 +340,7 @@ def find_csv_faults(
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
-    suffix = Path(file.path).suffix
-    if not file.is_local or (suffix in COMPRESSIONS and suffix not in _UNPACKED):
+    if not file.is_readable_here:
         return {
             path: _walk(_lines_of(lines), path, separator, skipped)
             for path, lines in _files_of_odd_quotes(spark, file).items()
@@ -354,7 +351,7 @@ def find_csv_faults(
         if not look.is_odd and not look.has_blanks:
             return {file.path: replace(sound, other_end=look.other_end)}
         encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
-        with open_bytes(file.path) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as lines:
+        with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as lines:
             found = _walk(lines, file.path, separator, skipped)
             return {file.path: found if look.is_odd else replace(sound, other_end=look.other_end, gaps=found.gaps)}
     except EOFError as error:
@@ -395,7 +392,7 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
     look = _Look(separator.encode(), line_end.encode())
     decoder = codecs.getincrementaldecoder(file.encoding)()
     start, is_inside = 0, False
-    with open_bytes(file.path) as opened:
+    with open_input(file) as opened:
         while True:
             block = opened.read(_BLOCK)
             if block:

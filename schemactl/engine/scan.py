@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import COMPRESSIONS, Input
+from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, FileRows, Typed
 from schemactl.engine.inputs import by_format
 from schemactl.engine.reading.files import file_documents
@@ -309,7 +309,7 @@ def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequ
 
 def _has_few_bytes(inputs: Sequence[Input]) -> bool:
     """Return whether inputs are so small that their records are worked on here, without Python workers."""
-    if not all(each.is_local and FilePath(each.path).suffix not in COMPRESSIONS for each in inputs):
+    if not all(each.is_local and not compression_of(each.path) for each in inputs):
         return False
     return sum(FilePath(each.path).stat().st_size for each in inputs) <= _FEW_BYTES
 
