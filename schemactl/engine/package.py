@@ -25,13 +25,13 @@ from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Tables
-from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
+from schemactl.kernel.outcome import Outcome, rejected_by, tally_of
 from schemactl.kernel.package import RowsJob, WrittenFile, WrittenFiles, WrittenPart
 from schemactl.kernel.partitions import Gaps
 from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
-from schemactl.normalization.tally import Rejected, Tally
+from schemactl.normalization.tally import LoadTime, Rejected, Tally
 from schemactl.progress import Progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
@@ -65,6 +65,7 @@ class WrittenRows:
         rejected: what each violation of a contract kept out, in the plan's order.
         rejects: the same, written; None where there is nothing.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+        room: the properties that these columns need to take such numbers, by table and column.
         filled: the columns, by table, in which a row has a value.
         cut: how many texts of columns, by table, have nanoseconds that are not kept.
     """
@@ -76,6 +77,7 @@ class WrittenRows:
     spans: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: frozenset[tuple[str, str]] = frozenset()
     cut: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
 
 def write_rows(
@@ -282,7 +284,7 @@ def _drop_superseded(
                 tables[table] = kept
             if other.rows:
                 others.setdefault(table, []).append(other.name)
-                outcome.counts(table).superseded += other.rows
+                outcome.count(table, superseded=other.rows)
     return others
 
 

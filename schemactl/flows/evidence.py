@@ -6,11 +6,11 @@ Sources are scanned elsewhere (``engine.scan``).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import shown
@@ -25,6 +25,7 @@ from schemactl.store.text import read_text
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.scan import Scan
+    from schemactl.flows.scanned import ScanReader
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
@@ -97,24 +98,21 @@ def check_bad_records(
     raise InputError(what, hint=hint, problems=tuple(problems))
 
 
-FindRecords: TypeAlias = Callable[[Set[Position]], Mapping[Position, str]]
-"""Reads some records again, as JSON."""
-
 _LONGEST_RECORD: Final = 1_000
 
 
-def with_records(report: InferenceReport, find: FindRecords | None, schema: Schema) -> InferenceReport:
+def with_records(report: InferenceReport, reader: ScanReader | None, schema: Schema) -> InferenceReport:
     """Return a report with the records that violate a contract, where it has none yet.
 
     Args:
         report: of one root table's data.
-        find: reads records; None where they are not all at hand.
+        reader: finds records; None where they are not all at hand.
         schema: marks columns as personal; where one is, records are masked.
     """
     lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
-    if find is None or not lacking:
+    if reader is None or not lacking:
         return report
-    records = shown_records(find(lacking), schema)
+    records = shown_records(reader.find(lacking), schema)
     violations = tuple(
         replace(each, data_item=records[each.first]) if each.first is not None and each.first in records else each
         for each in report.violations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -73,6 +73,10 @@ class Evolution:
     resolution: Resolution
     judgment: Judgment
     lineage: Lineage
+
+    def plan(self, evidence: Evidence) -> Plan:
+        """Return the plan of the rows of the data with this evidence."""
+        return make_plan(PlanRequest(evidence, self.resolution, self.judgment))
 
     def with_typing(self, found: tuple[TypingFinding, ...], rejected: Mapping[str, int]) -> Evolution:
         """Return the same with what is wrong with rows, which may refuse it, and with rejected records of no table."""
@@ -281,26 +285,8 @@ def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputErr
     return InputError(f"the schema `{name}` has the {kind} `{stated}`", hint=hint)
 
 
-CountRows: TypeAlias = Callable[[Plan], "WrittenRows"]
-"""Makes the rows of a plan and counts them."""
-
-
-def without_unfilled(
-    evolution: Evolution, evidence: Evidence, count: CountRows, evolve: Callable[[Unfilled], Evolution]
-) -> Evolution:
-    """Return an evolution without what only rejected rows ask for; where rows may be rejected they are made."""
-    unfilled: Unfilled = frozenset()
-    while _may_be_unfilled(evolution):
-        rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgment)))
-        further = find_unfilled(evolution, rows) - unfilled
-        if not further:
-            break
-        unfilled |= further
-        evolution = evolve(unfilled)
-    return evolution
-
-
-def _may_be_unfilled(evolution: Evolution) -> bool:
+def may_be_unfilled(evolution: Evolution) -> bool:
+    """Return whether only rejected rows may ask for something that is new."""
     judgment = evolution.judgment
     rejects_rows = any(each.mode is Mode.DISCARD_ROW for each in judgment.violations)
     return rejects_rows and not judgment.is_refused and judgment.schema != evolution.before

@@ -15,12 +15,12 @@ from schemactl.flows.lineage import lineage_in
 from schemactl.flows.loading import Target, choose_load_id, find_target, remember, without_seen
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.own_files import folder_of, without_own
-from schemactl.flows.packing import Load, check_rejects_folder
+from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.report import NormalizeReport, Outcome
-from schemactl.normalization.tally import REJECTS_TABLE
+from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.own_folder import PREFIX
@@ -68,7 +68,7 @@ class Call:
     request: NormalizeRequest
     folder: SchemasFolder
     target: Target
-    load: Load
+    load: LoadTime
     before: Schema
     parts: tuple[Part, ...]
     files: tuple[LoadedInput, ...]
@@ -106,9 +106,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
         fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
         parts = tuple(part for part in fresh if part.inputs)
         files = remember(new)
-    call = Call(
-        request, folder, target, Load(load_id, datetime.now(UTC), target.destination.stored), before, parts, files, seen
-    )
+    call = Call(request, folder, target, LoadTime(load_id, datetime.now(UTC)), before, parts, files, seen)
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
     # What becomes of longer names is known once the data is.

@@ -20,12 +20,13 @@ from schemactl.kernel.arrays import message
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
-from schemactl.kernel.outcome import LoadTime, Outcome
+from schemactl.kernel.outcome import Outcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, model_chunk, rows_by_table
 from schemactl.normalization.plan import Plan
+from schemactl.normalization.tally import LoadTime
 
 if TYPE_CHECKING:
     from schemactl.kernel.models import RejectedDocuments
@@ -217,9 +218,7 @@ def _write(
 def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
     """Count rows that typing or a model rejects, and describe them."""
     table = maker.plan.rows.table
-    counts = maker.outcome.counts(table)
-    counts.read += len(rows.numbers)
-    counts.rejected += len(rows.numbers)
+    maker.outcome.count(table, read=len(rows.numbers), rejected=len(rows.numbers))
     return MadeRows(rejects=[rows.describe(table, types, maker.load)])
 
 

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from schemactl.inference.evidence import Position
 from schemactl.kernel.arrays import message
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
-from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
+from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource, chunks_of
 from schemactl.kernel.typing import Typist
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.typing.model import ERRORS, OnError, TypingTask, type_name
 
 TYPING: Final = "typing"

@@ -13,12 +13,13 @@ from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.resolve import resolve
-from schemactl.kernel.outcome import LoadTime, Outcome, tally_of
+from schemactl.kernel.outcome import Outcome, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.judgment import judge
 from schemactl.schema.templates import new_schema
 

@@ -14,13 +14,13 @@ from test_rows import LOAD, NOW, with_table
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch
-from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.package import RowsJob, write_documents, write_typed
 from schemactl.kernel.partitions import observe_partition, observe_rows_partition
 from schemactl.kernel.reading import ReadOptions
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.judgment import judge
 
 EVENTS = [

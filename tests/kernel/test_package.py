@@ -15,12 +15,12 @@ from test_rows import LOAD, NOW, as_set, expected, with_table
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
-from schemactl.kernel.outcome import LoadTime, tally_of
+from schemactl.kernel.outcome import tally_of
 from schemactl.kernel.package import RowsJob, WrittenFile, drop_superseded, write_documents, write_typed
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.normalization.tally import RowCounts
+from schemactl.normalization.tally import LoadTime, RowCounts
 from schemactl.schema.judgment import judge
 
 FILE = "data.jsonl"

@@ -18,11 +18,11 @@ from schemactl.kernel.arrays import binary_array
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.dispatch import ONE_TABLE
 from schemactl.kernel.files import FilePart, Form
-from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.package import RowsJob, write_documents
 from schemactl.kernel.partitions import Part, observe_partition
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.judgment import judge
 
 NAMES = ("id", "Name", "n", "when", "flag", "odd key")

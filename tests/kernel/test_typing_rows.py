@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
-from schemactl.kernel.outcome import FieldErrors, LoadTime
+from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import BlockCounts, Part
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource
 from schemactl.kernel.typing import Typist
 from schemactl.kernel.typing_rows import RejectedRows, check_partition, typed_rows
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.typing.model import Field, Long, OnError, String, Typing, TypingTask
 
 TYPING = Typing((Field(name="id", type=Long(), nullable=False), Field(name="name", type=String(), nullable=True)))
