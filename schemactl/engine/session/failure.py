@@ -14,7 +14,7 @@ from typing import Final
 
 from schemactl.engine.input import shown_path
 from schemactl.engine.parquet_faults import find_parquet_fault
-from schemactl.errors import EngineError, InputError, Location, SchemactlError
+from schemactl.errors import DestinationError, EngineError, InputError, Location, SchemactlError
 from schemactl.examples import shown_error
 
 LONGEST_MESSAGE = 300
@@ -189,6 +189,21 @@ def explained(log: Path | None) -> Iterator[None]:
         if not is_spark_failure(error):
             raise
         raise explain_failure(error, log) from error
+
+
+@contextlib.contextmanager
+def wrap_errors(task: str = "") -> Iterator[None]:
+    """Report what Spark raises within a block as a failure of the destination, and what could not be done."""
+    try:
+        yield
+    except SchemactlError:
+        raise
+    except Exception as error:
+        if not is_spark_failure(error):
+            raise
+        described = explain_failure(error)
+        message = f"Spark cannot {task}: {described.message}" if task else described.message
+        raise DestinationError(message, hint=described.hint) from error
 
 
 def _is_interrupted(error: BaseException) -> bool:
