@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Final, cast
 
-from schemactl.engine.csv_faults import CsvRow, read_fault, read_rows
+from schemactl.engine.csv_faults import CsvRow, read_fault, walk_rows
 from schemactl.engine.csv_header import SEPARATORS, read_header
 from schemactl.engine.input import UTF8, Input, open_input, read_head
 from schemactl.errors import Location, Problem
@@ -331,7 +331,7 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
         if first.is_stated:
             opened.readline()
         header: CsvRow | None = None
-        for row in read_rows(opened, separator, 1 + first.is_stated):
+        for row in walk_rows(opened, separator, 1 + first.is_stated):
             header = header or row
             if row.row in wanted and _is_too_long(row, header) and _is_of(row, wanted[row.row], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"

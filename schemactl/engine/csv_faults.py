@@ -1,7 +1,7 @@
 """Looks through files of CSV for what Spark reads without a word: quotes that do not close, line ends of two kinds.
 
 Whether there is anything is found at the speed of the disk, from the octets beside each quote; only a file that has
-something is read row by row (``read_rows``). Of what Spark alone can read, only whether its quotes are even is checked.
+something is read row by row (``walk_rows``). Of what Spark alone can read, only whether its quotes are even is checked.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class CsvRow:
     broken: tuple[BrokenCell, ...] = ()
 
 
-def read_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iterator[CsvRow]:
+def walk_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iterator[CsvRow]:
     r"""Yield the rows of a file; lines that hold nothing are none.
 
     Args:
@@ -98,7 +98,7 @@ def read_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iter
         separator: between cells.
         first_line: the number of the first one.
 
-    >>> [(row.line, row.row, row.cells) for row in read_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
+    >>> [(row.line, row.row, row.cells) for row in walk_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
     [(1, 1, 3), (4, 3, 1)]
     """
     row: _Row | None = None
@@ -422,7 +422,7 @@ def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFa
     harmless: BrokenCell | None = None
     count = 0
     gaps: list[int] = []
-    for number, row in enumerate(read_rows(chain([first], lines), separator, skipped + 1)):
+    for number, row in enumerate(walk_rows(chain([first], lines), separator, skipped + 1)):
         # Of the rows up to this one as many are records as its number says.
         gaps += [max(number - 1, 0)] * (row.row - number - len(gaps))
         for cell in row.broken:

@@ -25,7 +25,7 @@ from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Tables
-from schemactl.kernel.outcome import Outcome, rejected_by, tally_of
+from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
 from schemactl.kernel.package import RowsJob, WrittenFile, WrittenFiles, WrittenPart
 from schemactl.kernel.partitions import Gaps
 from schemactl.kernel.rows import RowMaker
@@ -137,16 +137,16 @@ def count_rows(
     return _counted(outcome, maker, plan)
 
 
-def _outcomes(parts: Sequence[WrittenPart], plans: Mapping[Tables, Plan]) -> list[Outcome]:
+def _outcomes(parts: Sequence[WrittenPart], plans: Mapping[Tables, Plan]) -> list[RowOutcome]:
     """Return what became of the rows of each plan."""
-    outcomes = [Outcome() for _ in plans]
+    outcomes = [RowOutcome() for _ in plans]
     for part in parts:
         for outcome, further in zip(outcomes, part.outcomes, strict=True):
             outcome.merge(further)
     return outcomes
 
 
-def _counted(outcome: Outcome, maker: RowMaker, plan: Plan) -> WrittenRows:
+def _counted(outcome: RowOutcome, maker: RowMaker, plan: Plan) -> WrittenRows:
     tally = tally_of(outcome, maker.problems, plan)
     rejected, filled = rejected_by(outcome, maker.problems), frozenset(outcome.filled)
     return WrittenRows({}, tally, rejected, None, outcome.spans, filled, outcome.cut)
@@ -256,7 +256,7 @@ def _drop_superseded(
     spark: SparkSession,
     parts: Sequence[WrittenPart],
     job: RowsJob,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[RowOutcome],
     folder: Path,
     progress: Progress,
 ) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ from schemactl.engine.inputs import by_format
 from schemactl.engine.reading.files import file_documents
 from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
-from schemactl.engine.typed import count_rows, stated_types, text_rows, typed_rows
+from schemactl.engine.typed import count_by_block, stated_types, text_rows, typed_rows
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
@@ -369,9 +369,9 @@ def _locate_rows(spark: SparkSession, batch: Typed, sample: Sample, counts: bool
     """Count rows that state their types, and where that is asked for or needed what stands in them."""
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
-        blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_rows(batch).items()}
+        blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_by_block(batch).items()}
         return _Located((Part({}, blocks),))
-    share = sample.share_of(sum(count_rows(batch).values()) if sample.records else 0)
+    share = sample.share_of(sum(count_by_block(batch).values()) if sample.records else 0)
     rows = typed_rows(batch)
     placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
     taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, FileRows, Numbering, Typed
 from schemactl.engine.reading.files import shares_frame
-from schemactl.engine.reading.places import place_columns
+from schemactl.engine.reading.texts import place_columns
 from schemactl.engine.sql import quoted
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.examples import shown_error

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemactl.kernel.java_dates import DAY_NANOS, MONTHS, DatePattern, Moment, instant_of, iso_time
+from schemactl.kernel.java_dates import DAY_NANOS, MONTHS, DatePattern, Moment, days_of, instant_of, iso_time
 from schemactl.schema.typing.date_patterns import (
     EPOCHS,
     Literal,
@@ -283,7 +283,7 @@ class _QuickPattern:
         if strict:
             good &= day <= last
         day = np.minimum(day, last)
-        days = _days_of(year, month, day)
+        days: Ints = days_of(year, month, day)  # type: ignore[assignment, arg-type]
         zero = np.zeros(size, np.int64)
         hour, minute, second, nano = (parts.get(name, zero) for name in "Hmsn")
         good &= (minute <= 59) & (second <= 59) & (hour >= 0) & (minute >= 0) & (second >= 0)
@@ -396,16 +396,6 @@ def _filled(numbers: pa.Array, size: int) -> Ints:
 def _true(found: pa.Array) -> Mask:
     filled: Mask = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
     return filled
-
-
-def _days_of(year: Ints, month: Ints, day: Ints) -> Ints:
-    """Return ``java_dates.days_of`` of columns."""
-    year = year - (month <= 2)
-    era = np.floor_divide(year, 400)
-    of_era = year - era * 400
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    days: Ints = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-    return days
 
 
 def _part_regex(part: Part, name: str) -> tuple[str, Sequence[_Group]] | None:

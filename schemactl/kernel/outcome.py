@@ -75,7 +75,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Outcome:
+class RowOutcome:
     """The counts of the rows of some partitions; those of all add up, in any order.
 
     Attributes:
@@ -111,7 +111,7 @@ class Outcome:
         known = self.spans.get((table, column), (least, greatest))
         self.spans[table, column] = (min(known[0], least), max(known[1], greatest))
 
-    def merge(self, other: Outcome) -> None:
+    def merge(self, other: RowOutcome) -> None:
         """Add what became of other partitions."""
         for name, counts in other.tables.items():
             self.tables[name] = self.tables.get(name, RowCounts()) + counts
@@ -124,7 +124,7 @@ class Outcome:
         self.records |= other.records
 
 
-def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally:
+def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Tally:
     """Return the tally of a load.
 
     Args:
@@ -148,14 +148,14 @@ def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally
     return Tally({name: outcome.tables.get(name, RowCounts()) for name in names}, tuple(unfit), tuple(overwrites))
 
 
-def rejected_by(outcome: Outcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
+def rejected_by(outcome: RowOutcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
     """Return what each violation kept out, in the plan's order."""
-    found: dict[tuple[str, str | None], tuple[Violation, Outcome]] = {}
+    found: dict[tuple[str, str | None], tuple[Violation, RowOutcome]] = {}
     for at, problem in enumerate(problems):
         seen, violation = outcome.problems.get(at), problem.violation
         if seen is None or violation is None:
             continue
-        _, sums = found.setdefault((violation.table, violation.column), (violation, Outcome()))
+        _, sums = found.setdefault((violation.table, violation.column), (violation, RowOutcome()))
         sums.add(0, seen)
     return tuple(
         Rejected(

@@ -22,7 +22,7 @@ from schemactl.inference.values import kind as kind_of
 from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
-from schemactl.kernel.outcome import Outcome, Problem, Refused, Seen, describe_rejects
+from schemactl.kernel.outcome import Problem, Refused, RowOutcome, Seen, describe_rejects
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build, either
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
@@ -127,7 +127,7 @@ class RowMaker:
         self.lists: dict[str, list[Path]] = {}
         for rows in plan.rows.walk():
             self.lists.setdefault(rows.table, []).append(rows.path)
-        self.outcome = Outcome()
+        self.outcome = RowOutcome()
         self._root = _Level(self, plan.rows, ())
 
     def make(self, chunk: Chunk) -> MadeRows:

@@ -18,7 +18,7 @@ import pytest
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import rows
-from schemactl.kernel.outcome import Outcome, rejected_by, tally_of
+from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
@@ -47,7 +47,7 @@ class Made:
         resolution = resolve(evidence, before, "t")
         request = PlanRequest(evidence, resolution, judge(before, resolution.schema, contract))
         self.plan = change(make_plan(request))
-        self.outcome, self.tables, self.rejected = Outcome(), {}, []
+        self.outcome, self.tables, self.rejected = RowOutcome(), {}, []
         for start in range(0, len(documents), size):
             maker = RowMaker(self.plan, LoadTime(LOAD, NOW))
             part = documents[start : start + size]

@@ -26,9 +26,9 @@ from schemactl.engine.csv_header import CsvHeader, read_header
 from schemactl.engine.input import TEXTS, Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.input_warnings import warn_of_renamed
-from schemactl.engine.reading.files import read_rows, split_inputs
-from schemactl.engine.reading.places import place_columns
+from schemactl.engine.reading.files import read_csv, split_inputs
 from schemactl.engine.reading.rows import rows_as_documents
+from schemactl.engine.reading.texts import place_columns
 from schemactl.kernel.cells import CsvLayout
 
 ENDINGS = TEXTS["csv"]
@@ -70,7 +70,7 @@ def _read_alike(spark: SparkSession, files: Sequence[Input], header: CsvHeader) 
         names = _names(cells)
         warn_of_renamed(cells, names, [each.path for each in sound])
         layout = CsvLayout(tuple(names), sep, header.line_end.encode(), header_rows=1 + header.is_stated)
-        read = read_rows(spark, list(sound), layout, {path: found.starts for path, found in faults.items()})
+        read = read_csv(spark, list(sound), layout, {path: found.starts for path, found in faults.items()})
         yield replace(read, gaps={path: found.gaps for path, found in faults.items()})
     readable = [each for each in readable if each not in sound]
     if not readable:

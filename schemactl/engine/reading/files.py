@@ -77,7 +77,7 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
         yield Documents(pieces.repartition(_TASKS_PER_CORE * cores), is_for_workers=True)
 
 
-def read_rows(
+def read_csv(
     spark: SparkSession, inputs: Sequence[Input], layout: CsvLayout, starts: Mapping[str, Mapping[int, bool]]
 ) -> Documents:
     """Return the rows of files of well-formed CSV that workers can open.
