@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemactl.kernel.arrays import octets_of
 from schemactl.kernel.java_dates import DAY_NANOS, MONTHS, DatePattern, Moment, days_of, instant_of, iso_time
 from schemactl.schema.typing.date_patterns import (
     EPOCHS,
@@ -339,12 +340,10 @@ class _Fixed:
 
     def read(self, texts: pa.Array) -> tuple[dict[str, Ints], Mask]:
         """Return the parts of texts that have the width, and where they are digits and letters as they should be."""
-        _, offsets, data = texts.buffers()
         size = len(texts)
         if not size:
             return {group.field: np.zeros(0, np.int64) for _, _, group in self.numbers}, np.zeros(0, bool)
-        first = np.frombuffer(offsets, np.int32)[texts.offset]
-        octets = np.frombuffer(data, np.uint8)[first : first + size * self.width].reshape(size, self.width)
+        octets = octets_of(texts).reshape(size, self.width)
         is_there = np.ones(size, bool)
         for at, forms in self.letters:
             column = octets[:, at]
