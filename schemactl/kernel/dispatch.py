@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+import orjson
 
 from schemactl.inference.evidence import Position
 
@@ -135,80 +137,57 @@ class Dispatch:
         return self.names.get(value, value) if isinstance(value, str) and value else self.rest
 
 
-_ENOUGH: Final = 2_000
-"""Documents of a table that are worked on at once: fewer cost more each."""
-
 _MOST_HELD: Final = 1 << 24
 """Bytes of texts that wait for more of their table."""
 
-_ROW_BYTES: Final = 1 << 9
-"""What a row of a source that states types counts as among these."""
+
+def gather(
+    runs: Iterable[tuple[Sequence[bytes], int]], dispatch: Dispatch | None, enough: int
+) -> Iterator[tuple[Sequence[bytes], Sequence[int]]]:
+    """Yield the records of a block that are parsed at once, and the number of each, ascending.
+
+    Records that seem to go to one table come together, so that its documents are worked on while they are in the
+    processor's cache. What the field looks like in a text is a guess: ``Dispatch.sort`` says where a document goes.
+
+    Args:
+        runs: records that follow one another, and the number of the first.
+        dispatch: names the table of each record; None where all go to one.
+        enough: records that are parsed at once.
+    """
+    if dispatch is None:
+        for texts, first in runs:
+            for start in range(0, len(texts), enough):
+                part = texts[start : start + enough]
+                yield part, range(first + start, first + start + len(part))
+        return
+    key = re.escape(orjson.dumps(dispatch.path[-1]))
+    find_value = re.compile(key + rb'[ \t\r\n]*:[ \t\r\n]*("[^"\\]*"|[0-9]+)').search
+    held: dict[bytes, tuple[list[bytes], list[int]]] = {}
+    size = 0
+    for texts, first in runs:
+        for number, text in enumerate(texts, first):
+            found = find_value(text)
+            value = found[1] if found else b""
+            of_value = held.get(value)
+            if of_value is None:
+                of_value = held[value] = ([], [])
+            of_value[0].append(text)
+            of_value[1].append(number)
+            if len(of_value[0]) == enough:
+                yield held.pop(value)
+                size -= sum(map(len, of_value[0]))
+        size += sum(map(len, texts))
+        if size >= _MOST_HELD:
+            yield from _in_portions(held.values(), enough)
+            held, size = {}, 0
+    yield from _in_portions(held.values(), enough)
 
 
-class Gathering:
-    """Holds the documents of each table, of one block of a file, until there are enough to work on them at once."""
-
-    def __init__(self) -> None:
-        self._held: dict[tuple[str | None, str, int], _Held] = {}
-        self._bytes = 0
-
-    def add(self, piece: Piece, weight: int) -> Iterator[Piece]:
-        """Take documents of a table; yield those that are enough.
-
-        Args:
-            piece: the documents.
-            weight: of one of them in bytes (``weight_of``).
-        """
-        key = (piece.table, piece.positions.file, piece.positions.block)
-        held = self._held.setdefault(key, _Held())
-        held.pieces.append(piece)
-        held.documents += len(piece.documents)
-        held.bytes += len(piece.documents) * weight
-        self._bytes += len(piece.documents) * weight
-        if held.documents >= _ENOUGH:
-            yield self._taken(key)
-        elif self._bytes >= _MOST_HELD:
-            yield from self.rest()
-
-    def rest(self) -> Iterator[Piece]:
-        """Yield what is left."""
-        for key in list(self._held):
-            yield self._taken(key)
-
-    def _taken(self, key: tuple[str | None, str, int]) -> Piece:
-        held = self._held.pop(key)
-        self._bytes -= held.bytes
-        if len(held.pieces) == 1:
-            return held.pieces[0]
-        table, file, block = key
-        return Piece(
-            list(chain.from_iterable(piece.documents for piece in held.pieces)),
-            Positions(file, block, list(chain.from_iterable(piece.positions.records for piece in held.pieces))),
-            None,
-            table,
-            _joined([piece.columns for piece in held.pieces]),
-        )
-
-
-def weight_of(piece: Piece) -> int:
-    """Return the bytes of the text of a document, on average."""
-    return _ROW_BYTES if piece.texts is None else sum(map(len, piece.texts)) // len(piece.texts)
-
-
-@dataclass(slots=True)
-class _Held:
-    """The documents of one table that wait for more."""
-
-    pieces: list[Piece] = field(default_factory=list)
-    documents: int = 0
-    bytes: int = 0
-
-
-def _joined(columns: Sequence[Mapping[str, pa.Array]]) -> dict[str, pa.Array]:
-    """Return the columns of rows of one file, which are of the same names."""
-    import pyarrow as pa  # loaded where there are rows of Arrow's, and not by commands that only name a dispatch
-
-    return {name: pa.concat_arrays([each[name] for each in columns]) for name in columns[0]}
+def _in_portions(held: Iterable[tuple[list[bytes], list[int]]], enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
+    records = [record for texts, numbers in held for record in zip(numbers, texts, strict=True)]
+    for start in range(0, len(records), enough):
+        portion = sorted(records[start : start + enough])
+        yield [text for _, text in portion], [number for number, _ in portion]
 
 
 def value_at(document: Any, path: Sequence[str]) -> Any:

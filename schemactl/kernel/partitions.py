@@ -6,8 +6,8 @@ from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote
 from zlib import crc32
@@ -19,7 +19,7 @@ from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
 from schemactl.kernel.arrays import message
 from schemactl.kernel.cells import TextRows
-from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions
+from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
 from schemactl.kernel.observation import Observer, without_garbage_collection
 from schemactl.kernel.outcome import FieldErrors
@@ -73,13 +73,13 @@ class BlockCounts:
     first_bad: int | None = None
 
     def add(self, lines: int, records: int, documents: int, bad: Sequence[int] = ()) -> None:
-        """Count records that follow those so far; ``bad`` are the places of bad ones in the block."""
+        """Count further records; ``bad`` are the places of bad ones in the block, in order."""
         self.lines += lines
         self.records += records
         self.documents += documents
         self.bad += len(bad)
-        if bad and self.first_bad is None:
-            self.first_bad = bad[0]
+        if bad:
+            self.first_bad = bad[0] if self.first_bad is None else min(self.first_bad, bad[0])
 
 
 Gaps: TypeAlias = Mapping[str, Sequence[int]]
@@ -130,23 +130,30 @@ class RecordReader:
         self.blocks: dict[tuple[str, int], BlockCounts] = {}
         self.bad_records: list[BadRecord] = []
 
-    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+    def read(self, batches: Iterable[pa.RecordBatch], dispatch: Dispatch | None = None) -> Iterator[Piece]:
         """Yield the documents; positions count from the beginning of their block (``BLOCK_SHIFT``).
 
         Args:
             batches: as of ``records_of``.
+            dispatch: what names their tables; those that seem to go to one table are read together.
         """
         with without_garbage_collection():
-            for address, block, texts in records_of(batches):
-                file = shown_path(address, self._folder)
-                if reason := why_too_large(max(map(len, texts), default=0)):
-                    counts = self.blocks.get((file, block), BlockCounts())
-                    number = counts.lines + 1 + max(range(len(texts)), key=lambda at: len(texts[at]))
-                    # Where other blocks stand before, they are not counted yet.
-                    which = f"document {number:,}" if block == 0 else "a document"
-                    raise UnreadableFileError(f"{address}: {which} has {reason}")
-                for start in range(0, len(texts), AT_ONCE):
-                    yield from self._parse(file, block, texts[start : start + AT_ONCE])
+            for (file, block), runs in groupby(self._runs(batches), itemgetter(0)):
+                for texts, records in gather((run[1:] for run in runs), dispatch, AT_ONCE):
+                    yield from self._parse(file, block, texts, records)
+
+    def _runs(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, int], Sequence[bytes], int]]:
+        """Yield file and block, records of it that follow one another, and the number of the first in the block."""
+        for address, block, texts in records_of(batches):
+            file = shown_path(address, self._folder)
+            counts = self.blocks.setdefault((file, block), BlockCounts())
+            first, counts.lines = counts.lines, counts.lines + len(texts)
+            if reason := why_too_large(max(map(len, texts), default=0)):
+                number = first + 1 + max(range(len(texts)), key=lambda at: len(texts[at]))
+                # Where other blocks stand before, they are not counted yet.
+                which = f"document {number:,}" if block == 0 else "a document"
+                raise UnreadableFileError(f"{address}: {which} has {reason}")
+            yield (file, block), texts, first
 
     def pieces(
         self, batches: Iterable[pa.RecordBatch], options: ReadOptions, columns: Sequence[str]
@@ -161,7 +168,7 @@ class RecordReader:
         if columns:
             yield from self._read_rows(batches, columns)
         else:
-            yield from Sorter(options).sort(self.read(batches))
+            yield from Sorter(options).sort(self.read(batches, options.dispatch))
 
     def _read_rows(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[Piece | RowsPiece]:
         with without_garbage_collection():
@@ -169,32 +176,31 @@ class RecordReader:
                 for address, block, rows in read_cells(share):
                     file, count = shown_path(address, self._folder), len(rows.faults)
                     counts = self.blocks.setdefault((file, block), BlockCounts())
+                    first, counts.lines = counts.lines, counts.lines + count
                     if rows.faults.null_count < count:
-                        yield from self._parse(file, block, rows.documents(columns))
+                        yield from self._parse(file, block, rows.documents(columns), range(first, first + count))
                         continue
                     if count:
-                        yield RowsPiece(rows, Position(file, (block << BLOCK_SHIFT) + counts.lines))
-                    counts.add(count, count, count)
+                        yield RowsPiece(rows, Position(file, (block << BLOCK_SHIFT) + first))
+                    counts.add(0, count, count)
 
-    def _parse(self, file: str, block: int, texts: list[bytes]) -> Iterator[Piece]:
-        counts = self.blocks.setdefault((file, block), BlockCounts())
-        before = counts.lines
+    def _parse(self, file: str, block: int, texts: Sequence[bytes], records: Sequence[int]) -> Iterator[Piece]:
+        """Parse records of a block; they are numbered as of ``Positions``."""
+        counts = self.blocks[file, block]
         taken = None if self._share >= 1 else [is_sampled(text, self._share) for text in texts]
         kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
         sampled = texts if taken is None else [texts[at] for at in kept]
         parsed = parse_texts(sampled)
-        positions = Positions(
-            file, block, range(before, before + len(texts)) if taken is None else [before + at for at in kept]
-        )
+        positions = Positions(file, block, records if taken is None else [records[at] for at in kept])
         for at in parsed.bad[:MAX_BAD_RECORDS]:
             text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
             self.bad_records.append(BadRecord(positions[at], text))
         self.bad_records = sorted(self.bad_records, key=attrgetter("position"))[:MAX_BAD_RECORDS]
-        records = len(parsed.documents) + len(parsed.bad)
+        count = len(parsed.documents) + len(parsed.bad)
         if taken is not None:
             left = (text for text, is_taken in zip(texts, taken, strict=True) if not is_taken)
-            records += sum(not is_blank(text) for text in left)
-        counts.add(len(texts), records, len(parsed.documents), [before + kept[at] for at in parsed.bad])
+            count += sum(not is_blank(text) for text in left)
+        counts.add(0, count, len(parsed.documents), [positions.records[at] for at in parsed.bad])
         if parsed.documents:
             places = parsed.places
             if places is not None:

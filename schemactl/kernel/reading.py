@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from schemactl.kernel.dispatch import Dispatch, Gathering, Piece, weight_of
+from schemactl.kernel.dispatch import Dispatch, Piece
 from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
@@ -46,24 +46,10 @@ class Sorter:
 
     def sort(self, pieces: Iterable[Piece]) -> Iterator[Piece | RejectedDocuments]:
         """Yield the documents of each table, in its order, and those that the model rejects."""
-        if self._dispatch is None:
-            for piece in pieces:
-                yield from self._validated(piece)
-            return
-        gathering = Gathering()
         for piece in pieces:
-            weight = weight_of(piece)
-            for each in self._validated(piece):
-                if isinstance(each, Piece):
-                    yield from gathering.add(each, weight)
-                else:
-                    yield each
-        yield from gathering.rest()
-
-    def _validated(self, piece: Piece) -> Iterator[Piece | RejectedDocuments]:
-        if self._validator is not None:
-            yield from self._validator.sort(piece, self._dispatch)
-        elif self._dispatch is not None:
-            yield from self._dispatch.sort(replace(piece, texts=None))
-        else:
-            yield piece
+            if self._validator is not None:
+                yield from self._validator.sort(piece, self._dispatch)
+            elif self._dispatch is not None:
+                yield from self._dispatch.sort(replace(piece, texts=None))
+            else:
+                yield piece

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from dataclasses import replace
+from itertools import accumulate, chain
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_package import BEFORE, FILE, HERE, A, B, lines, message_of, read
 from test_rows import LOAD, NOW, with_table
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
-from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch
+from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, gather
 from schemactl.kernel.package import RowsJob, write_documents, write_typed
 from schemactl.kernel.partitions import observe_partition, observe_rows_partition
 from schemactl.kernel.reading import ReadOptions
@@ -73,6 +77,49 @@ def test_evidence_is_that_of_the_documents_of_each_table():
     assert part.found["click"].documents == {FILE: 2, "other.jsonl": 1}
     assert (part.found[None].documents, part.found[None].first) == ({FILE: 1}, Position(FILE, 4))
     assert part.blocks[FILE, 0].documents == 5
+
+
+def test_texts_that_look_as_if_they_went_elsewhere_go_where_their_field_says():
+    """Texts are brought together by what the field seems to be; nested keys, escapes and bad records mislead it."""
+    kinds = [
+        '{"type": "a", "n": %d}',
+        '{"type": "b", "n": %d}',
+        '{"inner": {"type": "b"}, "type": "a", "n": %d}',
+        r'{"t\u0079pe": "b", "n": %d}',
+        r'{"type": "\u0061", "n": %d, "x": 1}',
+        '{"type": "a", "n": %d, "type": "b", "y": [1]}',
+        '{"type": "a", "n": %d',
+    ]
+    texts = [random.Random(at).choice(kinds) % at for at in range(7_000)]
+    documents = {at: json.loads(text) for at, text in enumerate(texts) if text.endswith("}")}
+
+    part = observed([lines(*((A, 0, text) for text in texts))], Dispatch(("type",)))
+
+    for table in ("a", "b"):
+        own = {at: document for at, document in documents.items() if document["type"] == table}
+        wanted = observe((Position(FILE, at), document) for at, document in own.items())
+        assert replace(part.found[table].evidence, files=wanted.files) == wanted
+        assert part.found[table].documents == {FILE: len(own)}
+        assert part.found[table].first == Position(FILE, min(own))
+    bad = [at for at in range(len(texts)) if at not in documents]
+    assert [record.position.number for record in part.bad_records] == bad[:20]
+    counts = part.blocks[FILE, 0]
+    assert (counts.lines, counts.documents, counts.bad) == (7_000, len(documents), len(bad))
+    assert counts.first_bad == bad[0]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([b'{"type": "a"}', b'{"type": "b"}', b'{"type": 1}', b"{}", b"["]))),
+    st.integers(1, 5),
+)
+def test_each_record_is_gathered_once_in_ascending_order(runs, enough):
+    starts = list(accumulate(map(len, runs), initial=0))
+    gathered = list(gather(zip(runs, starts, strict=False), Dispatch(("type",)), enough))
+
+    assert all(len(texts) == len(numbers) <= enough for texts, numbers in gathered)
+    assert all(list(numbers) == sorted(numbers) for _, numbers in gathered)
+    found = sorted((number, text) for texts, numbers in gathered for text, number in zip(texts, numbers, strict=True))
+    assert found == list(enumerate(chain.from_iterable(runs)))
 
 
 def test_a_field_within_objects_names_tables():
