@@ -410,6 +410,7 @@ class _Located:
         self.parts, self._gaps = parts, gaps
         self._blocks = sorted((key, counts) for part in parts for key, counts in part.blocks.items())
         self.before: dict[tuple[str, int], int] = {}
+        self._known: dict[Position, Position] = {}
         lines: dict[str, int] = {}
         for (file, block), counts in self._blocks:
             self.before[file, block] = lines.get(file, 0)
@@ -417,8 +418,11 @@ class _Located:
 
     def position(self, found: Position) -> Position:
         """Return where in its file a record is that was counted from the beginning of its block."""
-        block, at = found.number >> BLOCK_SHIFT, found.number & ((1 << BLOCK_SHIFT) - 1)
-        return Position(found.file, self._number(found.file, block, at))
+        known = self._known.get(found)  # thousands of columns begin in one record
+        if known is None:
+            block, at = found.number >> BLOCK_SHIFT, found.number & ((1 << BLOCK_SHIFT) - 1)
+            known = self._known[found] = Position(found.file, self._number(found.file, block, at))
+        return known
 
     def _number(self, file: str, block: int, at: int) -> int:
         return row_number(self.before[file, block] + at + 1, file, self._gaps)

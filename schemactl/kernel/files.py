@@ -33,8 +33,8 @@ ROWS_BYTES: Final = 1 << 22
 HEAD_BYTES: Final = 1 << 12
 """The beginning of a document, by which it is known for a list."""
 
-PIECES: Final = "file string, block bigint, texts array<binary>"
-"""Records that follow one another, and the number of the piece in its file."""
+PIECES: Final = "file string, block bigint, texts binary"
+"""The number of a piece in its file, and its records: a pickled list, as Spark takes long over arrays of texts."""
 
 
 class Form(StrEnum):
@@ -236,7 +236,5 @@ def _pieces(file: str, records: Iterable[list[bytes]]) -> Iterator[pa.RecordBatc
 
 
 def _piece(file: str, number: int, texts: list[bytes]) -> pa.RecordBatch:
-    columns = [
-        pa.array([file], pa.string()), pa.array([number], pa.int64()), pa.array([texts], pa.list_(pa.binary())),
-    ]  # fmt: skip
+    columns = [pa.array([file]), pa.array([number], pa.int64()), pa.array([pickle.dumps(texts)])]
     return pa.RecordBatch.from_arrays(columns, ["file", "block", "texts"])

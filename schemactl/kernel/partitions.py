@@ -512,7 +512,8 @@ def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, li
                     yield from read_share(share)
             case [*names] if "texts" in names:
                 files, blocks = batch.column("file").to_pylist(), batch.column("block").to_pylist()
-                yield from zip(files, blocks, (each.as_py() for each in batch.column("texts")), strict=True)
+                pieces = (pickle.loads(each.as_buffer()) for each in batch.column("texts"))
+                yield from zip(files, blocks, pieces, strict=True)
             case _:
                 files, blocks, texts = (batch.column(name) for name in ("file", "block", "text"))
                 for start, end in _runs(files, blocks):
