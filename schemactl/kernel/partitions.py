@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
