@@ -298,8 +298,12 @@ class Shares:
     def add_typed(self, table: str | None, rows: pa.RecordBatch, file: str, first: int, taken: pa.BooleanArray) -> None:
         """Take rows of stated types, as of ``RowObserver.add``; those of no table are counted only."""
         self.count(table, file, taken.true_count, Position(file, first + pc.index(taken, True).as_py()))
-        if table is not None and self._observer(table) is not None:
+        if table is None:
+            return
+        if table in self._columns or len(self._columns) < MOST_TABLES:
             self._columns_of(table).add(rows, file, first, taken)
+        else:
+            self.too_many = True
 
     def _columns_of(self, table: str) -> RowObserver:
         from schemactl.kernel.typed import RowObserver
@@ -333,7 +337,7 @@ class Shares:
         deep = self.too_deep() is not None
         return {
             table: Share(
-                Evidence() if deep or table not in self._observers else self._evidence(table),
+                Evidence() if deep else self._evidence(table),
                 counts,
                 self._first[table],
             )
@@ -341,8 +345,8 @@ class Shares:
         }
 
     def _evidence(self, table: str | None) -> Evidence:
-        seen = self._columns[table].seen if table in self._columns else {}
-        return replace(self._observers[table].evidence(), counted=seen)
+        observed = self._observers[table].evidence() if table in self._observers else Evidence()
+        return replace(observed, counted=self._columns[table].seen) if table in self._columns else observed
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from test_package import BEFORE, FILE, HERE, A, B, lines, message_of, read
 from test_rows import LOAD, NOW, with_table
 
-from schemactl.inference.evidence import Position, observe
+from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, gather
 from schemactl.kernel.package import RowsJob, write_documents, write_typed
@@ -174,6 +174,8 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
         "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
     }  # fmt: skip
     assert found["buy"].first == Position(FILE, (0 << BLOCK_SHIFT) + 1)
+    assert (found["buy"].evidence.paths, found[None].evidence) == ({}, Evidence())
+    assert found["buy"].evidence.counted[("n",)]["bigint"].count == 1
 
     plans = {("click",): plan_for("click", [{"type": "click", "n": 1}])}
     job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=dispatch))
