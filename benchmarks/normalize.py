@@ -129,7 +129,7 @@ def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:
 
 def make_tables(spark: SparkSession, scan: Scan, plan: Plan, folder: Path) -> None:
     from schemactl.engine.package import write_rows
-    from schemactl.kernel.outcome import LoadTime
+    from schemactl.normalization.tally import LoadTime
 
     (written,) = write_rows(spark, scan, {("",): plan}, LoadTime("1", datetime.now(UTC)), folder).values()
     if not written.tally.is_loadable:

@@ -113,10 +113,10 @@ def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.formats.arc import read_typing
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
-    from schemactl.kernel.outcome import LoadTime
     from schemactl.kernel.reading import ReadOptions
     from schemactl.normalization.normalizers import make_plan
     from schemactl.normalization.request import PlanRequest
+    from schemactl.normalization.tally import LoadTime
     from schemactl.schema.judgment import judge
     from schemactl.schema.templates import new_schema
     from schemactl.schema.typing.model import TypingTask

@@ -187,9 +187,9 @@ def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture(scope="session")
 def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Spark Connect server; a test that uses it runs its client in a process of its own."""
+    from schemactl.engine.session.driver import spark_process
     from schemactl.engine.session.java import find_java
     from schemactl.engine.session.launch import Launch
-    from schemactl.engine.session.process import spark_process
 
     folder = tmp_path_factory.mktemp("connect")
     port = _free_port()

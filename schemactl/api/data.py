@@ -291,7 +291,7 @@ def _readable(
 ) -> Iterator[tuple[InferRequest, OpenSession | None]]:
     """Hand out the request with sources that Spark reads, and what opens its session; None for the usual way."""
     from schemactl.engine.session import SparkOptions
-    from schemactl.engine.session.given import beside, view_of
+    from schemactl.engine.session.opening import open_sibling_session, view_of
 
     settings = spark or SparkSettings()
     request = replace(request, spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
@@ -309,7 +309,7 @@ def _readable(
                 folder = Path(left.enter_context(tempfile.TemporaryDirectory(prefix="schemactl-")))
                 source = str(_write(kind, folder / (request.table or request.name)))
             request = replace(request, sources=(source,))
-        yield request, None if session is None else lambda _: beside(session)
+        yield request, None if session is None else lambda _: open_sibling_session(session)
 
 
 def _write(data: _Documents | ArrowStream, path: Path) -> Path:

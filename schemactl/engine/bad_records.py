@@ -6,31 +6,31 @@ does not find in the file is reported by its number.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Final, cast
 
-from schemactl.engine.csv_faults import CsvRow, read_fault, read_rows
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input, read_head
-from schemactl.engine.input_formats.csv import find_separator, first_row_of, stated_separator
+from schemactl.engine.csv_faults import CsvRow, read_fault, walk_rows
+from schemactl.engine.csv_header import SEPARATORS, read_header
+from schemactl.engine.input import UTF8, Input, open_input, read_head
 from schemactl.errors import Location, Problem
 from schemactl.examples import mask_examples
+from schemactl.kernel.parsing import DECODER
 from schemactl.kernel.partitions import BadRecord
 
 BLANKS: Final = " \t\r\n"
 
 UNCLOSED: Final = "a text has no closing quote"
 
-MOST_DIGITS: Final = 1000
-"""Digits of an integer; Spark's parser takes no more."""
+MOST_CHARACTERS: Final = 1 << 24
+"""Of a record that is looked at again; it is held whole."""
 
+_SHOWN = 100
+_TAKEN = 1 << 16
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _CONSTANT = re.compile(rf"{_STRING}|(?P<constant>-?Infinity|NaN)", re.DOTALL)
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -43,10 +43,6 @@ class Fault:
 
     offset: int
     reason: str
-
-
-class _StopError(Exception):
-    """The parser met what JSON allows, or Python's parser does, and ours does not."""
 
 
 def find_fault(text: str) -> Fault | None:
@@ -65,13 +61,13 @@ def find_fault(text: str) -> Fault | None:
 def scan_value(text: str, start: int) -> int | Fault:
     """Return where the JSON value that begins at ``start`` ends, or what is wrong with it."""
     try:
-        _, end = _DECODER.raw_decode(text, start)
+        _, end = DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         return Fault(error.pos, _reason(text, error))
     except RecursionError:
         return Fault(start, "this nests too deep")
-    except _StopError as stop:
-        return Fault(_place_of(text, start), str(stop))
+    except ValueError as error:  # what JSON allows, or Python's parser does, and ours does not
+        return Fault(_place_of(text, start), str(error))
     half = _half_pair(text, start, end)
     return end if half is None else Fault(half, "half of a surrogate pair is no character")
 
@@ -85,19 +81,6 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
     return (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")
 
 
-def _refuse_constant(name: str) -> Any:
-    raise _StopError(f"`{name}` is no JSON number")
-
-
-def _integer(digits: str) -> int:
-    if len(digits.lstrip("-")) > MOST_DIGITS:
-        raise _StopError(f"a number has more than {MOST_DIGITS:,} digits")
-    return 0
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer)
-
-
 def _place_of(text: str, start: int) -> int:
     """Return where a constant stands that is none of JSON, or where the value begins."""
     found = (match.start() for match in _CONSTANT.finditer(text, start) if match["constant"])
@@ -108,14 +91,6 @@ def _half_pair(text: str, start: int, end: int) -> int | None:
     if "\\u" not in text:
         return None
     return next((match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"]), None)
-
-
-MOST_CHARACTERS: Final = 1 << 24
-"""Of a record that is looked at again; it is held whole."""
-
-_SHOWN = 100
-_TAKEN = 1 << 16
-_OPENERS: Final[Mapping[str, Callable[[str, str], object]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
 
 
 def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
@@ -138,7 +113,7 @@ def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> li
 
 def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
     found: Mapping[int, Problem] = {}
-    if file is not None and file.is_local and _compression(file) in _OPENERS:
+    if file is not None and file.is_readable_here:
         # What is gone since it was read keeps its number.
         with suppress(OSError, EOFError):
             found = _look_again(file, records)
@@ -185,14 +160,9 @@ def on_one_line(text: str) -> str:
     return joined if len(joined) <= _SHOWN else f"{joined[: _SHOWN - 1]}…"
 
 
-def _compression(file: Input) -> str:
-    suffix = Path(file.path).suffix
-    return suffix if suffix in COMPRESSIONS else ""
-
-
 def _open(file: Input, newline: str | None = None) -> IO[str]:
     """Open a file as text; octets that are none come as surrogates."""
-    binary = cast(IO[bytes], _OPENERS[_compression(file)](file.path, "rb"))
+    binary = open_input(file)
     if file.encoding == UTF8:
         return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
     return io.TextIOWrapper(binary, encoding=file.encoding, errors="replace", newline=newline)
@@ -354,15 +324,14 @@ class _TooLargeError(Exception):
 def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     """Find rows that are too long."""
     wanted = {record.position.number: record for record in records}
-    stated, head = stated_separator(read_head(file))
-    first_row, line_end = first_row_of(head)
-    separator = stated or ("\t" if file.format == "tsv" else find_separator(first_row))
+    first = read_header(read_head(file), SEPARATORS.get(file.format))
+    separator = first.separator
     found: dict[int, Problem] = {}
-    with _open(file, newline=line_end or None) as opened:
-        if stated:
+    with _open(file, newline=first.line_end or None) as opened:
+        if first.is_stated:
             opened.readline()
         header: CsvRow | None = None
-        for row in read_rows(opened, separator, 2 if stated else 1):
+        for row in walk_rows(opened, separator, 1 + first.is_stated):
             header = header or row
             if row.row in wanted and _is_too_long(row, header) and _is_of(row, wanted[row.row], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"

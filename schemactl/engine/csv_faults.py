@@ -1,7 +1,7 @@
 """Looks through files of CSV for what Spark reads without a word: quotes that do not close, line ends of two kinds.
 
 Whether there is anything is found at the speed of the disk, from the octets beside each quote; only a file that has
-something is read row by row (``read_rows``). Of what Spark alone can read, only whether its quotes are even is checked.
+something is read row by row (``walk_rows``). Of what Spark alone can read, only whether its quotes are even is checked.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input, open_bytes, shown_path
+from schemactl.engine.input import UTF8, Input, open_input, shown_path
 from schemactl.engine.input_warnings import warn
 from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
@@ -29,7 +28,15 @@ KEY_CHARACTERS: Final = 100
 """Of a broken cell's beginning that are kept."""
 IGNORED: Final = '"\r\n'
 """What is left out of a broken cell's text, as Spark changes it."""
-
+MOST_BROKEN: Final = 10_000
+"""Broken cells of a file that are reported one by one."""
+_BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
+"""One with something behind it, outside of quotes or within."""
+_BLANK_ENDS: Final = (b"\n\n", b"\n\r\n", b"\r\r")
+_BLOCK: Final = 1 << 22
+_QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
+_SHOWN = 60
+_REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
 _KEPT: Final = 400
 _WITHOUT_IGNORED = str.maketrans("", "", IGNORED)
 
@@ -82,7 +89,7 @@ class CsvRow:
     broken: tuple[BrokenCell, ...] = ()
 
 
-def read_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iterator[CsvRow]:
+def walk_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iterator[CsvRow]:
     r"""Yield the rows of a file; lines that hold nothing are none.
 
     Args:
@@ -91,7 +98,7 @@ def read_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iter
         separator: between cells.
         first_line: the number of the first one.
 
-    >>> [(row.line, row.row, row.cells) for row in read_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
+    >>> [(row.line, row.row, row.cells) for row in walk_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
     [(1, 1, 3), (4, 3, 1)]
     """
     row: _Row | None = None
@@ -208,21 +215,6 @@ def _find_single(body: str, at: int) -> int | None:
             return quote
         at = quote + 2
     return None
-
-
-MOST_BROKEN: Final = 10_000
-"""Broken cells of a file that are reported one by one."""
-
-_BLANK_LINE: Final = re.compile(rb"(?:\n\r?\n|\r\r)[^\r\n]")
-"""One with something behind it, outside of quotes or within."""
-
-_BLANK_ENDS: Final = (b"\n\n", b"\n\r\n", b"\r\r")
-
-_BLOCK: Final = 1 << 22
-_QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
-_UNPACKED = (".gz", ".bz2")
-_SHOWN = 60
-_REPORTED = re.compile(r"line (?P<line>\d+), column (?P<column>\d+): (?P<what>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,8 +340,7 @@ def find_csv_faults(
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
-    suffix = Path(file.path).suffix
-    if not file.is_local or (suffix in COMPRESSIONS and suffix not in _UNPACKED):
+    if not file.is_readable_here:
         return {
             path: _walk(_lines_of(lines), path, separator, skipped)
             for path, lines in _files_of_odd_quotes(spark, file).items()
@@ -360,7 +351,7 @@ def find_csv_faults(
         if not look.is_odd and not look.has_blanks:
             return {file.path: replace(sound, other_end=look.other_end)}
         encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
-        with open_bytes(file.path) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as lines:
+        with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as lines:
             found = _walk(lines, file.path, separator, skipped)
             return {file.path: found if look.is_odd else replace(sound, other_end=look.other_end, gaps=found.gaps)}
     except EOFError as error:
@@ -401,7 +392,7 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
     look = _Look(separator.encode(), line_end.encode())
     decoder = codecs.getincrementaldecoder(file.encoding)()
     start, is_inside = 0, False
-    with open_bytes(file.path) as opened:
+    with open_input(file) as opened:
         while True:
             block = opened.read(_BLOCK)
             if block:
@@ -431,7 +422,7 @@ def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFa
     harmless: BrokenCell | None = None
     count = 0
     gaps: list[int] = []
-    for number, row in enumerate(read_rows(chain([first], lines), separator, skipped + 1)):
+    for number, row in enumerate(walk_rows(chain([first], lines), separator, skipped + 1)):
         # Of the rows up to this one as many are records as its number says.
         gaps += [max(number - 1, 0)] * (row.row - number - len(gaps))
         for cell in row.broken:

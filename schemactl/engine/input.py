@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import io
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Final
 from urllib.parse import unquote
 
 from schemactl.errors import InputError, Location
+from schemactl.kernel.opening import SUFFIXES, open_bytes
 from schemactl.redaction import redact
 from schemactl.store.sources import is_local
 
@@ -21,6 +20,8 @@ COMPRESSIONS: Final = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 """How names of compressed files end."""
 MAGIC: Final = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
 """How files of binary formats start."""
+TEXTS: Final = {"csv": (".csv",), "tsv": (".tsv", ".tab"), "xml": (".xml",)}
+"""The formats whose values are all texts, and how names of their files end; here, their modules load Spark."""
 
 _TITLES = {"parquet": "Parquet", "orc": "ORC", "avro": "Avro"}
 _PEEK_BYTES = 1 << 20
@@ -56,9 +57,26 @@ class Input:
         return is_local(self.path)
 
     @property
+    def is_readable_here(self) -> bool:
+        """Return whether it can be read without Spark."""
+        return self.is_local and compression_of(self.path) in SUFFIXES
+
+    @property
     def address(self) -> str:
         """Return the address for Spark: the marks of globs in names of files stand for themselves."""
         return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.stated or self.path
+
+
+def compression_of(path: str) -> str:
+    """Return the ending by which a file is known for a compressed one; empty for another."""
+    # Spark too recognizes compressions by endings in lower case.
+    suffix = os.path.splitext(path)[1]  # noqa: PTH122 - of thousands of files
+    return suffix if suffix in COMPRESSIONS else ""
+
+
+def open_input(file: Input) -> IO[bytes]:
+    """Open a file that is readable here, decompressed."""
+    return open_bytes(file.path, compression_of(file.path))
 
 
 def peek(path: str) -> bytes:
@@ -67,8 +85,11 @@ def peek(path: str) -> bytes:
     Raises:
         InputError: the file cannot be read, or its name does not say that it is compressed.
     """
+    suffix = compression_of(path)
+    if suffix not in SUFFIXES:
+        return b""
     try:
-        with open_bytes(path) as file:
+        with open_bytes(path, suffix) as file:
             head = _read_head(file)
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(path)) from error
@@ -80,20 +101,6 @@ def peek(path: str) -> bytes:
             hint = f"Spark goes by the file's name: let it end with `{ending}`"
             raise InputError("the file is compressed, which its name does not say", at=Location(path), hint=hint)
     return head
-
-
-def open_bytes(path: str) -> IO[bytes]:
-    """Open a file decompressed, as an empty one where only Spark can decompress it."""
-    # Spark too recognizes compressions by endings in lower case.
-    match Path(path).suffix:
-        case ".gz":
-            return cast(IO[bytes], gzip.open(path, "rb"))
-        case ".bz2":
-            return bz2.open(path, "rb")
-        case suffix if suffix in COMPRESSIONS:
-            return io.BytesIO()
-        case _:
-            return Path(path).open("rb")
 
 
 def _read_head(file: IO[bytes]) -> bytes:
@@ -123,7 +130,7 @@ def check_magic(path: str, name: str, head: bytes) -> None:
     Raises:
         InputError: the file is empty, or starts in another way.
     """
-    if not head and Path(path).suffix not in COMPRESSIONS:
+    if not head and not compression_of(path):
         raise InputError("the file is empty", at=Location(path))
     magic = next(start for start, named in MAGIC.items() if named == name)
     # Parquet with an encrypted footer starts with `PARE`.

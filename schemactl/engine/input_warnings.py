@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import warnings
@@ -11,11 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from schemactl.engine.csv_header import SEPARATORS, read_header
 from schemactl.engine.input import Input, read_head
 from schemactl.errors import InputError
 from schemactl.store.sources import LeftOutWarning, is_local
 
 _MOST_NAMED: Final = 5
+_MOST_FILES: Final = 100
+_MOST_RECORDS: Final = 20
+_MOST_KEYS: Final = 4
+_BETWEEN: Final = re.compile(r"[\s,\[]*")
 _PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
 
 
@@ -81,12 +85,6 @@ def warn(message: str, paths: Sequence[str] = ()) -> None:
     warnings.warn(LeftOutWarning(message, paths), stacklevel=4)
 
 
-_MOST_FILES: Final = 100
-_MOST_RECORDS: Final = 20
-_MOST_KEYS: Final = 4
-_BETWEEN: Final = re.compile(r"[\s,\[]*")
-
-
 def warn_of_unlike(inputs: Sequence[Input]) -> None:
     """Warn of files whose records have next to no key in common, with an example of each kind.
 
@@ -113,7 +111,7 @@ def first_keys(each: Input) -> frozenset[str]:
 
                 return frozenset(pyarrow.parquet.read_schema(each.path).names)
             case "csv" | "tsv":
-                return frozenset(_header(read_head(each), each.format))
+                return frozenset(read_header(read_head(each), SEPARATORS.get(each.format)).cells())
             case "ndjson" | "json":
                 return frozenset(key for record in _records(read_head(each)) for key in record)
             case _:
@@ -126,12 +124,6 @@ def first_keys(each: Input) -> frozenset[str]:
 def _is_alike(left: frozenset[str], right: frozenset[str]) -> bool:
     """Return whether a third of the keys of one are keys of the other too."""
     return 3 * len(left & right) >= min(len(left), len(right))
-
-
-def _header(head: str, kind: str) -> list[str]:
-    line = head.partition("\n")[0]
-    separator = "\t" if kind == "tsv" else max(",;\t|", key=line.count)
-    return next(csv.reader([line.rstrip("\r")], delimiter=separator), [])
 
 
 def _records(head: str) -> Iterator[dict[str, object]]:

@@ -7,7 +7,6 @@ primary key a merge keeps is found by SQL over their keys; files with other rows
 from __future__ import annotations
 
 import json
-import pickle
 import shutil
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -26,12 +25,13 @@ from schemactl.engine.sql import quoted
 from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Tables
-from schemactl.kernel.outcome import LoadTime, Outcome, rejected_by, tally_of
-from schemactl.kernel.package import Message, RowsJob, WrittenFile
+from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
+from schemactl.kernel.package import RowsJob, WrittenFile, WrittenFiles, WrittenPart
+from schemactl.kernel.partitions import Gaps
 from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
-from schemactl.normalization.tally import Rejected, Tally
+from schemactl.normalization.tally import LoadTime, Rejected, Tally
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
@@ -65,6 +65,7 @@ class WrittenRows:
         rejected: what each violation of a contract kept out, in the plan's order.
         rejects: the same, written; None where there is nothing.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+        room: the properties that these columns need to take such numbers, by table and column.
         filled: the columns, by table, in which a row has a value.
         cut: how many texts of columns, by table, have nanoseconds that are not kept.
     """
@@ -76,14 +77,7 @@ class WrittenRows:
     spans: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: frozenset[tuple[str, str]] = frozenset()
     cut: Mapping[tuple[str, str], int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Part:
-    """The files of one partition that Spark has taken; ``number`` counts them in the order of the input."""
-
-    number: int
-    message: Message
+    room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
 
 def write_rows(
@@ -117,7 +111,7 @@ def write_rows(
     schemas = {name: schema for maker in makers for name, schema in maker.schemas.items()}
     folders = {name: folder / f"table-{at}" for at, name in enumerate(schemas)}
     for name, target in folders.items():
-        found = [part.message.tables[name] for part in parts if name in part.message.tables]
+        found = [part.files.tables[name] for part in parts if name in part.files.tables]
         _take_files(files, [file.name for file in found], target)
         if not any(target.iterdir()):
             pyarrow.parquet.write_table(schemas[name].empty_table(), target / "part-00000.parquet")
@@ -126,7 +120,8 @@ def write_rows(
     written = {}
     for at, (names, plan) in enumerate(plans.items()):
         own = {name: folders[name] for name in plan.tables}
-        rejects = _take_rejects([part.message.rejects[at] for part in parts], files, folder / f"rejects-{at}")
+        found = [part.files.rejects[at] for part in parts if at in part.files.rejects]
+        rejects = _take_rejects(found, files, folder / f"rejects-{at}")
         written[names] = replace(_counted(outcomes[at], makers[at], plan), folders=own, rejects=rejects)
     shutil.rmtree(files, ignore_errors=True)
     return written
@@ -142,16 +137,16 @@ def count_rows(
     return _counted(outcome, maker, plan)
 
 
-def _outcomes(parts: Sequence[_Part], plans: Mapping[Tables, Plan]) -> list[Outcome]:
+def _outcomes(parts: Sequence[WrittenPart], plans: Mapping[Tables, Plan]) -> list[RowOutcome]:
     """Return what became of the rows of each plan."""
-    outcomes = [Outcome() for _ in plans]
+    outcomes = [RowOutcome() for _ in plans]
     for part in parts:
-        for outcome, further in zip(outcomes, part.message.outcomes, strict=True):
+        for outcome, further in zip(outcomes, part.outcomes, strict=True):
             outcome.merge(further)
     return outcomes
 
 
-def _counted(outcome: Outcome, maker: RowMaker, plan: Plan) -> WrittenRows:
+def _counted(outcome: RowOutcome, maker: RowMaker, plan: Plan) -> WrittenRows:
     tally = tally_of(outcome, maker.problems, plan)
     rejected, filled = rejected_by(outcome, maker.problems), frozenset(outcome.filled)
     return WrittenRows({}, tally, rejected, None, outcome.spans, filled, outcome.cut)
@@ -169,8 +164,7 @@ def _take_files(files: Path, names: Sequence[str], target: Path) -> None:
         (files / name).rename(target / f"part-{at:05}.parquet")
 
 
-def _take_rejects(written: Sequence[WrittenFile | None], files: Path, target: Path) -> WrittenRejects | None:
-    found = [file for file in written if file is not None]
+def _take_rejects(found: Sequence[WrittenFile], files: Path, target: Path) -> WrittenRejects | None:
     if not found:
         return None
     _take_files(files, [file.name for file in found], target)
@@ -180,48 +174,47 @@ def _take_rejects(written: Sequence[WrittenFile | None], files: Path, target: Pa
 def find_records(spark: SparkSession, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
     """Return some records of a scan as JSON; texts that are typed are left out."""
     places = {(position.file, position.number) for position in wanted}
-    messages: list[bytes] = []
-    arguments: dict[str, Any] = {"folder": str(Path.cwd()), "wanted": places}
+    files = {file for file, _ in places}
+    found: list[list[tuple[str, int, str]]] = []
     for read in scan.documents:
-        if any(file in {key[0] for key in read.before} for file, _ in places):
-            places_of = {"before": read.before, "gaps": read.documents.gaps}
-            messages += _run_kernel(spark, read.records, "find_records", **arguments, **places_of)
+        if not files.isdisjoint(file for file, _ in read.before):
+            gaps = read.documents.gaps
+            found += _run_kernel(spark, read.records, "find_records", read.before, gaps, wanted=places)
     for typed in scan.typed:
-        if typed.batch.task is None and any(file in {key[0] for key in typed.before} for file, _ in places):
-            rows = typed_rows(typed.batch)
+        if typed.batch.task is None and not files.isdisjoint(file for file, _ in typed.before):
+            rows, gaps = typed_rows(typed.batch), typed.batch.gaps
             source = TypedSource(rows.names, {}, rows.whole)
-            places_of = {"before": typed.before, "gaps": typed.batch.gaps}
-            messages += _run_kernel(spark, rows.frame, "find_records", **arguments, **places_of, source=source)
-    found = (record for message in messages for record in json.loads(message))
-    return {Position(file, number): record for file, number, record in found}
+            found += _run_kernel(spark, rows.frame, "find_records", typed.before, gaps, wanted=places, source=source)
+    return {Position(file, number): record for records in found for file, number, record in records}
 
 
 # --- partitions ---
 
 
-def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[_Part]:
-    messages: list[bytes] = []
+def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[WrittenPart]:
+    """Return what partitions have written, in the order of the input."""
+    parts: list[WrittenPart] = []
     for read in scan.documents:
-        places = {"folder": str(Path.cwd()), "before": read.before, "gaps": read.documents.gaps}
-        arguments: dict[str, Any] = {"job": pickle.dumps(job), "columns": read.columns}
-        messages += _run_kernel(spark, read.records, "write_documents", **arguments, **places)
+        before, gaps = read.before, read.documents.gaps
+        parts += _run_kernel(spark, read.records, "write_documents", before, gaps, job=job, columns=read.columns)
     for typed in scan.typed:
         task = typed.batch.task
         rows = typed_rows(typed.batch, _used_keys(job)) if task is None else text_rows(typed.batch)
         structures = {name: each for plan in job.plans.values() for name, each in _structures(plan).items()}
         source = TypedSource(rows.names, structures, rows.whole, task)
-        arguments = {
-            "job": pickle.dumps(job),
-            "folder": str(Path.cwd()),
-            "before": typed.before,
-            "gaps": typed.batch.gaps,
-        }
-        messages += _run_kernel(spark, rows.frame, "write_typed", **arguments, source=pickle.dumps(source))
-    parts = sorted(map(Message.load, messages), key=lambda message: message.first or ("", 0))
-    return [_Part(at, message) for at, message in enumerate(parts)]
+        parts += _run_kernel(spark, rows.frame, "write_typed", typed.before, typed.batch.gaps, job=job, source=source)
+    return sorted(parts, key=lambda part: part.first or ("", 0))
 
 
-def _run_kernel(spark: SparkSession, records: Records, function: str, **arguments: Any) -> list[bytes]:
+def _run_kernel(
+    spark: SparkSession,
+    records: Records,
+    function: str,
+    before: Mapping[tuple[str, int], int],
+    gaps: Gaps | None,
+    **arguments: Any,
+) -> list[Any]:
+    arguments |= {"folder": str(Path.cwd()), "before": before, "gaps": gaps}
     return run_kernel(spark, records, "schemactl.kernel.package", function, **arguments)
 
 
@@ -261,9 +254,9 @@ def _refuses_rows(rows: Any) -> bool:
 
 def _drop_superseded(
     spark: SparkSession,
-    parts: Sequence[_Part],
+    parts: Sequence[WrittenPart],
     job: RowsJob,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[RowOutcome],
     folder: Path,
     progress: Progress,
 ) -> dict[str, list[str]]:
@@ -273,7 +266,7 @@ def _drop_superseded(
         plan, outcome = next(
             (plan, each) for plan, each in zip(job.plans.values(), outcomes, strict=True) if root in plan.tables
         )
-        there = [part for part in parts if root in part.message.places]
+        there = {at: part.files for at, part in enumerate(parts) if root in part.files.places}
         if not there:
             continue
         progress("looking for rows with the same key", None)
@@ -283,27 +276,26 @@ def _drop_superseded(
         asked = _asked(there, plan, root)
         frame = spark.createDataFrame(pa.table({"part": asked})).repartition(min(len(asked), _MOST_TASKS))
         arguments = {"folder": job.folder, "superseded": target.as_uri(), "keeps": list(plan.tables)}
-        found = _run_kernel(spark, frame, "drop_superseded", **arguments)
-        for number, table, kept, other in sorted(map(json.loads, found)):
-            tables = dict(parts[number].message.tables)
-            tables.pop(table)
-            if kept[1]:
-                tables[table] = WrittenFile(*kept)
-            parts[number].message = replace(parts[number].message, tables=tables)
-            if other[1]:
-                others.setdefault(table, []).append(other[0])
-                outcome.counts(table).superseded += other[1]
+        found = run_kernel(spark, frame, "schemactl.kernel.package", "drop_superseded", **arguments)
+        for number, table, kept, other in sorted(found, key=lambda each: each[:2]):
+            tables = parts[number].files.tables
+            del tables[table]
+            if kept.rows:
+                tables[table] = kept
+            if other.rows:
+                others.setdefault(table, []).append(other.name)
+                outcome.count(table, superseded=other.rows)
     return others
 
 
-def _asked(parts: Sequence[_Part], plan: Plan, root: str) -> list[str]:
+def _asked(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str]:
     """Return the files of a root table and those nested in it."""
     tables = _nested_in(plan, root)
     return [
-        json.dumps([part.number, table, part.message.tables[table].name, part.message.places[table].name])
-        for part in parts
+        json.dumps([number, table, files.tables[table].name, files.places[table].name])
+        for number, files in parts.items()
         for table in tables
-        if table in part.message.places
+        if table in files.places
     ]
 
 
@@ -316,10 +308,12 @@ def _nested_in(plan: Plan, root: str) -> list[str]:
     return list(found)
 
 
-def _find_superseded(spark: SparkSession, parts: Sequence[_Part], job: RowsJob, table: Table, target: Path) -> bool:
+def _find_superseded(
+    spark: SparkSession, parts: Mapping[int, WrittenFiles], job: RowsJob, table: Table, target: Path
+) -> bool:
     """Write which rows of a table are superseded; return whether any is. Refused rows supersede nothing."""
     root = table.name
-    addresses = {part.number: f"{job.folder}/{part.message.places[root].name}" for part in parts}
+    addresses = {number: f"{job.folder}/{files.places[root].name}" for number, files in parts.items()}
     names = {Path(address).name: number for number, address in addresses.items()}
     rows = spark.read.parquet(*addresses.values())
     numbers = F.from_json(F.lit(json.dumps(names)), "map<string, bigint>")

@@ -6,7 +6,6 @@ is counted where that is asked for.
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,13 +15,13 @@ from typing import Any, Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import COMPRESSIONS, Input
+from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, FileRows, Typed
 from schemactl.engine.inputs import by_format
 from schemactl.engine.reading.files import file_documents
 from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
-from schemactl.engine.typed import count_rows, stated_types, typed_rows
+from schemactl.engine.typed import count_by_block, stated_types, text_rows, typed_rows
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
@@ -146,44 +145,47 @@ def scan_inputs(
             many tables.
     """
     batches = read_batches(spark, inputs, options.null_values)
+    documents: list[tuple[ReadDocuments, _Located]] = []
     if options.task is not None:
+        # Only typings need this module, which takes a quarter of a second to load.
+        from schemactl.engine.typing import typed_by, types_of
+
         progress("typing texts", None)
-        return _scan_texts(spark, inputs, batches, options.task)
-    progress("reading documents", None)
-    are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
-    documents = [_Documents(spark, each, sample, progress, are_few) for each in batches if isinstance(each, Documents)]
-    columns = [each.columns(options) for each in documents]
-    parts = [
-        each.located("observe_partition", options=options, columns=names)
-        for each, names in zip(documents, columns, strict=True)
-    ]
+        typed = typed_by(spark, batches, options.task)
+        rows = [_locate_texts(spark, batch, options.task) for batch in typed]
+        stated = [types_of(options.task)] * len(typed)
+    else:
+        progress("reading documents", None)
+        are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
+        found = [_Documents(spark, each, sample, progress, are_few) for each in batches if isinstance(each, Documents)]
+        documents = [each.observe(options) for each in found]
+        typed = [batch for batch in batches if isinstance(batch, Typed)]
+        if typed:
+            progress("counting rows", None)
+        rows = [_locate_rows(spark, batch, sample, counts_typed, options) for batch in typed]
+        stated = [stated_types(batch) for batch in typed]
+    read: list[tuple[_Located, Mapping[Path, Mapping[str, Any]]]] = [(each, {}) for _, each in documents]
+    read += zip(rows, stated, strict=True)
+    located = [each for each, _ in read]
+    bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
-    typed = [_Rows(spark, batch, sample) for batch in batches if isinstance(batch, Typed)]
-    if typed:
-        progress("counting rows", None)
-    rows = [each.located(counts_typed, options) for each in typed]
-    bad = sorted((record for each in parts for record in each.bad_records()), key=lambda record: record.position)
-    stated = [stated_types(each.batch) for each in typed]
-    tables, stray = _tables([*((part, {}) for part in parts), *zip(rows, stated, strict=True)], unread, options)
+    tables, stray = _tables(read, unread, options)
     return Scan(
         tables,
-        merge_all((unread, *(Evidence(files=each.files()) for each in (*parts, *rows)))).files,
+        merge_all((unread, *(Evidence(files=each.files()) for each in located))).files,
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
-        tuple(
-            ReadDocuments(each.documents, part.before, each.records, names)
-            for each, part, names in zip(documents, parts, columns, strict=True)
-        ),
-        tuple(ReadRows(each.batch, part.before) for each, part in zip(typed, rows, strict=True)),
-        typing=_model_findings((*parts, *rows)),
-        rejected=_rejected((*parts, *rows)),
+        tuple(each for each, _ in documents),
+        tuple(ReadRows(batch, part.before) for batch, part in zip(typed, rows, strict=True)),
+        typing=_findings(located, options.task),
+        rejected=_rejected(located),
         stray=stray,
         options=options,
     )
 
 
-def _model_findings(found: Sequence[_Located]) -> dict[str, tuple[TypingFinding, ...]]:
-    """Return why documents are rejected by a model, by table."""
+def _findings(found: Sequence[_Located], task: TypingTask | None) -> dict[str, tuple[TypingFinding, ...]]:
+    """Return by table what is wrong with texts that are typed, or why documents are rejected by a model."""
     merged: dict[str, dict[tuple[str, str], FieldErrors]] = {}
     for located in found:
         for table, errors in (item for part in located.parts for item in part.errors.items()):
@@ -191,6 +193,10 @@ def _model_findings(found: Sequence[_Located]) -> dict[str, tuple[TypingFinding,
             for key, each in errors.items():
                 at = replace(each, first=located.position(each.first))
                 known[key] = known[key].merged(at) if key in known else at
+    if task is not None:
+        from schemactl.engine.typing import findings_of
+
+        return {ONE_TABLE: findings_of(task, merged.get(ONE_TABLE, {}))}
     return {
         table: tuple(
             TypingFinding(name, each.count, each.first, shown_error(each.message), _become(contract), True, contract)
@@ -268,34 +274,6 @@ def _too_many(dispatch: Dispatch | None) -> InputError:
     return InputError(message, hint="name a field that says what kind of record it is")
 
 
-def _scan_texts(spark: SparkSession, inputs: Sequence[Input], batches: Sequence[Batch], task: TypingTask) -> Scan:
-    """Type texts once to find what is wrong with them; nothing is kept."""
-    # Only typings need these modules, which take a quarter of a second to load.
-    from schemactl.engine.typing import findings_of, look, typed_by, types_of
-
-    texts = typed_by(spark, batches, task)
-    looked = [look(spark, batch, str(FilePath.cwd())) for batch in texts]
-    located = [
-        _Located(tuple(part.part for part in parts), batch.gaps) for batch, parts in zip(texts, looked, strict=True)
-    ]
-    errors: dict[str, FieldErrors] = {}
-    for parts, places in zip(looked, located, strict=True):
-        for name, found in (item for part in parts for item in part.errors.items()):
-            at = replace(found, first=places.position(found.first))
-            errors[name] = at if name not in errors else errors[name].merged(at)
-    bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
-    unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
-    read = merge_all((unread, Evidence(typed=types_of(task)), *(Evidence(files=each.files()) for each in located)))
-    return Scan(
-        {ONE_TABLE: read},
-        read.files,
-        tuple(bad[:MAX_BAD_RECORDS]),
-        tuple(inputs),
-        typed=tuple(ReadRows(batch, part.before) for batch, part in zip(texts, located, strict=True)),
-        typing={ONE_TABLE: findings_of(task, errors)},
-    )
-
-
 def recount(
     spark: SparkSession,
     inputs: Sequence[Input],
@@ -312,7 +290,7 @@ def recount(
     are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
     documents = [_Documents(spark, batch, sample, progress, are_few) for batch in batches]
     progress("looking at values again", None)
-    parts = [each.located("recount_partition", asked=tuple(asked)) for each in documents]
+    parts = [each.locate("recount_partition", asked=tuple(asked)) for each in documents]
     answers = [tallies for each in parts for tallies in each.tallies()]
     return [add(of_one) for of_one in zip(*answers, strict=True)]
 
@@ -331,7 +309,7 @@ def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequ
 
 def _has_few_bytes(inputs: Sequence[Input]) -> bool:
     """Return whether inputs are so small that their records are worked on here, without Python workers."""
-    if not all(each.is_local and FilePath(each.path).suffix not in COMPRESSIONS for each in inputs):
+    if not all(each.is_local and not compression_of(each.path) for each in inputs):
         return False
     return sum(FilePath(each.path).stat().st_size for each in inputs) <= _FEW_BYTES
 
@@ -358,7 +336,13 @@ class _Documents:
         self.records: Records = frame.toArrow().to_batches() if are_few else frame
         self._share = sample.share_of(self._count(progress) if sample.records else 0)
 
-    def columns(self, options: ReadOptions) -> tuple[str, ...]:
+    def observe(self, options: ReadOptions) -> tuple[ReadDocuments, _Located]:
+        """Collect their evidence."""
+        names = self._columns(options)
+        located = self.locate("observe_partition", options=options, columns=names)
+        return ReadDocuments(self.documents, located.before, self.records, names), located
+
+    def _columns(self, options: ReadOptions) -> tuple[str, ...]:
         """Return the columns of rows that are read a column at a time; none where records are read one by one."""
         rows = self.documents.rows
         is_plain = self._share >= 1 and options.dispatch is None and options.model is None
@@ -368,49 +352,47 @@ class _Documents:
         are_fields = len(set(names)) == len(names) and not any(map(is_row_key, names))
         return names if are_fields else ()
 
-    def located(self, function: str, **arguments: Any) -> _Located:
+    def locate(self, function: str, **arguments: Any) -> _Located:
         """Run a function of ``kernel.partitions`` on all partitions."""
         arguments |= {"folder": str(FilePath.cwd()), "share": self._share}
-        return _Located(tuple(map(pickle.loads, self._run(function, **arguments))), self.documents.gaps)
+        return _Located(tuple(self._run(function, **arguments)), self.documents.gaps)
 
     def _count(self, progress: Progress) -> int:
         progress("counting records", None)
-        return sum(map(int, self._run("count_partition")))
+        return sum(self._run("count_partition"))
 
-    def _run(self, function: str, **arguments: Any) -> list[bytes]:
+    def _run(self, function: str, **arguments: Any) -> list[Any]:
         return run_kernel(self._spark, self.records, "schemactl.kernel.partitions", function, **arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of a batch of sources that state their types."""
+def _locate_rows(spark: SparkSession, batch: Typed, sample: Sample, counts: bool, options: ReadOptions) -> _Located:
+    """Count rows that state their types, and where that is asked for or needed what stands in them."""
+    is_needed = options.dispatch is not None or options.model is not None
+    if not counts and not is_needed and sample.is_full:
+        blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_by_block(batch).items()}
+        return _Located((Part({}, blocks),))
+    share = sample.share_of(sum(count_by_block(batch).values()) if sample.records else 0)
+    rows = typed_rows(batch)
+    placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
+    taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
+    types = {path: properties["data_type"] for path, properties in stated_types(batch).items()}
+    arguments: dict[str, Any] = {"folder": str(FilePath.cwd())}
+    if options.model is None:
+        function = "observe_rows_partition"
+        arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch}
+    else:
+        from schemactl.kernel.typed import TypedSource  # which loads what makes rows
 
-    spark: SparkSession
-    batch: Typed
-    sample: Sample
+        function = "observe_partition"
+        arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.whole, types=types)}
+    return _Located(tuple(run_kernel(spark, taken, "schemactl.kernel.partitions", function, **arguments)))
 
-    def located(self, counts: bool, options: ReadOptions) -> _Located:
-        """Count the rows, and where that is asked for or needed what stands in them."""
-        is_needed = options.dispatch is not None or options.model is not None
-        if not counts and not is_needed and self.sample.is_full:
-            blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_rows(self.batch).items()}
-            return _Located((Part({}, blocks),))
-        share = self.sample.share_of(sum(count_rows(self.batch).values()) if self.sample.records else 0)
-        rows = typed_rows(self.batch)
-        placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
-        taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
-        types = {path: properties["data_type"] for path, properties in stated_types(self.batch).items()}
-        arguments: dict[str, Any] = {"folder": str(FilePath.cwd())}
-        if options.model is None:
-            function = "observe_rows_partition"
-            arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch}
-        else:
-            from schemactl.kernel.typed import TypedSource  # which loads what makes rows
 
-            function = "observe_partition"
-            arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.whole, types=types)}
-        parts = run_kernel(self.spark, taken, "schemactl.kernel.partitions", function, **arguments)
-        return _Located(tuple(map(pickle.loads, parts)))
+def _locate_texts(spark: SparkSession, batch: Typed, task: TypingTask) -> _Located:
+    """Type texts once to find what is wrong with them; nothing is kept."""
+    frame, folder = text_rows(batch).frame, str(FilePath.cwd())
+    parts = run_kernel(spark, frame, "schemactl.kernel.typing_rows", "check_partition", folder=folder, task=task)
+    return _Located(tuple(parts), batch.gaps)
 
 
 def is_sampled(share: float, *columns: str) -> Column:

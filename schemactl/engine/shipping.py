@@ -32,13 +32,13 @@ _SENT = ("schema", "inference", "normalization", "kernel")
 """The packages that the kernel imports, beside the modules at the top."""
 
 
-def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[bytes]:
-    """Return what ``module.function(batches, **arguments)`` yields of each partition: one column of bytes."""
+def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[Any]:
+    """Return what ``module.function(batches, **arguments)`` answers of each partition (``kernel.arrays.message``)."""
     if isinstance(records, list):
         run: Callable[..., Iterator[pa.RecordBatch]] = getattr(import_module(module), function)
-        return [bytes(value.as_buffer()) for batch in run(records, **arguments) for value in batch.column(0)]
+        return [pickle.loads(value.as_buffer()) for batch in run(records, **arguments) for value in batch.column(0)]
     worker = for_workers(spark, module, function, **arguments)
-    return [bytes(row[0]) for row in records.mapInArrow(worker, MESSAGE).collect()]
+    return [pickle.loads(row[0]) for row in records.mapInArrow(worker, MESSAGE).collect()]
 
 
 def for_workers(spark: SparkSession, module: str, function: str, **arguments: Any) -> Callable[[Any], Iterator[Any]]:

@@ -1,4 +1,4 @@
-"""Words of Spark SQL: names, texts, fields."""
+"""Words of Spark SQL: names and texts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,3 @@ def literal(text: str) -> str:
     # Spark puts its settings in the place of `${...}`, wherever in SQL that stands.
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"
-
-
-def field_of(value: str, key: str) -> str:
-    """Return SQL for the field ``key`` of a struct."""
-    return f"{value}[{literal(key)}]"

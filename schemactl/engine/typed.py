@@ -71,7 +71,7 @@ def stated_types(batch: Typed) -> dict[Path, dict[str, Any]]:
     return typed_columns(T.StructType(columns_of(batch)))
 
 
-def count_rows(batch: Typed) -> dict[tuple[str, int], int]:
+def count_by_block(batch: Typed) -> dict[tuple[str, int], int]:
     """Return how many rows each block of a file has, by file as people are shown it; no column is read."""
     rows = batch.frame.select(F.col(FILE).alias("file"), _block(batch).alias("block"))
     counts = rows.groupBy("file", "block").count().collect()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,17 +13,14 @@ from pyspark.sql import types as T
 
 from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, FileRows, Numbering, Typed
 from schemactl.engine.reading.files import shares_frame
-from schemactl.engine.reading.places import place_columns
-from schemactl.engine.shipping import run_kernel
+from schemactl.engine.reading.texts import place_columns
 from schemactl.engine.sql import quoted
-from schemactl.engine.typed import text_rows
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.examples import shown_error
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import Gaps
-from schemactl.kernel.typing_rows import TypingPart
 from schemactl.schema.typing.model import (
     ERRORS,
     Array,
@@ -121,30 +117,19 @@ def _text_sql(sql: str, of: T.DataType) -> str:
     return f"cast({sql} as string)" if isinstance(of, T.NullType) else sql
 
 
-def look(spark: SparkSession, batch: Typed, folder: str) -> list[TypingPart]:
-    """Type the texts of a batch once, and return what is wrong with them by partition.
-
-    Raises:
-        EngineError: Spark cannot read them.
-    """
-    rows, task = text_rows(batch).frame, pickle.dumps(batch.task)
-    parts = run_kernel(spark, rows, "schemactl.kernel.typing_rows", "check_partition", folder=folder, task=task)
-    return list(map(pickle.loads, parts))
-
-
-def findings_of(task: TypingTask, errors: Mapping[str, FieldErrors]) -> tuple[TypingFinding, ...]:
+def findings_of(task: TypingTask, errors: Mapping[tuple[str, str], FieldErrors]) -> tuple[TypingFinding, ...]:
     """Return the errors of each field, in the order of the typing."""
     return tuple(
         TypingFinding(
             column=field.name,
-            count=errors[field.name].count,
-            first=errors[field.name].first,
-            message=shown_error(errors[field.name].message),
+            count=found.count,
+            first=found.first,
+            message=shown_error(found.message),
             mode=str(task.on_error),
             nullable=field.nullable,
         )
         for field in task.typing.fields
-        if field.name in errors
+        if (found := errors.get((field.name, ""))) is not None
     )
 
 

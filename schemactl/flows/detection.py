@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
+from schemactl.engine.input import COMPRESSIONS, TEXTS
 from schemactl.errors import InputError
 from schemactl.inference.resolve import DETECTIONS
 from schemactl.schema.detectors import DETECTORS
@@ -14,9 +15,6 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 
 _BY_DEFAULT: Final = ("digits", "number", "bool", "iso_date")
-_FORMATS: Final = ("csv", "tsv", "xml")
-"""Sources that have nothing but texts."""
-_COMPRESSED: Final = frozenset((".gz", ".bz2", ".zst", ".xz", ".lz4", ".snappy", ".deflate"))
 _OF_DLT: Final = frozenset(
     ("timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double")
 )
@@ -101,14 +99,15 @@ def _has_no_rules(schema: Schema) -> bool:
 def holds_texts(files: Iterable[str], input_format: str | None) -> bool:
     """Return whether all values of some files are texts, by the format that is stated or by the names."""
     if input_format is not None:
-        return input_format in _FORMATS
+        return input_format in TEXTS
+    known = {ending for each in TEXTS.values() for ending in each}
     endings = [_ending(name) for name in files]
-    return bool(endings) and all(ending.removeprefix(".") in _FORMATS for ending in endings)
+    return bool(endings) and known.issuperset(endings)
 
 
 def _ending(name: str) -> str:
     suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
-    return next((suffix for suffix in reversed(suffixes) if suffix not in _COMPRESSED), "")
+    return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSIONS), "")
 
 
 def detectors_of(schema: Schema, root: str) -> tuple[str, ...]:

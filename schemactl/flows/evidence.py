@@ -6,11 +6,11 @@ Sources are scanned elsewhere (``engine.scan``).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import mask_examples
@@ -24,7 +24,8 @@ from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
-    from schemactl.kernel.partitions import BadRecord
+    from schemactl.engine.scan import Scan
+    from schemactl.flows.scanned import ScanReader
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
@@ -76,7 +77,7 @@ def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
 
 
 def check_bad_records(
-    found: Records,
+    scan: Scan,
     on_bad_record: Literal["stop", "skip"] = "stop",
     hint: str = "fix the data, or skip them with `--on-bad-record skip`",
 ) -> None:
@@ -85,52 +86,33 @@ def check_bad_records(
     Raises:
         InputError: there are such records.
     """
-    if not found.bad_records or on_bad_record == "skip":
+    if not scan.bad_records or on_bad_record == "skip":
         return
     from schemactl.engine.bad_records import explain_bad_records
 
-    count, described = sum(file.bad for file in found.files.values()), len(found.bad_records)
-    problems = explain_bad_records(found.bad_records, found.inputs)
+    count, described = sum(file.bad for file in scan.files.values()), len(scan.bad_records)
+    problems = explain_bad_records(scan.bad_records, scan.inputs)
     if count > described:
         problems.append(Problem(f"and {count - described:,} more"))
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
     raise InputError(what, hint=hint, problems=tuple(problems))
 
 
-class Records(Protocol):
-    """The records of sources, as a scan or a survey found them."""
-
-    @property
-    def files(self) -> Mapping[str, FileEvidence]:
-        """Return the evidence of each file by its path."""
-
-    @property
-    def bad_records(self) -> tuple[BadRecord, ...]:
-        """The first ones."""
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """All that was read."""
-
-
-FindRecords: TypeAlias = Callable[[Set[Position]], Mapping[Position, str]]
-"""Reads some records again, as JSON."""
-
 _LONGEST_RECORD: Final = 1_000
 
 
-def with_records(report: InferenceReport, find: FindRecords | None, schema: Schema) -> InferenceReport:
+def with_records(report: InferenceReport, reader: ScanReader | None, schema: Schema) -> InferenceReport:
     """Return a report with the records that violate a contract, where it has none yet.
 
     Args:
         report: of one root table's data.
-        find: reads records; None where they are not all at hand.
+        reader: finds records; None where they are not all at hand.
         schema: marks columns as personal; where one is, records are masked.
     """
     lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
-    if find is None or not lacking:
+    if reader is None or not lacking:
         return report
-    records = shown_records(find(lacking), schema)
+    records = shown_records(reader.find(lacking), schema)
     violations = tuple(
         replace(each, data_item=records[each.first]) if each.first is not None and each.first in records else each
         for each in report.violations

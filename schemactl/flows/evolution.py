@@ -25,8 +25,10 @@ from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
-from schemactl.normalization.normalizers import module_of
-from schemactl.schema.contract import Entity, stated_contract, system_prefix
+from schemactl.normalization.normalizers import make_plan, module_of
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.request import PlanRequest
+from schemactl.schema.contract import Entity, Mode, stated_contract, system_prefix
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name, naming_of
@@ -36,17 +38,8 @@ from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
+    from schemactl.engine.package import WrittenRows
     from schemactl.flows.request import InferRequest
-
-
-from collections.abc import Callable
-from typing import Protocol
-
-from schemactl.normalization.normalizers import make_plan
-from schemactl.normalization.plan import Plan
-from schemactl.normalization.request import PlanRequest
-from schemactl.normalization.tally import Tally
-from schemactl.schema.contract import Mode
 
 MOST_NAMES: Final = 3
 """Columns that a hint names."""
@@ -80,6 +73,10 @@ class Evolution:
     resolution: Resolution
     judgment: Judgment
     lineage: Lineage
+
+    def plan(self, evidence: Evidence) -> Plan:
+        """Return the plan of the rows of the data with this evidence."""
+        return make_plan(PlanRequest(evidence, self.resolution, self.judgment))
 
     def with_typing(self, found: tuple[TypingFinding, ...], rejected: Mapping[str, int]) -> Evolution:
         """Return the same with what is wrong with rows, which may refuse it, and with rejected records of no table."""
@@ -288,53 +285,21 @@ def _began_otherwise(name: str, option: str, kind: str, stated: str) -> InputErr
     return InputError(f"the schema `{name}` has the {kind} `{stated}`", hint=hint)
 
 
-class CountedRows(Protocol):
-    """The rows of a plan, counted."""
-
-    @property
-    def tally(self) -> Tally:
-        """The counts of all rows."""
-        ...
-
-    @property
-    def filled(self) -> frozenset[tuple[str, str]]:
-        """The columns, by table, in which a row that is loaded has a value."""
-        ...
-
-
-CountRows: TypeAlias = Callable[[Plan], CountedRows]
-"""Makes the rows of a plan and counts them."""
-
-
-def without_unfilled(
-    evolution: Evolution, evidence: Evidence, count: CountRows, evolve: Callable[[Unfilled], Evolution]
-) -> Evolution:
-    """Return an evolution without what only rejected rows ask for; where rows may be rejected they are made."""
-    unfilled: Unfilled = frozenset()
-    while _may_be_unfilled(evolution):
-        rows = count(make_plan(PlanRequest(evidence, evolution.resolution, evolution.judgment)))
-        further = find_unfilled(evolution, rows) - unfilled
-        if not further:
-            break
-        unfilled |= further
-        evolution = evolve(unfilled)
-    return evolution
-
-
-def _may_be_unfilled(evolution: Evolution) -> bool:
+def may_be_unfilled(evolution: Evolution) -> bool:
+    """Return whether only rejected rows may ask for something that is new."""
     judgment = evolution.judgment
     rejects_rows = any(each.mode is Mode.DISCARD_ROW for each in judgment.violations)
     return rejects_rows and not judgment.is_refused and judgment.schema != evolution.before
 
 
-def find_unfilled(evolution: Evolution, rows: CountedRows) -> Unfilled:
+def find_unfilled(evolution: Evolution, rows: WrittenRows) -> Unfilled:
     """Return the new columns without a value, and the tables without a row (column None), where rows are rejected."""
     if not any(counts.rejected for counts in rows.tally.tables.values()):
         return frozenset()
     return frozenset(_unfilled(evolution, rows))
 
 
-def _unfilled(evolution: Evolution, rows: CountedRows) -> Iterator[tuple[str, str | None]]:
+def _unfilled(evolution: Evolution, rows: WrittenRows) -> Iterator[tuple[str, str | None]]:
     for name, table in evolution.judgment.schema.tables.items():
         counts, known = rows.tally.tables.get(name), evolution.before.tables.get(name)
         if counts is None or table == known:

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from schemactl.errors import InputError
-from schemactl.flows.evidence import FindRecords, check_bad_records, check_documents, read_saved, with_records
-from schemactl.flows.evolution import (
-    CountedRows,
-    CountRows,
-    Evolution,
-    Unfilled,
-    evolve_schema,
-    schema_before,
-    without_unfilled,
-)
+from schemactl.flows.evidence import check_bad_records, check_documents, read_saved, with_records
+from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
+from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas, save
-from schemactl.flows.tables import Part, dispatched, part_by_table, warn_of_unlike
+from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike
 from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.report import InferenceReport, TypingFinding, merge_reports
+from schemactl.inference.report import InferenceReport, SourceWarning, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.progress import Progress, no_progress
@@ -44,13 +37,6 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
 from schemactl.store.text import replace_file
-
-if TYPE_CHECKING:
-    from schemactl.engine.scan import Scan
-    from schemactl.normalization.plan import Plan
-
-
-from schemactl.inference.report import SourceWarning
 
 MOST_ATTEMPTS = 10
 """The number of times that a command begins anew because another one has saved the schema meanwhile."""
@@ -95,7 +81,7 @@ def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, A
         check_request(request, folder)
         evidence = observe(documents)
         check_documents(request.sources, evidence.files)
-        report = evolve(request, folder, evidence)
+        report = evolve_all((TableData(request, evidence),), folder)
     return replace(report, warnings=tuple(noted.values()))
 
 
@@ -131,47 +117,7 @@ def _warn_of_own_columns(opened: Opened) -> None:
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The data of one root table.
-
-    Attributes:
-        request: the call, as far as it is about this data.
-        evidence: of all of it.
-        count: counts its rows; None where they cannot all be made: of a sample, and of saved evidence.
-        typing: what is wrong with texts that are typed.
-        find: reads records again; None as for ``count``.
-        rejected: records of no table that a model rejects, by input.
-    """
-
-    request: InferRequest
-    evidence: Evidence
-    count: CountRows | None = None
-    typing: tuple[TypingFinding, ...] = ()
-    find: FindRecords | None = None
-    rejected: Mapping[str, int] = field(default_factory=dict)
-
-    def evolve(self, opened: Opened, after: Evolution | None) -> Evolution:
-        """Return what becomes of a schema, without what only rejected rows ask for."""
-
-        def without(unfilled: Unfilled) -> Evolution:
-            evolution = evolve_schema(self.request, opened, self.evidence, unfilled=unfilled, after=after)
-            return evolution.with_typing(self.typing, self.rejected)
-
-        evolution = without(frozenset())
-        return without_unfilled(evolution, self.evidence, self.count, without) if self.count else evolution
-
-
-def evolve(request: InferRequest, folder: SchemasFolder, evidence: Evidence) -> InferenceReport:
-    """Evolve the stored schema by the evidence and save it, where the contract and the request allow it.
-
-    Raises:
-        InputError: the schema cannot be read or written.
-    """
-    return evolve_all((Data(request, evidence),), folder)
-
-
-def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
+def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceReport:
     """Evolve the stored schema by the evidence of each root table's data, and save it once.
 
     Raises:
@@ -182,10 +128,10 @@ def evolve_all(parts: Sequence[Data], folder: SchemasFolder) -> InferenceReport:
         opened = open_schemas(folder, request.name)
         evolutions: list[Evolution] = []
         for each in parts:
-            evolutions.append(each.evolve(opened, evolutions[-1] if evolutions else None))
+            evolutions.append(each.evolve_by_accepted(opened, evolutions[-1] if evolutions else None))
         report = merge_reports(
             [
-                with_records(evolution.report, part.find, evolution.resolution.schema)
+                with_records(evolution.report, part.reader, evolution.resolution.schema)
                 for part, evolution in zip(parts, evolutions, strict=True)
             ]
         )
@@ -242,7 +188,7 @@ def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]
 @contextmanager
 def collected(
     parts: Sequence[Part], before: Schema, sample: Sample, progress: Progress, open_session: OpenSession | None = None
-) -> Iterator[list[Data]]:
+) -> Iterator[list[TableData]]:
     """Hand out the evidence of each root table, saved evidence among it; Spark is started once, where there is data.
 
     Raises:
@@ -252,7 +198,7 @@ def collected(
     if not any(part.inputs for part in parts):
         for part, known in zip(parts, saved, strict=True):
             check_documents(part.request.sources, known.files)
-        yield [Data(part.request, known) for part, known in zip(parts, saved, strict=True)]
+        yield [TableData(part.request, known) for part, known in zip(parts, saved, strict=True)]
         return
     from schemactl.engine import session
     from schemactl.engine.reading.typed import warn_of_nanoseconds
@@ -261,30 +207,16 @@ def collected(
     progress("starting Spark", None)
     opened = open_session or partial(session.open_session, progress=progress)
     with opened(parts[0].request.spark or session.SparkOptions()) as spark:
-
-        def count_rows(scan: Scan, tables: tuple[str, ...], plan: Plan) -> CountedRows:
-            # Only contracts that reject rows need the modules that write them.
-            from schemactl.engine.package import count_rows
-
-            return count_rows(spark, scan, tables, plan, progress)
-
-        def find_records(scan: Scan, wanted: Set[Position]) -> Mapping[Position, str]:
-            from schemactl.engine.package import find_records
-
-            return find_records(spark, scan, wanted)
-
-        found: list[Data] = []
+        found: list[TableData] = []
         for part, known in zip(parts, saved, strict=True):
             scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
             for rows in scan.typed:
                 warn_of_nanoseconds(rows.batch)
             check_bad_records(scan, part.request.on_bad_record)
             check_documents(part.request.sources, {**known.files, **scan.files})
-            for each in dispatched(part.request, scan, before):
-                is_all = sample.is_full and not part.saved
-                find = partial(find_records, scan) if is_all else None
-                count = partial(count_rows, scan, each.tables) if is_all else None
-                found.append(Data(each.request, merge(known, each.evidence), count, each.typing, find, each.rejected))
+            reader = ScanReader(spark, scan, progress) if sample.is_full and not part.saved else None
+            for each in split_by_table(part.request, scan, before, reader):
+                found.append(replace(each, evidence=merge(known, each.evidence)))
         yield found
 
 

@@ -6,91 +6,50 @@ hands the rows over to the destination. All of it is done again where another co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.destinations._package import LoadPackage
-from schemactl.flows.evidence import FindRecords, with_records
-from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled
-from schemactl.flows.infer import MOST_ATTEMPTS, try_save, unsteady
+from schemactl.errors import InputError
+from schemactl.flows.evidence import check_bad_records, check_documents, with_records
+from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
+from schemactl.flows.infer import MOST_ATTEMPTS, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import save_lineage
-from schemactl.flows.normalize_call import Call, check_root
+from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, prepare
 from schemactl.flows.packing import (
-    Made,
     check_balance,
     counted,
     kept_rejects,
-    overwrites_of,
     package_of,
     rejects_together,
     report_of,
 )
-from schemactl.flows.request import InferRequest
+from schemactl.flows.request import OpenSession
+from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas
+from schemactl.flows.tables import TableData, split_by_table
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.lineage import Lineage
-from schemactl.inference.report import TypingFinding, ViolationFinding
+from schemactl.inference.report import ViolationFinding
+from schemactl.inference.sample import parse_sample
 from schemactl.inference.values import TYPED
 from schemactl.kernel.dispatch import Tables
-from schemactl.normalization.normalizers import make_plan
+from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
-from schemactl.normalization.request import PlanRequest
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
-
-if TYPE_CHECKING:
-    from schemactl.engine.package import WrittenRejects
-
-
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
-
-from schemactl.errors import InputError
-from schemactl.flows.evidence import check_bad_records, check_documents
-from schemactl.flows.infer import noted_warnings
-from schemactl.flows.normalize_call import ROWS, NormalizeRequest, prepare
-from schemactl.flows.packing import make_rows
-from schemactl.flows.request import OpenSession
-from schemactl.flows.tables import dispatched
-from schemactl.inference.sample import parse_sample
 from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
+    from schemactl.engine.package import WrittenRejects, WrittenRows
     from schemactl.engine.session.settings import SparkOptions
-
-
-MakeRows = Callable[[Mapping[Tables, Plan], Path], Mapping[Tables, Made]]
-"""Writes the rows of plans to a folder, by what the scan calls their root tables."""
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The data of one root table.
-
-    Attributes:
-        request: the call, as far as it is about this data.
-        evidence: of all of it.
-        tables: what its scan calls the root table.
-        make: makes its rows; data that is read together has one, and its rows are made together.
-        find: reads records again.
-        typing: what is wrong with texts that are typed, and with documents that a model rejects.
-        rejected: documents of no table that a model rejects, by input.
-    """
-
-    request: InferRequest
-    evidence: Evidence
-    tables: Tables
-    make: MakeRows
-    find: FindRecords
-    typing: tuple[TypingFinding, ...] = ()
-    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +62,9 @@ class _Basis:
         unfilled: what only rejected rows ask for, which the evolution is without.
     """
 
-    data: Data
+    data: TableData
     evolution: Evolution
     unfilled: Unfilled
-
-    def plan(self) -> Plan:
-        evolution = self.evolution
-        return make_plan(PlanRequest(self.data.evidence, evolution.resolution, evolution.judgment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +74,10 @@ class _Rows:
     report: NormalizeReport
     evolution: Evolution
     plan: Plan
-    made: Made
+    made: WrittenRows
 
 
-def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -> NormalizeReport:
+def load(call: Call, found: Sequence[TableData], staging: Path, progress: Progress) -> NormalizeReport:
     """Make the rows under the schema as it is now, save the schema, and load all of them or nothing.
 
     Raises:
@@ -147,36 +102,36 @@ def load(call: Call, found: Sequence[Data], staging: Path, progress: Progress) -
     raise unsteady(call.request.inference.name)
 
 
-def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path) -> list[_Rows] | NormalizeReport:
+def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: Path) -> list[_Rows] | NormalizeReport:
     """Make the rows of all root tables; return the report where something in the data stops the load.
 
     Rows may show that the schema is to be another one: with room for their numbers, without columns that only rejected
     rows fill. Then those that this changes are made again.
     """
-    asked: list[tuple[Data, Unfilled]] = [(data, frozenset()) for data in found]
-    made: dict[int, tuple[Plan, Made]] = {}
+    asked: list[tuple[TableData, Unfilled]] = [(data, frozenset()) for data in found]
+    made: dict[int, tuple[Plan, WrittenRows]] = {}
     for number in count():
         bases = _evolve_all(opened, asked)
         reports: list[NormalizeReport] = []
         for at, basis in enumerate(bases):
             report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
             if report.stops and _is_refused_by_size(basis.evolution):
-                report = _with_unfit_counted(opened, bases[: at + 1], report, staging / f"unfit-{at}")
+                report = _with_unfit_counted(call, opened, bases[: at + 1], report, staging / f"unfit-{at}")
             if report.stops and report.inference is not None:
                 schema = basis.evolution.resolution.schema
-                report = replace(report, inference=with_records(report.inference, basis.data.find, schema))
+                report = replace(report, inference=with_records(report.inference, basis.data.reader, schema))
             else:
                 check_root(basis.evolution.resolution.root)
             reports.append(report)
         if any(report.stops for report in reports):
             return _stopped(merge_reports(reports))
-        plans = [basis.plan() for basis in bases]
-        met = [overwrites_of(plan, basis.data.evidence) for plan, basis in zip(plans, bases, strict=True)]
+        plans = [basis.evolution.plan(basis.data.evidence) for basis in bases]
+        met = [find_certain_overwrites(plan, basis.data.evidence) for plan, basis in zip(plans, bases, strict=True)]
         if any(met):
             found_met = zip(reports, met, strict=True)
             return merge_reports([replace(report, overwrites=each) for report, each in found_met])
         call.target.destination.check_tables(call.target.url, bases[-1].evolution.stored)
-        _remake(bases, plans, made, staging / str(number))
+        _remake(call, bases, plans, made, staging / str(number))
         reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
         further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]
         if None in further:
@@ -191,22 +146,32 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[Data], staging: Path)
 
 
 def _look_at_rows(
-    opened: Opened, bases: Sequence[_Basis], made: Made, report: NormalizeReport
-) -> tuple[Data, Unfilled] | None:
+    opened: Opened, bases: Sequence[_Basis], made: WrittenRows, report: NormalizeReport
+) -> tuple[TableData, Unfilled] | None:
     """Return what the rows of the last of some root tables ask the schema for; None where they stop the load."""
     basis = bases[-1]
     if not report.stops:
-        return basis.data, basis.unfilled | find_unfilled(basis.evolution, made.rows)
+        return basis.data, basis.unfilled | find_unfilled(basis.evolution, made)
     roomier = _with_room(opened, bases, made)
     return None if roomier is None else (roomier.data, roomier.unfilled)
 
 
-def _remake(bases: Sequence[_Basis], plans: Sequence[Plan], made: dict[int, tuple[Plan, Made]], staging: Path) -> None:
+def _write(
+    call: Call, reader: ScanReader | None, plans: Mapping[Tables, Plan], staging: Path
+) -> dict[Tables, WrittenRows]:
+    assert reader is not None  # a load reads all of its data
+    return reader.write(plans, staging, call.load, call.target.destination.stored)
+
+
+def _remake(
+    call: Call, bases: Sequence[_Basis], plans: Sequence[Plan], made: dict[int, tuple[Plan, WrittenRows]], staging: Path
+) -> None:
     """Make the rows of plans that are new, those of data that is read together in one go."""
     new = [at for at, plan in enumerate(plans) if at not in made or made[at][0] != plan]
-    for number, make in enumerate(dict.fromkeys(bases[at].data.make for at in new)):
-        together = [at for at in new if bases[at].data.make is make]
-        rows = make({bases[at].data.tables: plans[at] for at in together}, staging / str(number))
+    for number, reader in enumerate(dict.fromkeys(bases[at].data.reader for at in new)):
+        together = [at for at in new if bases[at].data.reader is reader]
+        asked = {bases[at].data.tables: plans[at] for at in together}
+        rows = _write(call, reader, asked, staging / str(number))
         made.update({at: (plans[at], rows[bases[at].data.tables]) for at in together})
 
 
@@ -215,7 +180,7 @@ def _stopped(report: NormalizeReport) -> NormalizeReport:
     return replace(report, tables=tuple(replace(table, loaded=0) for table in report.tables))
 
 
-def _evolve_all(opened: Opened, asked: Sequence[tuple[Data, Unfilled]]) -> list[_Basis]:
+def _evolve_all(opened: Opened, asked: Sequence[tuple[TableData, Unfilled]]) -> list[_Basis]:
     """Return what becomes of the schema by the data of each root table in turn."""
     bases: list[_Basis] = []
     for data, unfilled in asked:
@@ -223,12 +188,11 @@ def _evolve_all(opened: Opened, asked: Sequence[tuple[Data, Unfilled]]) -> list[
     return bases
 
 
-def _evolve(opened: Opened, data: Data, unfilled: Unfilled, after: Evolution | None) -> _Basis:
-    evolution = evolve_schema(data.request, opened, data.evidence, is_loaded=True, unfilled=unfilled, after=after)
-    return _Basis(data, evolution.with_typing(data.typing, data.rejected), unfilled)
+def _evolve(opened: Opened, data: TableData, unfilled: Unfilled, after: Evolution | None) -> _Basis:
+    return _Basis(data, data.evolve(opened, after, unfilled, is_loaded=True), unfilled)
 
 
-def _with_room(opened: Opened, bases: Sequence[_Basis], made: Made) -> _Basis | None:
+def _with_room(opened: Opened, bases: Sequence[_Basis], made: WrittenRows) -> _Basis | None:
     """Return the last basis with room for the numbers that had none; None where nothing becomes of that."""
     if not made.room:
         return None
@@ -254,7 +218,7 @@ def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:
 
 
 def _with_unfit_counted(
-    opened: Opened, bases: Sequence[_Basis], found: NormalizeReport, staging: Path
+    call: Call, opened: Opened, bases: Sequence[_Basis], found: NormalizeReport, staging: Path
 ) -> NormalizeReport:
     """Report columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
 
@@ -267,11 +231,11 @@ def _with_unfit_counted(
         for each in evolution.judgment.violations
     )
     judgment = replace(evolution.judgment, violations=violations)
-    plan = make_plan(PlanRequest(data.evidence, evolution.resolution, judgment))
-    made = data.make({data.tables: plan}, staging)[data.tables]
+    plan = replace(evolution, judgment=judgment).plan(data.evidence)
+    made = _write(call, data.reader, {data.tables: plan}, staging)[data.tables]
     if (roomier := _with_room(opened, bases, made)) is not None:
         report = replace(found, inference=roomier.evolution.report)
-        return _with_unfit_counted(opened, [*bases[:-1], roomier], report, staging / "room")
+        return _with_unfit_counted(call, opened, [*bases[:-1], roomier], report, staging / "room")
     assert found.inference is not None
     findings = found.inference.violations
     described = tuple(
@@ -330,7 +294,6 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
     if isinstance(call, NormalizeReport):
         return call
     from schemactl.engine import session
-    from schemactl.engine.package import find_records
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session.settings import SparkOptions
 
@@ -340,18 +303,13 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
         opened = open_session or partial(session.open_session, progress=progress)
         with opened(_beside(options, request.staging, staging)) as spark:
             is_known = open_schemas(call.folder, request.inference.name).schema is not None
-            found: list[Data] = []
+            found: list[TableData] = []
             for part in call.parts:
                 full, reading = parse_sample("full"), part.request.reading
                 scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, options=reading)
                 check_bad_records(scan, request.inference.on_bad_record)
                 check_documents(part.request.sources, scan.files)
-                make = partial(make_rows, spark, scan, load=call.load, progress=progress)
-                find = partial(find_records, spark, scan)
-                found += [
-                    Data(each.request, each.evidence, each.tables, make, find, each.typing, each.rejected)
-                    for each in dispatched(part.request, scan, call.before)
-                ]
+                found += split_by_table(part.request, scan, call.before, ScanReader(spark, scan, progress))
             return load(call, found, staging, progress)
 
 
@@ -389,7 +347,6 @@ def _beside(spark: SparkOptions, stated: Path | None, staging: Path) -> SparkOpt
 
 
 def _is_far(spark: SparkOptions) -> bool:
-    from schemactl.engine.session.settings import DEFAULT_MASTER, local_cores
+    from schemactl.engine.session.settings import local_cores, master_of
 
-    master = spark.conf.get("spark.master") or spark.master or DEFAULT_MASTER
-    return spark.remote is not None or local_cores(master) is None
+    return spark.remote is not None or local_cores(master_of(spark)) is None

@@ -1,8 +1,4 @@
-"""The call of ``schemactl normalize``: what was asked for, checked before Spark is started.
-
-Files that schemactl itself writes are no data: ``schemactl normalize .`` would read them the second time. A source that
-lies within such a folder is meant.
-"""
+"""The call of ``schemactl normalize``: what was asked for, checked before Spark is started."""
 
 from __future__ import annotations
 
@@ -12,36 +8,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._package import LoadedInput
+from schemactl.destinations._package import INPUTS_TABLE, LoadedInput
 from schemactl.errors import InputError
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
 from schemactl.flows.loading import choose_load_id, remember, without_seen
 from schemactl.flows.migrate.ledger import with_lost
-from schemactl.flows.packing import Load, check_rejects_folder
+from schemactl.flows.own_files import folder_of, without_own
+from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.report import NormalizeReport, Outcome
+from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.own_folder import PREFIX
-
-if TYPE_CHECKING:
-    from schemactl.engine.input import Input
-
-
-import glob
-import warnings
-from collections.abc import Sequence
-from itertools import takewhile
-from typing import TYPE_CHECKING
-
-from schemactl.destinations._address import dataset_of
-from schemactl.destinations._package import INPUTS_TABLE
-from schemactl.normalization.tally import REJECTS_TABLE
-from schemactl.store.sources import LeftOutWarning, is_local
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
@@ -86,7 +69,7 @@ class Call:
     request: NormalizeRequest
     folder: SchemasFolder
     target: LoadTarget
-    load: Load
+    load: LoadTime
     before: Schema
     parts: tuple[Part, ...]
     files: tuple[LoadedInput, ...]
@@ -124,9 +107,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
         fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
         parts = tuple(part for part in fresh if part.inputs)
         files = remember(new)
-    call = Call(
-        request, folder, target, Load(load_id, datetime.now(UTC), target.destination.stored), before, parts, files, seen
-    )
+    call = Call(request, folder, target, LoadTime(load_id, datetime.now(UTC)), before, parts, files, seen)
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
     # What becomes of longer names is known once the data is.
@@ -154,10 +135,6 @@ def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
     return tuple(each for part in parts for each in part.inputs)
 
 
-_DATASET_MARK: Final = "init"
-"""The file that dlt's `filesystem` destination puts into the folder of a dataset."""
-
-
 def check_root(table: str) -> None:
     """Refuse a root table of a name under which each dataset keeps a table of ours.
 
@@ -166,66 +143,3 @@ def check_root(table: str) -> None:
     """
     if table.lower() in (REJECTS_TABLE, INPUTS_TABLE):
         raise InputError(f"`{table}` is a table of schemactl's own", hint="name another one with `--table`")
-
-
-def folder_of(url: str) -> Path | None:
-    """Return the folder that a destination's tables are in; None where there is no such folder on this machine."""
-    kind, _, rest = url.partition(":")
-    place, _, query = rest.partition("?")
-    place = place.removeprefix("//")
-    if not place or kind == "dlt" or not Path(place).is_dir():
-        return None
-    return Path(place, dataset_of(query, kind) or "")
-
-
-def without_own(
-    inputs: Iterable[Input], sources: Sequence[str], own: Iterable[Path], rejects: Path | None = None
-) -> tuple[Input, ...]:
-    """Return the inputs that do not stand in folders of our own; a `LeftOutWarning` reports the others.
-
-    Args:
-        inputs: what the sources name.
-        sources: as the call names them.
-        own: folders that schemactl writes to; tables and the like stand in folders below them, not in them.
-        rejects: the folder that holds files of rejects; None where there is none.
-
-    Raises:
-        InputError: no other is left.
-    """
-    inputs = tuple(inputs)
-    real = {folder.resolve(): folder for folder in own}
-    flat = {rejects.resolve(): rejects} if rejects else {}
-    meant = [_fixed_part(source) for source in sources if is_local(source)]
-    kept: list[Input] = []
-    left_out: dict[str, set[Path]] = {}
-    for each in inputs:
-        place = Path(each.path).resolve() if each.is_local else None
-        folder = next((folder for folder in (*real, *flat) if place and _is_own(place, folder, folder in flat)), None)
-        if (
-            place is None
-            or folder is None
-            or any(folder in path.parents and place.is_relative_to(path) for path in meant)
-        ):
-            kept.append(each)
-        else:
-            left_out.setdefault(str((real | flat)[folder]), set()).add(place)
-    if left_out:
-        shown = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
-        if not kept:
-            hint = "load into another place, or name the files to load one by one"
-            raise InputError(f"the sources hold no files but those where schemactl writes: {shown}", hint=hint)
-        warnings.warn(f"files where schemactl writes were left out: {shown}", LeftOutWarning, stacklevel=2)
-    return tuple(kept)
-
-
-def _is_own(place: Path, folder: Path, is_flat: bool) -> bool:
-    if place.parent == folder:
-        return is_flat or place.name == _DATASET_MARK
-    return folder in place.parents
-
-
-def _fixed_part(source: str) -> Path:
-    """Return the place of a source; of a pattern the part before its first wildcard."""
-    if Path(source).exists():
-        return Path(source).resolve()
-    return Path(*takewhile(lambda part: not glob.has_magic(part), Path(source).parts)).resolve()

@@ -4,115 +4,30 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
 from schemactl.examples import mask_examples
 from schemactl.flows.evidence import shown_records
 from schemactl.flows.evolution import Evolution
-from schemactl.inference.evidence import Evidence
-from schemactl.inference.paths import format_path
 from schemactl.inference.report import InferenceReport, ViolationFinding
-from schemactl.inference.values import room_for
-from schemactl.kernel.dispatch import Tables
-from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.plan import Plan
-from schemactl.normalization.report import NormalizeReport, OverwriteFinding, TableCounts, UnfitFinding
-from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, Overwritten, Rejected, Tally
-from schemactl.progress import Progress
+from schemactl.normalization.report import NormalizeReport, TableCounts
+from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, LoadTime, Rejected, Tally
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema, Table, ancestors, root_of
+from schemactl.schema.types import Schema, Table, ancestors, root_of
 
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRejects, WrittenRows
-    from schemactl.engine.scan import Scan
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The id and the time of one load, and the types that its destination keeps.
-
-    Attributes:
-        inserted_at: when it is made (UTC).
-        stored: what its destination keeps of a column (``Destination.stored``).
-    """
-
-    id: str
-    inserted_at: datetime
-    stored: Callable[[Column], Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The rows of a load as files, and what became of all rows.
-
-    Attributes:
-        room: what columns of a stated size need to take the numbers that are left without a place, as properties by
-            table and column.
-    """
-
-    rows: WrittenRows
-    room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-
-    @property
-    def tally(self) -> Tally:
-        return self.rows.tally
-
-    @property
-    def rejects(self) -> WrittenRejects | None:
-        """The rows and values that contracts keep out, where the rest can be loaded."""
-        return self.rows.rejects if self.tally.is_loadable else None
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        """The same, counted."""
-        return self.rows.rejected if self.tally.is_loadable else ()
-
-
-def make_rows(
-    spark: Any, scan: Scan, plans: Mapping[Tables, Plan], folder: Path, load: Load, progress: Progress
-) -> dict[Tables, Made]:
-    """Have the engine write tables and rejects below ``folder``.
-
-    Raises:
-        EngineError: Spark failed.
-    """
-    from schemactl.engine.input_warnings import warn_of_cuts
-    from schemactl.engine.package import write_rows
-    from schemactl.kernel.outcome import LoadTime
-
-    def as_kept(column: Column) -> Column:
-        """Return a column without nanoseconds that the destination would not keep."""
-        precision = column.properties.get("precision") or 0
-        if column.data_type is not DataType.TIMESTAMP or precision <= MICROSECOND_DIGITS:
-            return column
-        if (load.stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
-            return column
-        return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
-
-    kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
-    written = write_rows(spark, scan, kept, LoadTime(load.id, load.inserted_at), folder, progress)
-    cut = sorted(item for rows in written.values() for item in rows.cut.items())
-    warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
-    return {tables: _made(rows, plans[tables]) for tables, rows in written.items()}
-
-
-def _made(rows: WrittenRows, plan: Plan) -> Made:
-    asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
-    found = {
-        origin: room_for(asked[origin].properties, *span) for origin, span in rows.spans.items() if origin in asked
-    }
-    return Made(rows, {origin: room for origin, room in found.items() if room})
-
-
-def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: Made) -> NormalizeReport:
+def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: WrittenRows) -> NormalizeReport:
     """Return ``report`` with what became of the rows of one root table's data."""
     tally = made.tally
     violations = counted(evolution.report.violations, made.rejected, evolution.resolution.schema)
@@ -121,19 +36,10 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: M
         inference=replace(evolution.report, violations=violations),
         tables=tuple(_counts(tally, evolution.resolution.schema, plan, evolution.report)),
         unfit=tuple(
-            UnfitFinding(
-                table=each.table,
-                column=each.column,
-                source=format_path(each.path),
-                kind=each.kind,
-                expected=each.expected,
-                count=each.count,
-                first=each.first,
-                example=_shown(each.example, evolution.resolution.schema, each.table, each.column),
-            )
+            replace(each, example=_shown(each.example, evolution.resolution.schema, each.table, each.column))
             for each in tally.unfit
         ),
-        overwrites=tuple(_overwritten(each) for each in tally.overwritten),
+        overwrites=tally.overwrites,
     )
 
 
@@ -196,20 +102,11 @@ def _shown(example: str | None, schema: Schema, table: str, column: str | None) 
     return next(iter(mask_examples((example,), is_personal(schema, table, column))), None)
 
 
-def overwrites_of(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
-    """Return what overwrites one another for certain, as evidence shows before any row is made."""
-    return tuple(map(_overwritten, find_certain_overwrites(plan, evidence)))
-
-
-def _overwritten(met: Overwritten) -> OverwriteFinding:
-    return OverwriteFinding(met.table, met.column, tuple(map(format_path, met.paths)), met.count, met.first)
-
-
 def package_of(
     schema: Schema,
-    parts: Sequence[tuple[Plan, Made]],
+    parts: Sequence[tuple[Plan, WrittenRows]],
     rejects: WrittenRejects | None,
-    load: Load,
+    load: LoadTime,
     inputs: tuple[LoadedInput, ...],
 ) -> LoadPackage:
     """Return what the destination takes.
@@ -218,7 +115,7 @@ def package_of(
         InputError: the schema has a table of the name of that one.
     """
     tables = tuple(
-        StagedTable(plan.tables[name], made.rows.folders[name], counts.written)
+        StagedTable(plan.tables[name], made.folders[name], counts.written)
         for plan, made in parts
         for name, counts in made.tally.tables.items()
         # A root table without rows is reported as well: where rows are replaced, those there are go all the same.

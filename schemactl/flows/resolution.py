@@ -10,7 +10,7 @@ from schemactl.errors import InputError
 from schemactl.inference import paths
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
-from schemactl.inference.fitting import Data, Fitted, fit_names
+from schemactl.inference.fitting import DataPaths, Fitted, fit_names
 from schemactl.inference.renaming import SOURCE_NAMES
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.normalization.nested_schema import resolve_nested
@@ -86,7 +86,7 @@ def fit_to_data(schema: Schema, table: str, evidence: Evidence, max_identifier_l
         InputError: a name cannot be shortened.
     """
     names = _by_path(_known_names(schema, root_table(schema, table)), evidence)
-    return fit_names(schema, Data(table, _all_paths(evidence), names), max_identifier_length)
+    return fit_names(schema, DataPaths(table, _all_paths(evidence), names), max_identifier_length)
 
 
 def _known_names(schema: Schema, root: str) -> Mapping[str, str]:

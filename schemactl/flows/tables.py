@@ -1,4 +1,4 @@
-"""Decides which root table the data of each source goes to: by the call, by the schema, by the names of the sources."""
+"""The data of each root table: which sources it is of (by the call, the schema, their names), and what it evolves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import find_sources
+from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
 from schemactl.flows.resolution import root_table
 from schemactl.flows.typing import with_typing
 from schemactl.inference.evidence import Evidence, merge_all
-from schemactl.kernel.dispatch import ONE_TABLE
+from schemactl.kernel.dispatch import ONE_TABLE, Tables
 from schemactl.schema.hints import Hints, only_root
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning, table_name
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.scan import Scan
     from schemactl.flows.request import InferRequest
+    from schemactl.flows.scanned import ScanReader
+    from schemactl.flows.schemas import Opened
     from schemactl.inference.report import TypingFinding
 
 
@@ -45,7 +48,7 @@ class Part:
 def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     """Find the sources, and part them by the root tables that their data goes to; all are typed alike.
 
-    What a dispatch names is known once records are read (``dispatched``): its sources are one part.
+    What a dispatch names is known once records are read (``split_by_table``): its sources are one part.
 
     Raises:
         InputError: as ``_part_by_table``, or the typing is of no use for a table.
@@ -113,25 +116,52 @@ def _to_dispatch(request: InferRequest) -> Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatched:
+class TableData:
     """The data of one root table, read.
 
     Attributes:
         request: the call as if it were about this data alone.
-        tables: what the scan calls the table: its only one, or values of the field that names tables.
         evidence: of the data.
+        tables: what the scan calls the table: its only one, or values of the field that names tables.
         typing: what is wrong with texts that are typed, and with documents that a model rejects.
         rejected: documents that a model rejects and that are of no table: how many, by input; with the first table.
+        reader: reads its records again; None where they are not all at hand: of a sample, and of saved evidence.
     """
 
     request: InferRequest
-    tables: tuple[str, ...]
     evidence: Evidence
+    tables: Tables = (ONE_TABLE,)
     typing: tuple[TypingFinding, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
+    reader: ScanReader | None = None
+
+    def evolve(
+        self,
+        opened: Opened,
+        after: Evolution | None,
+        unfilled: Unfilled = frozenset(),
+        *,
+        is_loaded: bool = False,
+    ) -> Evolution:
+        """Return what becomes of a schema by the data; the arguments are as of ``evolve_schema``."""
+        evolution = evolve_schema(self.request, opened, self.evidence, is_loaded, unfilled, after)
+        return evolution.with_typing(self.typing, self.rejected)
+
+    def evolve_by_accepted(self, opened: Opened, after: Evolution | None) -> Evolution:
+        """Return the same without what only rejected rows ask for; where rows may be rejected they are counted."""
+        evolution = self.evolve(opened, after)
+        unfilled: Unfilled = frozenset()
+        while self.reader is not None and may_be_unfilled(evolution):
+            rows = self.reader.count(self.tables, evolution.plan(self.evidence))
+            further = find_unfilled(evolution, rows) - unfilled
+            if not further:
+                break
+            unfilled |= further
+            evolution = self.evolve(opened, after, unfilled)
+        return evolution
 
 
-def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispatched]:
+def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: ScanReader | None) -> list[TableData]:
     """Part what was read by the root tables that its records go to; values that become one name go to one table.
 
     Raises:
@@ -139,7 +169,8 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
     """
     dispatch = request.dispatch
     if dispatch is None:
-        return [Dispatched(request, tuple(scan.tables), scan.evidence, scan.typing.get(ONE_TABLE, ()))]
+        typing = scan.typing.get(ONE_TABLE, ())
+        return [TableData(request, scan.evidence, tuple(scan.tables), typing, reader=reader)]
     stated = ".".join(dispatch.path)
     of_none = scan.typing.get(ONE_TABLE, ())
     if not scan.tables and of_none:
@@ -154,15 +185,15 @@ def dispatched(request: InferRequest, scan: Scan, before: Schema) -> list[Dispat
         by_root.setdefault(_root(request, before, name), []).append(name)
     if request.hints is not None and len(by_root) > 1:
         _check_hints(request.hints)
-    found = [_of_table(request, tuple(names), scan, before) for names in by_root.values()]
+    found = [replace(_of_table(request, tuple(names), scan, before), reader=reader) for names in by_root.values()]
     return [replace(found[0], typing=(*of_none, *found[0].typing), rejected=scan.rejected), *found[1:]]
 
 
-def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> Dispatched:
+def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> TableData:
     own = replace(request, table=names[0], agrees=None)
     _checked(Part(own, (), (), is_stated=True), before)
     typing = tuple(finding for name in names for finding in scan.typing.get(name, ()))
-    return Dispatched(own, names, merge_all(scan.tables[name] for name in names), typing)
+    return TableData(own, merge_all(scan.tables[name] for name in names), names, typing)
 
 
 def _check_hints(hints: Hints) -> None:

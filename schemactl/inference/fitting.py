@@ -26,7 +26,7 @@ Name = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class DataPaths:
     """The values of a load: its root table as the user names it, all paths, and names for those that collide."""
 
     table: str
@@ -49,7 +49,7 @@ class Fitted:
     max_length: int | None
 
 
-def fit_names(schema: Schema, data: Data, max_length: int | None) -> Fitted:
+def fit_names(schema: Schema, data: DataPaths, max_length: int | None) -> Fitted:
     """Give tables and columns with names past a length the names that the data's keys have under that limit.
 
     A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept. A schema
@@ -83,7 +83,7 @@ def with_names(schema: Schema, renamed: Mapping[Name, str]) -> Schema:
     return replace(schema, tables=_twins_joined(found, _join_tables), normalizers=normalizers)
 
 
-def _find_limit(schema: Schema, data: Data, max_length: int | None) -> int | None:
+def _find_limit(schema: Schema, data: DataPaths, max_length: int | None) -> int | None:
     """Return the limit that stored names were cut to, where one was made from a key of the data; else ``max_length``.
 
     dlt cuts a name to exactly as many characters as the destination keeps, and a hash of the key is among them: so no
@@ -104,7 +104,7 @@ def _find_limit(schema: Schema, data: Data, max_length: int | None) -> int | Non
     return max_length
 
 
-def _identifiers(schema: Schema, data: Data, max_length: int | None) -> Identifiers:
+def _identifiers(schema: Schema, data: DataPaths, max_length: int | None) -> Identifiers:
     return Identifiers(naming_of(schema, max_length), NormalizerConfig.of(schema.normalizers), data.renamed)
 
 

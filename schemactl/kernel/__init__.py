@@ -1,5 +1,6 @@
 """A batch of documents or columns -> evidence and rows: plain Python, orjson and pyarrow, no Spark.
 
-parsing         texts -> documents               observation     documents -> evidence
-value_classes   the class of values, by column   partitions      what runs in ``mapInArrow``
+``partitions``, ``package`` and ``typing_rows`` hold what runs in ``mapInArrow``. They read files (``files``), parse
+documents (``parsing``) and make evidence (``observation``, ``typed``) or rows (``rows``) of them; the other modules
+serve these.
 """

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemactl.kernel.java_dates import DAY_NANOS, MONTHS, DatePattern, Moment, instant_of, iso_time
+from schemactl.kernel.arrays import octets_of
+from schemactl.kernel.java_dates import DAY_NANOS, MONTHS, DatePattern, Moment, days_of, instant_of, iso_time
 from schemactl.schema.typing.date_patterns import (
     EPOCHS,
     Literal,
@@ -283,7 +284,7 @@ class _QuickPattern:
         if strict:
             good &= day <= last
         day = np.minimum(day, last)
-        days = _days_of(year, month, day)
+        days: Ints = days_of(year, month, day)  # type: ignore[assignment, arg-type]
         zero = np.zeros(size, np.int64)
         hour, minute, second, nano = (parts.get(name, zero) for name in "Hmsn")
         good &= (minute <= 59) & (second <= 59) & (hour >= 0) & (minute >= 0) & (second >= 0)
@@ -339,12 +340,10 @@ class _Fixed:
 
     def read(self, texts: pa.Array) -> tuple[dict[str, Ints], Mask]:
         """Return the parts of texts that have the width, and where they are digits and letters as they should be."""
-        _, offsets, data = texts.buffers()
         size = len(texts)
         if not size:
             return {group.field: np.zeros(0, np.int64) for _, _, group in self.numbers}, np.zeros(0, bool)
-        first = np.frombuffer(offsets, np.int32)[texts.offset]
-        octets = np.frombuffer(data, np.uint8)[first : first + size * self.width].reshape(size, self.width)
+        octets = octets_of(texts).reshape(size, self.width)
         is_there = np.ones(size, bool)
         for at, forms in self.letters:
             column = octets[:, at]
@@ -396,16 +395,6 @@ def _filled(numbers: pa.Array, size: int) -> Ints:
 def _true(found: pa.Array) -> Mask:
     filled: Mask = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
     return filled
-
-
-def _days_of(year: Ints, month: Ints, day: Ints) -> Ints:
-    """Return ``java_dates.days_of`` of columns."""
-    year = year - (month <= 2)
-    era = np.floor_divide(year, 400)
-    of_era = year - era * 400
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    days: Ints = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-    return days
 
 
 def _part_regex(part: Part, name: str) -> tuple[str, Sequence[_Group]] | None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import os
 import pickle
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import pyarrow as pa
 
 from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, split_rows
+from schemactl.kernel.opening import open_bytes
 from schemactl.kernel.splitting import (
     BYTE_ORDER_MARK,
     ListPart,
@@ -33,9 +32,6 @@ ROWS_BYTES: Final = 1 << 22
 """Rows of many columns cost little more in large blocks, as each column of a block has a price."""
 HEAD_BYTES: Final = 1 << 12
 """The beginning of a document, by which it is known for a list."""
-_OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {"": open, ".gz": gzip.open, ".bz2": bz2.open}
-SUFFIXES: Final = tuple(_OPENERS)
-"""How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
 
 PIECES: Final = "file string, block bigint, texts binary"
 """The number of a piece in its file, and its records: a pickled list, as Spark takes long over arrays of texts."""
@@ -56,7 +52,7 @@ class FilePart:
     Attributes:
         file: its address, as Spark writes it.
         path: where it is opened.
-        suffix: of ``SUFFIXES``.
+        suffix: of ``opening.SUFFIXES``.
         encoding: of the text.
         form: of its records.
         start, size: of the part, in bytes; a size of None is all.
@@ -78,7 +74,7 @@ class FilePart:
 
     def open(self) -> IO[bytes]:
         """Open the file, decompressed, where the part begins."""
-        opened: IO[bytes] = _OPENERS[self.suffix](self.path, "rb")
+        opened = open_bytes(self.path, self.suffix)
         if self.start:
             opened.seek(self.start)
         return opened

@@ -550,8 +550,8 @@ def month_length(year: int, month: int) -> int:
 
 
 def days_of(year: int, month: int, day: int) -> int:
-    """Return the days from 1970-01-01 to a date."""
-    year -= month <= 2
+    """Return the days from 1970-01-01 to a date; numpy's arrays of integers do as well."""
+    year = year - (month <= 2)
     era, of_era = divmod(year, 400)
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468

@@ -56,10 +56,6 @@ class KindValues:
     array: pa.Array | None
     listed: Sequence[Any] = ()
 
-    @property
-    def size(self) -> int:
-        return len(self.listed) if self.array is None else len(self.array)
-
     @cached_property
     def is_there(self) -> pa.Array:
         """Return whether each row has such a value."""

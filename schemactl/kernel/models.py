@@ -28,8 +28,9 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from schemactl.inference.paths import format_path
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
-from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
+from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.stored import encodable
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.models import as_model, extra_of, keys_of, variants_of

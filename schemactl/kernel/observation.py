@@ -23,14 +23,13 @@ import pyarrow.compute as pc
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, is_row_key
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, cut_witnesses, example_of
 from schemactl.inference.paths import ELEMENT, Path
+from schemactl.kernel.arrays import numbers_of, string_array
 from schemactl.kernel.value_classes import (
     class_of_code,
     classes_of_numbers,
     codes_of_array,
     codes_of_columns,
     has_few,
-    numbers_of,
-    text_array,
 )
 from schemactl.schema.types import DataType
 
@@ -232,7 +231,7 @@ class _Batch:
             return
         asked = [list(set(column.values)) if has_few(column.values) else column.values for column in self._texts]
         sizes = list(map(len, asked))
-        joined = text_array(list(chain.from_iterable(asked)))
+        joined = string_array(list(chain.from_iterable(asked)))
         starts = list(accumulate(sizes, initial=0))
         for found in _by_class(joined, codes_of_array(joined), sizes):
             column, texts = self._texts[found.column], asked[found.column]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,18 +13,18 @@ from schemactl.inference.evidence import Position
 from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.kernel.stored import stored_type
 from schemactl.normalization.plan import Plan
-from schemactl.normalization.tally import REJECTS_COLUMNS, Overwritten, Rejected, RowCounts, Tally, Unfit
+from schemactl.normalization.tally import (
+    REJECTS_COLUMNS,
+    LoadTime,
+    OverwriteFinding,
+    Rejected,
+    RowCounts,
+    Tally,
+    UnfitFinding,
+)
 from schemactl.schema.judgment import Violation
 
 REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) for column in REJECTS_COLUMNS])
-
-
-@dataclass(frozen=True, slots=True)
-class LoadTime:
-    """The id of a load, and the time when it is made (with its time zone)."""
-
-    id: str
-    inserted_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +64,6 @@ class Problem:
     refuses_row: bool = False
 
 
-@dataclass(slots=True)
-class Counts:
-    """The rows of one table, as in ``tally.RowCounts``."""
-
-    read: int = 0
-    rejected: int = 0
-    rejected_above: int = 0
-    values_rejected: int = 0
-    superseded: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Seen:
     """Counts a problem, with the place where it was met first (file and number) and the value there."""
@@ -87,7 +75,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Outcome:
+class RowOutcome:
     """The counts of the rows of some partitions; those of all add up, in any order.
 
     Attributes:
@@ -99,16 +87,16 @@ class Outcome:
         records: those in which violations of a contract were met first, as JSON, by file and number.
     """
 
-    tables: dict[str, Counts] = field(default_factory=dict)
+    tables: dict[str, RowCounts] = field(default_factory=dict)
     problems: dict[int, Seen] = field(default_factory=dict)
     spans: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: set[tuple[str, str]] = field(default_factory=set)
     cut: Counter[tuple[str, str]] = field(default_factory=Counter)
     records: dict[tuple[str, int], str] = field(default_factory=dict)
 
-    def counts(self, table: str) -> Counts:
-        """Return the counts of a table, to be added to."""
-        return self.tables.setdefault(table, Counts())
+    def count(self, table: str, **rows: int) -> None:
+        """Count rows of a table, as ``RowCounts`` calls them."""
+        self.tables[table] = self.tables.get(table, RowCounts()) + RowCounts(**rows)
 
     def add(self, problem: int, found: Seen) -> None:
         """Note a problem, with the first place of it."""
@@ -123,15 +111,10 @@ class Outcome:
         known = self.spans.get((table, column), (least, greatest))
         self.spans[table, column] = (min(known[0], least), max(known[1], greatest))
 
-    def merge(self, other: Outcome) -> None:
+    def merge(self, other: RowOutcome) -> None:
         """Add what became of other partitions."""
         for name, counts in other.tables.items():
-            own = self.counts(name)
-            own.read += counts.read
-            own.rejected += counts.rejected
-            own.rejected_above += counts.rejected_above
-            own.values_rejected += counts.values_rejected
-            own.superseded += counts.superseded
+            self.tables[name] = self.tables.get(name, RowCounts()) + counts
         for at, seen in other.problems.items():
             self.add(at, seen)
         for (table, column), span in other.spans.items():
@@ -140,34 +123,8 @@ class Outcome:
         self.cut.update(other.cut)
         self.records |= other.records
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the outcome as JSON can hold it."""
-        return {
-            "tables": {
-                name: [each.read, each.rejected, each.rejected_above, each.values_rejected, each.superseded]
-                for name, each in self.tables.items()
-            },
-            "problems": [[at, *astuple(seen)] for at, seen in self.problems.items()],
-            "spans": [[*key, *span] for key, span in self.spans.items()],
-            "filled": sorted(map(list, self.filled)),
-            "cut": [[*key, count] for key, count in self.cut.items()],
-            "records": [[*place, record] for place, record in self.records.items()],
-        }
 
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Outcome:
-        """Return what ``to_plain`` was given."""
-        return Outcome(
-            {name: Counts(*counts) for name, counts in plain["tables"].items()},
-            {at: Seen(*seen) for at, *seen in plain["problems"]},
-            {(table, column): (least, greatest) for table, column, least, greatest in plain["spans"]},
-            {(table, column) for table, column in plain["filled"]},
-            Counter({(table, column): count for table, column, count in plain["cut"]}),
-            {(file, number): record for file, number, record in plain["records"]},
-        )
-
-
-def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally:
+def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Tally:
     """Return the tally of a load.
 
     Args:
@@ -176,42 +133,29 @@ def tally_of(outcome: Outcome, problems: Sequence[Problem], plan: Plan) -> Tally
         plan: of the load.
     """
     names = dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables))
-    unfit: list[Unfit] = []
-    overwritten: list[Overwritten] = []
+    unfit: list[UnfitFinding] = []
+    overwrites: list[OverwriteFinding] = []
     for at, seen in sorted(outcome.problems.items()):
         problem, first = problems[at], Position(seen.file, seen.number)
         if problem.violation is not None:
             continue
-        if not problem.kind:
-            overwritten.append(Overwritten(problem.table, problem.column, problem.paths, seen.count, first))
-            continue
-        unfit.append(
-            Unfit(
-                problem.table,
-                problem.column or "",
-                problem.paths[0],
-                problem.kind,
-                problem.expected,
-                seen.count,
-                first,
-                seen.example,
-            )
-        )
-    return Tally({name: _row_counts(outcome.counts(name)) for name in names}, tuple(unfit), tuple(overwritten))
+        sources = tuple(map(format_path, problem.paths))
+        if problem.kind:
+            place = problem.table, problem.column or "", sources[0]
+            unfit.append(UnfitFinding(*place, problem.kind, problem.expected, seen.count, first, seen.example))
+        else:
+            overwrites.append(OverwriteFinding(problem.table, problem.column, sources, seen.count, first))
+    return Tally({name: outcome.tables.get(name, RowCounts()) for name in names}, tuple(unfit), tuple(overwrites))
 
 
-def _row_counts(counts: Counts) -> RowCounts:
-    return RowCounts(counts.read, counts.rejected, counts.rejected_above, counts.values_rejected, counts.superseded)
-
-
-def rejected_by(outcome: Outcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
+def rejected_by(outcome: RowOutcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
     """Return what each violation kept out, in the plan's order."""
-    found: dict[tuple[str, str | None], tuple[Violation, Outcome]] = {}
+    found: dict[tuple[str, str | None], tuple[Violation, RowOutcome]] = {}
     for at, problem in enumerate(problems):
         seen, violation = outcome.problems.get(at), problem.violation
         if seen is None or violation is None:
             continue
-        _, sums = found.setdefault((violation.table, violation.column), (violation, Outcome()))
+        _, sums = found.setdefault((violation.table, violation.column), (violation, RowOutcome()))
         sums.add(0, seen)
     return tuple(
         Rejected(

@@ -6,10 +6,9 @@ Each attempt writes files of its own, whose names nobody else knows; what the dr
 from __future__ import annotations
 
 import json
-import pickle
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,15 +16,17 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.parquet
 
+from schemactl.kernel.arrays import message
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.observation import without_garbage_collection
-from schemactl.kernel.outcome import LoadTime, Outcome
+from schemactl.kernel.outcome import RowOutcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
 from schemactl.kernel.typed import TypedSource, chunks_of, model_chunk, rows_by_table
 from schemactl.normalization.plan import Plan
+from schemactl.normalization.tally import LoadTime
 
 if TYPE_CHECKING:
     from schemactl.kernel.models import RejectedDocuments
@@ -71,45 +72,33 @@ class WrittenFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """The files that one partition has written.
+class WrittenFiles:
+    """The files of one attempt.
+
+    Attributes:
+        tables: a file by table; tables without rows are left out.
+        places: the same for the places of rows, as ``MadeRows.places``.
+        rejects: by the number of the plan; plans without any are left out.
+    """
+
+    tables: dict[str, WrittenFile] = field(default_factory=dict)
+    places: dict[str, WrittenFile] = field(default_factory=dict)
+    rejects: dict[int, WrittenFile] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """The rows that one partition has written.
 
     Attributes:
         first: file and number of the first record.
-        tables: a file by table; tables without rows are left out.
-        places: the same for the places of rows, as ``MadeRows.places``.
-        rejects: of each plan; None where there are none.
+        files: what they are written to.
         outcomes: of the rows of each plan.
     """
 
     first: tuple[str, int] | None
-    tables: Mapping[str, WrittenFile]
-    places: Mapping[str, WrittenFile]
-    rejects: tuple[WrittenFile | None, ...]
-    outcomes: tuple[Outcome, ...]
-
-    def dump(self) -> bytes:
-        """Return the message as bytes."""
-        plain = {
-            "first": self.first,
-            "tables": {name: [file.name, file.rows] for name, file in self.tables.items()},
-            "places": {name: [file.name, file.rows] for name, file in self.places.items()},
-            "rejects": [file and [file.name, file.rows] for file in self.rejects],
-            "outcomes": [outcome.to_plain() for outcome in self.outcomes],
-        }
-        return json.dumps(plain).encode()
-
-    @staticmethod
-    def load(text: bytes) -> Message:
-        """Return what ``dump`` was called on."""
-        plain = json.loads(text)
-        return Message(
-            tuple(plain["first"]) if plain["first"] else None,
-            {name: WrittenFile(*file) for name, file in plain["tables"].items()},
-            {name: WrittenFile(*file) for name, file in plain["places"].items()},
-            tuple(file and WrittenFile(*file) for file in plain["rejects"]),
-            tuple(map(Outcome.from_plain, plain["outcomes"])),
-        )
+    files: WrittenFiles
+    outcomes: tuple[RowOutcome, ...]
 
 
 # --- partitions ---
@@ -117,7 +106,7 @@ class Message:
 
 def write_documents(
     batches: Iterable[pa.RecordBatch],
-    job: bytes,
+    job: RowsJob,
     folder: str,
     before: Mapping[tuple[str, int], int],
     gaps: Gaps | None = None,
@@ -127,23 +116,22 @@ def write_documents(
 
     Args:
         batches: as ``partitions.RecordReader`` reads them.
-        job: a pickled ``RowsJob``.
+        job: the same for all partitions.
         folder: the working folder of the command.
         before: by file, as people are shown it, and block, how many records stand before the block in the file.
         gaps: rows of files that are no records, see ``partitions.row_number``.
         columns: as of ``partitions.RecordReader.pieces``.
     """
-    asked: RowsJob = pickle.loads(job)
-    pieces = RecordReader(folder).pieces(batches, asked.options, columns)
-    return _write(asked, _document_chunks(pieces, before, columns), gaps)
+    pieces = RecordReader(folder).pieces(batches, job.options, columns)
+    return _write(job, _document_chunks(pieces, before, columns), gaps)
 
 
 def write_typed(
     batches: Iterable[pa.RecordBatch],
-    job: bytes,
+    job: RowsJob,
     folder: str,
     before: Mapping[tuple[str, int], int],
-    source: bytes,
+    source: TypedSource,
     gaps: Gaps | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Write the rows of sources that state their types; yield one message.
@@ -153,27 +141,25 @@ def write_typed(
         job: as of ``write_documents``.
         folder: as of ``write_documents``.
         before: as of ``write_documents``.
-        source: a pickled ``typed.TypedSource``.
+        source: what the rows are.
         gaps: as of ``write_documents``.
     """
-    asked: TypedSource = pickle.loads(source)
-    rows_job: RowsJob = pickle.loads(job)
-    if asked.task is not None:
+    if source.task is not None:
         # Only typings need these modules, which take a quarter of a second to load.
         from schemactl.kernel.typing import Typist
         from schemactl.kernel.typing_rows import type_names, typed_rows
 
-        typist = Typist(asked.task.typing)
+        typist = Typist(source.task.typing)
         made = (
             (ONE_TABLE, row)
             for file, block, at, rows in read_rows(batches, folder)
-            for row in typed_rows(rows, file, before[file, block] + at + 1, asked, typist)
+            for row in typed_rows(rows, file, before[file, block] + at + 1, source, typist)
         )
-        return _write(rows_job, made, gaps, type_names(asked.task))
-    if rows_job.options.model is not None:
-        pieces = RowReader(folder, asked).pieces(batches, rows_job.options)
-        return _write(rows_job, _document_chunks(pieces, before, source=asked), gaps)
-    return _write(rows_job, _row_chunks(batches, folder, before, asked, rows_job.options.dispatch), gaps)
+        return _write(job, made, gaps, type_names(source.task))
+    if job.options.model is not None:
+        pieces = RowReader(folder, source).pieces(batches, job.options)
+        return _write(job, _document_chunks(pieces, before, source=source), gaps)
+    return _write(job, _row_chunks(batches, folder, before, source, job.options.dispatch), gaps)
 
 
 def _row_chunks(
@@ -225,18 +211,14 @@ def _write(
                 made = _reject(chunk, maker, types or {})
             if writer is not None:
                 writer.add(at, made)
-        files = WrittenFiles({}, {}, {}) if writer is None else writer.close()
-    rejects = tuple(files.rejects.get(at) for at in range(len(makers)))
-    message = Message(first, files.tables, files.places, rejects, tuple(maker.outcome for maker in makers))
-    yield pa.RecordBatch.from_arrays([pa.array([message.dump()], pa.binary())], ["message"])
+        files = WrittenFiles() if writer is None else writer.close()
+    yield message(WrittenPart(first, files, tuple(maker.outcome for maker in makers)))
 
 
 def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
     """Count rows that typing or a model rejects, and describe them."""
     table = maker.plan.rows.table
-    counts = maker.outcome.counts(table)
-    counts.read += len(rows.numbers)
-    counts.rejected += len(rows.numbers)
+    maker.outcome.count(table, read=len(rows.numbers), rejected=len(rows.numbers))
     return MadeRows(rejects=[rows.describe(table, types, maker.load)])
 
 
@@ -275,7 +257,7 @@ def find_records(
     source: TypedSource | None = None,
     gaps: Gaps | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield a message with the records of these files and numbers, as JSON.
+    """Yield a message with the records of these files and numbers: file, number, JSON.
 
     Args:
         batches: as of ``write_documents``, or as of ``partitions.read_rows``.
@@ -297,7 +279,7 @@ def find_records(
             if place in wanted:
                 record = json.dumps(chunk.whole_documents[at], default=text_of, ensure_ascii=False)
                 found.append((*place, record))
-    yield pa.RecordBatch.from_arrays([pa.array([json.dumps(found).encode()], pa.binary())], ["message"])
+    yield message(found)
 
 
 # --- files ---
@@ -314,15 +296,6 @@ def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
     if system.get_file_info(path).type is pyarrow.fs.FileType.NotFound:
         raise FileNotFoundError(f"this machine does not reach the staging folder {address}")
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFiles:
-    """The files of one attempt: by table, those with places by table, those of rejects by the number of the plan."""
-
-    tables: dict[str, WrittenFile]
-    places: dict[str, WrittenFile]
-    rejects: dict[int, WrittenFile]
 
 
 class PartitionWriter:
@@ -415,13 +388,12 @@ def drop_superseded(
             number, table, rows, places = json.loads(text)
             ordinals = known.to_table(["ordinal"], filter=pc.field("part") == number).column("ordinal")
             found = _split_file(system, path, rows, places, ordinals, keeps_others=table in keeps)
-            message = json.dumps([number, table, *found]).encode()
-            yield pa.RecordBatch.from_arrays([pa.array([message], pa.binary())], ["message"])
+            yield message((number, table, *found))
 
 
 def _split_file(
     system: pyarrow.fs.FileSystem, path: str, rows: str, places: str, ordinals: Any, *, keeps_others: bool
-) -> list[tuple[str, int] | None]:
+) -> list[WrittenFile]:
     attempt = secrets.token_hex(8)
     writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
     counts = {"kept": 0, "others": 0}
@@ -442,4 +414,6 @@ def _split_file(
                     writers[name].write_table(part)
     for writer in writers.values():
         writer.close()
-    return [(f"{attempt}-{name}.parquet" if name in writers else "", counts[name]) for name in ("kept", "others")]
+    return [
+        WrittenFile(f"{attempt}-{name}.parquet" if name in writers else "", counts[name]) for name in ("kept", "others")
+    ]

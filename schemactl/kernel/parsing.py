@@ -110,7 +110,7 @@ def _parse_whole(text: bytes) -> Any:
         except ValueError:
             pass  # orjson refuses numbers past all doubles, and documents that nest deep
     try:
-        document = _DECODER.decode(text.decode("utf-8"))
+        document = DECODER.decode(text.decode("utf-8"))
     except RecursionError as error:
         raise ValueError("the document nests too deep") from error
     if b"\\u" in text and _HALF_PAIR.search(json.dumps(document, ensure_ascii=False)):
@@ -175,4 +175,5 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer)
+DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer)
+"""Python's decoder without what is no JSON; it raises ValueError."""

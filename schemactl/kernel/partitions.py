@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from array import array
 from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
+from schemactl.kernel.arrays import message
 from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
@@ -72,6 +72,15 @@ class BlockCounts:
     documents: int = 0
     bad: int = 0
     first_bad: int | None = None
+
+    def add(self, lines: int, records: int, documents: int, bad: Sequence[int] = ()) -> None:
+        """Count further records; ``bad`` are the places of bad ones in the block, in order."""
+        self.lines += lines
+        self.records += records
+        self.documents += documents
+        self.bad += len(bad)
+        if bad:
+            self.first_bad = bad[0] if self.first_bad is None else min(self.first_bad, bad[0])
 
 
 Gaps: TypeAlias = Mapping[str, Sequence[int]]
@@ -174,8 +183,7 @@ class RecordReader:
                         continue
                     if count:
                         yield RowsPiece(rows, Position(file, (block << BLOCK_SHIFT) + first))
-                    counts.records += count
-                    counts.documents += count
+                    counts.add(0, count, count)
 
     def _parse(self, file: str, block: int, texts: Sequence[bytes], records: Sequence[int]) -> Iterator[Piece]:
         """Parse records of a block; they are numbered as of ``Positions``."""
@@ -189,15 +197,11 @@ class RecordReader:
             text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
             self.bad_records.append(BadRecord(positions[at], text))
         self.bad_records = sorted(self.bad_records, key=attrgetter("position"))[:MAX_BAD_RECORDS]
-        if parsed.bad:
-            first_bad = positions.records[parsed.bad[0]]
-            counts.first_bad = first_bad if counts.first_bad is None else min(counts.first_bad, first_bad)
-        counts.documents += len(parsed.documents)
-        counts.bad += len(parsed.bad)
-        counts.records += len(parsed.documents) + len(parsed.bad)
+        count = len(parsed.documents) + len(parsed.bad)
         if taken is not None:
             left = (text for text, is_taken in zip(texts, taken, strict=True) if not is_taken)
-            counts.records += sum(not is_blank(text) for text in left)
+            count += sum(not is_blank(text) for text in left)
+        counts.add(0, count, len(parsed.documents), [positions.records[at] for at in parsed.bad])
         if parsed.documents:
             places = parsed.places
             if places is not None:
@@ -234,13 +238,11 @@ class RowReader:
         from schemactl.kernel.typed import documents_of
 
         for file, block, at, rows in read_rows(batches, self._folder):
-            counts = self.blocks.setdefault((file, block), BlockCounts())
             places: Sequence[int] = range(len(rows))
-            counts.lines += len(rows)
-            counts.records += len(rows)
+            count = len(rows)
             if "sampled" in rows.schema.names and (taken := rows.column("sampled")).true_count < len(rows):
                 places, rows = pc.indices_nonzero(taken).to_pylist(), rows.filter(taken)
-            counts.documents += len(rows)
+            self.blocks.setdefault((file, block), BlockCounts()).add(count, count, len(rows))
             for start in range(0, len(rows), AT_ONCE):
                 part = rows.slice(start, AT_ONCE)
                 columns = dict(zip(self._source.names, part.columns, strict=False))
@@ -250,7 +252,7 @@ class RowReader:
 
 
 Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
-"""Errors of a model by table, None where no table is known, and by place and what the contract says of them."""
+"""Errors by table, None where no table is known, and by place and what the contract says of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +274,12 @@ class Shares:
     """Collects what a partition holds by table.
 
     Attributes:
-        types: of columns whose source states them (``RowObserver.types``).
+        names, types: of columns whose source states their types, as of ``RowObserver``.
         too_many: whether there are more tables than a stream has (``MOST_TABLES``); then no further one is collected.
     """
 
-    def __init__(self, types: Mapping[Path, str]) -> None:
+    def __init__(self, types: Mapping[Path, str], names: Sequence[str] = ()) -> None:
+        self.names = names
         self.types = types
         self.too_many = False
         self._observers: dict[str | None, Observer] = {}
@@ -292,10 +295,20 @@ class Shares:
             if piece.columns:
                 self._columns_of(piece.table).add_columns(piece.columns, piece.positions)
 
+    def add_typed(self, table: str | None, rows: pa.RecordBatch, file: str, first: int, taken: pa.BooleanArray) -> None:
+        """Take rows of stated types, as of ``RowObserver.add``; those of no table are counted only."""
+        self.count(table, file, taken.true_count, Position(file, first + pc.index(taken, True).as_py()))
+        if table is None:
+            return
+        if table in self._columns or len(self._columns) < MOST_TABLES:
+            self._columns_of(table).add(rows, file, first, taken)
+        else:
+            self.too_many = True
+
     def _columns_of(self, table: str) -> RowObserver:
         from schemactl.kernel.typed import RowObserver
 
-        return self._columns.setdefault(table, RowObserver((), self.types))
+        return self._columns.setdefault(table, RowObserver(self.names, self.types))
 
     def add_rows(self, piece: RowsPiece, names: Sequence[str]) -> None:
         """Take rows, all of which go to one table."""
@@ -324,7 +337,7 @@ class Shares:
         deep = self.too_deep() is not None
         return {
             table: Share(
-                Evidence() if deep or table not in self._observers else self._evidence(table),
+                Evidence() if deep else self._evidence(table),
                 counts,
                 self._first[table],
             )
@@ -332,8 +345,8 @@ class Shares:
         }
 
     def _evidence(self, table: str | None) -> Evidence:
-        seen = self._columns[table].seen if table in self._columns else {}
-        return replace(self._observers[table].evidence(), counted=seen)
+        observed = self._observers[table].evidence() if table in self._observers else Evidence()
+        return replace(observed, counted=self._columns[table].seen) if table in self._columns else observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +358,7 @@ class Part:
         blocks, bad_records: as of ``RecordReader``.
         too_deep: as of ``Observer``.
         too_many: as of ``Shares``.
-        errors: of documents that a model rejects.
+        errors: of documents that a model rejects, and of texts that cannot be typed.
         rejected: how many of these are of no table, by file.
     """
 
@@ -366,7 +379,7 @@ def observe_partition(
     columns: Sequence[str] = (),
     source: TypedSource | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the pickled ``Part`` of a partition, which has the evidence of each table.
+    """Yield one row with the ``Part`` of a partition, which has the evidence of each table.
 
     Args:
         batches: as of ``RecordReader``, or of ``RowReader``.
@@ -395,23 +408,22 @@ def observe_partition(
         for key, found in each.found().items():
             known[key] = known[key].merged(found) if key in known else found
     bad = tuple(reader.bad_records)
-    yield _pickled(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected))
+    yield message(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected))
 
 
 def count_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the number of records of a partition that are not blank, as text."""
-    count = sum(not is_blank(text) for _, _, texts in records_of(batches) for text in texts)
-    yield pa.RecordBatch.from_arrays([binary_array([str(count).encode()])], ["part"])
+    """Yield one row with the number of records of a partition that are not blank."""
+    yield message(sum(not is_blank(text) for _, _, texts in records_of(batches) for text in texts))
 
 
 def recount_partition(
     batches: Iterable[pa.RecordBatch], folder: str, asked: Sequence[Scalars | Absences], share: float = 1
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the pickled ``Part`` of a partition, which has a tally for each question."""
+    """Yield one row with the ``Part`` of a partition, which has a tally for each question."""
     reader, recount = RecordReader(folder, share), Recount(asked)
     for piece in reader.read(batches):
         recount.add(piece.documents, piece.positions)
-    yield _pickled(Part(recount.tallies(), reader.blocks))
+    yield message(Part(recount.tallies(), reader.blocks))
 
 
 def observe_rows_partition(
@@ -421,7 +433,7 @@ def observe_rows_partition(
     types: Mapping[Path, str],
     dispatch: Dispatch | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the pickled ``Part`` of a partition of a source that states its types.
+    """Yield one row with the ``Part`` of a partition of a source that states its types.
 
     Args:
         batches: as of ``read_rows``, with the column ``sampled`` at the end.
@@ -430,32 +442,21 @@ def observe_rows_partition(
         types: as of ``RowObserver``.
         dispatch: which table each row goes to; None for one table.
     """
-    from schemactl.kernel.typed import RowObserver, rows_by_table
+    from schemactl.kernel.typed import rows_by_table
 
     blocks: dict[tuple[str, int], BlockCounts] = {}
-    observers: dict[str, RowObserver] = {}
-    shares = Shares(types)
+    shares = Shares(types, names)
     for file, block, at, rows in read_rows(batches, folder):
-        counts = blocks.setdefault((file, block), BlockCounts())
         taken = rows.column("sampled")
-        counts.lines += len(rows)
-        counts.records += len(rows)
-        counts.documents += taken.true_count
+        blocks.setdefault((file, block), BlockCounts()).add(len(rows), len(rows), taken.true_count)
         base = (block << BLOCK_SHIFT) + at
         for table, mask in rows_by_table(rows, names, dispatch):
             of_table = taken if mask is None else pc.and_(taken, mask)
-            if not of_table.true_count:
-                continue
-            shares.count(table, file, of_table.true_count, Position(file, base + pc.index(of_table, True).as_py()))
-            if table is not None:
-                observers.setdefault(table, RowObserver(names, types)).add(rows, file, base, of_table)
-        if len(observers) > MOST_TABLES:
+            if of_table.true_count:
+                shares.add_typed(table, rows, file, base, of_table)
+        if shares.too_many:
             break
-    found = {
-        table: replace(share, evidence=Evidence(counted=observers[table].seen) if table in observers else Evidence())
-        for table, share in shares.found().items()
-    }
-    yield _pickled(Part(found, blocks, too_many=len(observers) > MOST_TABLES))
+    yield message(Part(shares.found(), blocks, too_many=shares.too_many))
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
@@ -499,19 +500,6 @@ def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:
             zone = "UTC" if name.startswith("timestamp_ltz") else None
             batch = batch.set_column(at, name, batch.column(at).cast(pa.timestamp("ns", zone)))
     return batch
-
-
-def _pickled(part: Part) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([binary_array([pickle.dumps(part, pickle.HIGHEST_PROTOCOL)])], ["message"])
-
-
-def binary_array(values: Sequence[bytes]) -> pa.BinaryArray:
-    """Return an array of bytes without pandas.
-
-    ``pyarrow.array`` imports it first, where it is installed, which takes as long as to observe a megabyte.
-    """
-    ends = array("i", accumulate(map(len, values), initial=0))
-    return pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))])
 
 
 def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, list[bytes]]]:

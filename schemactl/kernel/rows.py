@@ -22,10 +22,11 @@ from schemactl.inference.values import kind as kind_of
 from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
-from schemactl.kernel.outcome import LoadTime, Outcome, Problem, Refused, Seen, describe_rejects
+from schemactl.kernel.outcome import Problem, Refused, RowOutcome, Seen, describe_rejects
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build, either
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
 from schemactl.schema.nested_types import NestedType
@@ -35,7 +36,7 @@ Mask = np.ndarray[Any, Any] | None
 """A mask of rows; None for no row."""
 
 NULL_KIND: Final = "null"
-"""The kind of missing values of primary keys (``tally.Unfit``)."""
+"""The kind of missing values of primary keys (``tally.UnfitFinding``)."""
 
 
 ELEMENTS_AT_ONCE: Final = 1 << 16
@@ -126,7 +127,7 @@ class RowMaker:
         self.lists: dict[str, list[Path]] = {}
         for rows in plan.rows.walk():
             self.lists.setdefault(rows.table, []).append(rows.path)
-        self.outcome = Outcome()
+        self.outcome = RowOutcome()
         self._root = _Level(self, plan.rows, ())
 
     def make(self, chunk: Chunk) -> MadeRows:
@@ -645,12 +646,11 @@ class _Level:
             frame = self._without_empty(frame)
         if not frame.size:
             return
-        counts = self.maker.outcome.counts(self.rows.table)
-        counts.read += frame.size
+        table, outcome = self.rows.table, self.maker.outcome
         above = 0 if frame.refused is None else int(frame.refused.sum())
-        counts.rejected_above += above
+        outcome.count(table, read=frame.size, rejected_above=above)
         if self._refusal is not None:
-            counts.rejected += frame.size - above
+            outcome.count(table, rejected=frame.size - above)
             self._report(frame, made, [(self._refusal, np.ones(frame.size, bool), None)], None)
             self._run_below(frame, np.ones(frame.size, bool), made)
             return
@@ -661,8 +661,9 @@ class _Level:
         self._add_other_problems(frame, found)
         itself = found.refusing if found.refusing is None or frame.refused is None else found.refusing & ~frame.refused
         refused = either(frame.refused, itself)
-        counts.rejected += 0 if itself is None else int(itself.sum())
-        counts.values_rejected += self._report(frame, made, found.problems, itself)
+        rejected = 0 if itself is None else int(itself.sum())
+        values_rejected = self._report(frame, made, found.problems, itself)
+        outcome.count(table, rejected=rejected, values_rejected=values_rejected)
         self._measure(found, refused)
         self._number(frame, refused)
         if self.table is not None:

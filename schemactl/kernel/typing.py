@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemactl.kernel.arrays import octets_of
 from schemactl.kernel.date_columns import DateColumn
 from schemactl.schema.typing.model import (
     Array,
@@ -494,9 +495,7 @@ def _cast_all(texts: pa.Array, to: pa.DataType, alphabet: bytes) -> pa.Array | N
         alphabet: the least and the greatest character. From ``-`` to ``9`` there are signs, points and digits, and the
             slash that no number has: Arrow reads the same numbers as Java there, and none that would lose a digit.
     """
-    _, offsets, data = texts.buffers()
-    first, last = (np.frombuffer(offsets, np.int32)[texts.offset + at] for at in (0, len(texts))) if offsets else (0, 0)
-    octets = np.frombuffer(data, np.uint8)[first:last] if data else np.zeros(0, np.uint8)
+    octets = octets_of(texts)
     if not len(octets) or octets.min() < alphabet[0] or octets.max() > alphabet[1]:
         return None
     if pa.types.is_decimal(to) and pc.max(pc.binary_length(texts)).as_py() + to.scale > _MOST_DIGITS:

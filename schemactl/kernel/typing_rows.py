@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,65 +11,48 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemactl.inference.evidence import Evidence, Position
-from schemactl.kernel.dispatch import BLOCK_SHIFT
-from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, LoadTime
+from schemactl.inference.evidence import Position
+from schemactl.kernel.arrays import message
+from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
+from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource, chunks_of
 from schemactl.kernel.typing import Typist
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.typing.model import ERRORS, OnError, TypingTask, type_name
 
 TYPING: Final = "typing"
 """The entity of rejects of typing."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypingPart:
-    """The findings of one partition; positions count from the beginning of a block (``BLOCK_SHIFT``).
-
-    Attributes:
-        part: its records, and those that cannot be read.
-        errors: by field.
-    """
-
-    part: Part
-    errors: dict[str, FieldErrors]
-
-
-def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: bytes) -> Iterator[pa.RecordBatch]:
-    """Type the texts of a partition; yield what is wrong with them.
+def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: TypingTask) -> Iterator[pa.RecordBatch]:
+    """Type the texts of a partition; yield one row with a ``Part``, which has the errors by field, and no contract.
 
     Args:
         batches: as of ``partitions.read_rows``: the columns of the typing, and after them why a row is bad.
         folder: the working folder of the command.
-        task: a pickled ``TypingTask``.
+        task: how texts are typed.
     """
-    asked: TypingTask = pickle.loads(task)
-    typist, errors = Typist(asked.typing), dict[str, FieldErrors]()
+    typist, width = Typist(task.typing), len(task.typing.fields)
+    errors: dict[tuple[str, str], FieldErrors] = {}
     blocks: dict[tuple[str, int], BlockCounts] = {}
     bad: list[BadRecord] = []
     for file, block, at, rows in read_rows(batches, folder):
-        faults = rows.column(len(asked.typing.fields))
-        counts = blocks.setdefault((file, block), BlockCounts())
+        faults = rows.column(width)
         wrong = np.nonzero(faults.is_valid().to_numpy(zero_copy_only=False))[0].tolist()
-        counts.lines += len(rows)
-        counts.records += len(rows)
-        counts.documents += len(rows) - len(wrong)
-        counts.bad += len(wrong)
-        if wrong and counts.first_bad is None:
-            counts.first_bad = at + wrong[0]
+        counts = blocks.setdefault((file, block), BlockCounts())
+        counts.add(len(rows), len(rows), len(rows) - len(wrong), [at + each for each in wrong])
         base = (block << BLOCK_SHIFT) + at
         kept = wrong[: MAX_BAD_RECORDS - len(bad)]
         bad += [BadRecord(Position(file, base + each), faults[each].as_py()) for each in kept]
-        _, found = typist.run(_without(rows.columns[: len(asked.typing.fields)], faults))
+        _, found = typist.run(_without(rows.columns[:width], faults))
         places = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
         for name, each in _first_errors(found).items():
             number = base + int(places[each.first.number])
             placed = replace(each, first=Position(file, number))
-            errors[name] = placed if name not in errors else errors[name].merged(placed)
-    part = TypingPart(Part(Evidence(), blocks, tuple(bad)), errors)
-    yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(part)], pa.binary())], ["message"])
+            errors[name, ""] = errors[name, ""].merged(placed) if (name, "") in errors else placed
+    yield message(Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}))
 
 
 def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:

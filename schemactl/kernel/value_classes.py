@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.classes import classify
+from schemactl.kernel.arrays import array_of, numbers_of
 from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.detectors.timestamp import window
@@ -85,14 +86,14 @@ def codes_of_array(texts: pa.StringArray) -> _Codes:
     for pattern, name in _FAMILIES:
         if len(left) < _FEW:
             break
-        part = texts if len(left) == len(texts) else texts.take(_array(left, pa.int64()))
+        part = texts if len(left) == len(texts) else texts.take(array_of(left, pa.int64()))
         hit = _matches(part, pattern)
         if not hit.any():
             continue
         if isinstance(name, str):
             found[left[hit]] = _code_of_family(name)
         else:
-            found[left[hit]] = name(part.take(_array(np.flatnonzero(hit), pa.int64())))
+            found[left[hit]] = name(part.take(array_of(np.flatnonzero(hit), pa.int64())))
         left = left[found[left] == _UNSURE]
     for at in left.tolist():
         found[at] = _code_of_text(texts[at].as_py())
@@ -222,32 +223,6 @@ def _lengths(texts: pa.StringArray) -> np.ndarray[Any, np.dtype[np.int32]]:
 
 def _matches(texts: pa.StringArray, pattern: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return numbers_of(pc.match_substring_regex(texts, pattern).cast(pa.uint8())).astype(bool)
-
-
-# From and to buffers: `pyarrow.array` and `to_numpy` load pandas, which takes longer than most files.
-
-
-def text_array(texts: Sequence[str]) -> pa.StringArray:
-    """Return texts as an Arrow array."""
-    joined = "".join(texts)
-    encoded = joined.encode()
-    offsets = np.zeros(len(texts) + 1, np.int32)
-    np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=offsets[1:])
-    if len(encoded) > len(joined):
-        # From characters to bytes: all but 0x80 to 0xBF begin a character of UTF-8.
-        begins = np.flatnonzero(np.frombuffer(encoded, np.int8) >= -64)
-        offsets = np.append(begins, len(encoded)).astype(np.int32)[offsets]
-    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(encoded))
-
-
-def _array(values: np.ndarray[Any, Any], kind: pa.DataType) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
-
-
-def numbers_of(values: pa.Array) -> np.ndarray[Any, Any]:
-    """Return the numbers of an array without nulls."""
-    whole = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
-    return whole[values.offset : values.offset + len(values)]
 
 
 _FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...]] = (

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT
 from schemactl.inference.evidence import ClassEvidence, Evidence
-from schemactl.inference.paths import Path
+from schemactl.inference.paths import Path, format_path
 from schemactl.normalization.plan import Cell, Plan, Rows, TargetColumn
-from schemactl.normalization.tally import Overwritten
+from schemactl.normalization.tally import OverwriteFinding
 
 
-def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[Overwritten, ...]:
+def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
     """Return what making the rows would find as well: columns that two paths fill, one of them in every row.
 
     Where the evidence leaves it open how often both have a value, and where a contract keeps anything out, rows tell.
@@ -22,7 +22,7 @@ def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[Overwritten
     return tuple(each for rows in walked for each in _in_rows(rows, evidence))
 
 
-def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[Overwritten]:
+def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding]:
     seen = evidence.paths.get(rows.path, {})
     count = sum(seen[name].count for name in (OBJECT, KEYED_OBJECT) if name in seen)
     by_column: dict[str, dict[Path, Cell]] = {}
@@ -34,7 +34,8 @@ def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[Overwritten]:
         one, other = (_scalars_at(evidence.paths.get(path, {})) for path in cells)
         always, values = (one, other) if _count(one) >= _count(other) else (other, one)
         if values and _count(always) == count:
-            yield Overwritten(rows.table, column, tuple(cells), _count(values), min(each.first for each in values))
+            sources = tuple(map(format_path, cells))
+            yield OverwriteFinding(rows.table, column, sources, _count(values), min(each.first for each in values))
 
 
 def _targets(rows: Rows) -> Iterator[tuple[Cell, TargetColumn]]:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport, SourceWarning
 from schemactl.inference.report import merge_reports as merge_inference_reports
+from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 
 
 class Outcome(StrEnum):
@@ -59,38 +59,6 @@ class TableCounts:
     rejected_with_parent: int = 0
     values_rejected: int = 0
     is_written: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class UnfitFinding:
-    """Values that no column can hold: an integer past 64 bits in a ``bigint``, say.
-
-    Attributes:
-        column: the column that they were meant for.
-        source: where they stand in the data, formatted.
-        kind: what they are in the data; ``null`` where a key that rows are found by has no value.
-        expected: the data type that they were meant for, empty where there is none.
-    """
-
-    table: str
-    column: str
-    source: str
-    kind: str
-    expected: str
-    count: int
-    first: Position
-    example: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OverwriteFinding:
-    """Rows in which values of several source paths meet in one column, or lists in one table (column None)."""
-
-    table: str
-    column: str | None
-    sources: tuple[str, ...]
-    count: int
-    first: Position
 
 
 @dataclass(frozen=True, slots=True)

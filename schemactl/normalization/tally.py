@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.paths import Path
 from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Column, DataType
 
@@ -29,6 +29,14 @@ places in lists), the ``_dlt_id`` that its row has or would have had, and where 
 
 
 @dataclass(frozen=True, slots=True)
+class LoadTime:
+    """The id of a load, and the time when it is made (with its time zone)."""
+
+    id: str
+    inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RowCounts:
     """The rows of one table.
 
@@ -46,6 +54,15 @@ class RowCounts:
     values_rejected: int = 0
     superseded: int = 0
 
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.read + other.read,
+            self.rejected + other.rejected,
+            self.rejected_above + other.rejected_above,
+            self.values_rejected + other.values_rejected,
+            self.superseded + other.superseded,
+        )
+
     @property
     def loaded(self) -> int:
         """The number of rows that are taken; of those with one primary key a merge keeps one."""
@@ -58,14 +75,14 @@ class RowCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
-    """Values, none of them null, that no column can hold; they forbid the load.
+class UnfitFinding:
+    """Values that no column can hold: an integer past 64 bits in a ``bigint``, say. They forbid the load.
 
     Attributes:
         column: the column that they were meant for.
-        path: where they stand in the data.
-        kind: what they are: a data type, or ``null`` where a primary key that rows are found by has no value.
-        expected: the data type of the column, empty where there is none.
+        source: where they stand in the data, formatted.
+        kind: what they are in the data; ``null`` where a key that rows are found by has no value.
+        expected: the data type that they were meant for, empty where there is none.
         count: how many.
         first: the first record that has one.
         example: the value there as a text, None for nulls.
@@ -73,21 +90,21 @@ class Unfit:
 
     table: str
     column: str
-    path: Path
+    source: str
     kind: str
     expected: str
     count: int
     first: Position
-    example: str | None
+    example: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Overwritten:
-    """Rows in which the values of several paths meet in one column, or several lists in one table (column None)."""
+class OverwriteFinding:
+    """Rows in which values of several source paths meet in one column, or lists in one table (column None)."""
 
     table: str
     column: str | None
-    paths: tuple[Path, ...]
+    sources: tuple[str, ...]
     count: int
     first: Position
 
@@ -116,15 +133,10 @@ class Tally:
     """The counts of all rows of a load by table; where anything is unfit or overwritten, it must not be loaded."""
 
     tables: Mapping[str, RowCounts] = field(default_factory=dict)
-    unfit: tuple[Unfit, ...] = ()
-    overwritten: tuple[Overwritten, ...] = ()
+    unfit: tuple[UnfitFinding, ...] = ()
+    overwrites: tuple[OverwriteFinding, ...] = ()
 
     @property
     def is_loadable(self) -> bool:
         """Return whether no value is lost but those that a contract refuses."""
-        return not self.unfit and not self.overwritten
-
-    @property
-    def has_rejects(self) -> bool:
-        """Return whether a contract keeps anything out."""
-        return any(counts.rejected or counts.values_rejected for counts in self.tables.values())
+        return not self.unfit and not self.overwrites

@@ -9,14 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from schemactl.inference.report import NullFinding
-from schemactl.normalization.report import (
-    NormalizeReport,
-    Outcome,
-    OverwriteFinding,
-    Stop,
-    TableCounts,
-    UnfitFinding,
-)
+from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
+from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.render.infer import (

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from schemactl.cli.app import run
-from schemactl.flows.infer import InferRequest, evolve
+from schemactl.flows.infer import InferRequest, evolve_all
 from schemactl.flows.lineage import lineage_in
+from schemactl.flows.tables import TableData
 from schemactl.formats import dlt
 from schemactl.inference.evidence import Position, observe
 from schemactl.schema.types import Schema
@@ -82,7 +83,8 @@ EXPORT = Path("schemas/export/shop.schema.yaml")
 def infer_orders() -> None:
     documents = {"orderId": 1, "lineItems": [{"skuNo": "a"}]}
     request = InferRequest(sources=("orders.jsonl",), name="shop", table="orders", schemas=Path("schemas"))
-    evolve(request, SchemasFolder.at(Path("schemas")), observe([(Position("orders.jsonl", 1), documents)]))
+    evidence = observe([(Position("orders.jsonl", 1), documents)])
+    evolve_all([TableData(request, evidence)], SchemasFolder.at(Path("schemas")))
 
 
 def exported() -> Schema:

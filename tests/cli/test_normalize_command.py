@@ -17,7 +17,8 @@ from schemactl.errors import DestinationError
 from schemactl.flows.infer import InferRequest
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import FileFinding, InferenceReport
-from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts, UnfitFinding
+from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts
+from schemactl.normalization.tally import UnfitFinding
 from schemactl.render.json import read_schema
 
 INFERENCE = InferenceReport(

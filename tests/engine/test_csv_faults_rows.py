@@ -11,14 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.csv_faults import find_csv_faults, read_rows
+from schemactl.engine.csv_faults import find_csv_faults, walk_rows
 from schemactl.engine.input import Input
 from schemactl.kernel.cells import CsvLayout, TextRows
 from schemactl.kernel.files import FilePart, Form, read_cells
 
 
 def broken(text: str, separator: str = ",") -> list[tuple[int, int, int, bool]]:
-    found = [cell for row in read_rows(text.splitlines(keepends=True), separator) for cell in row.broken]
+    found = [cell for row in walk_rows(text.splitlines(keepends=True), separator) for cell in row.broken]
     return [(cell.line, cell.column, cell.last_line, cell.is_open) for cell in found]
 
 
@@ -48,12 +48,12 @@ def test_a_quote_that_does_not_close_is_reported_by_its_place(text: str, cell: t
 
 def test_line_feeds_in_cells_of_a_file_with_other_line_ends_count_as_lines() -> None:
     lines = ['1,"a\nb"\r\n', 'c\nd,"e\r\n']
-    (cell,) = [cell for row in read_rows(lines, ",") for cell in row.broken]
+    (cell,) = [cell for row in walk_rows(lines, ",") for cell in row.broken]
     assert (cell.line, cell.column) == (4, 3)
 
 
 def test_what_a_row_that_is_shown_holds_is_bounded() -> None:
-    (row,) = read_rows(['"a\n', *["x" * 1_000 + "\n"] * 100], ",")
+    (row,) = walk_rows(['"a\n', *["x" * 1_000 + "\n"] * 100], ",")
     assert len(row.text) < 1_000
     assert row.broken[0].letters == 100_001
     assert len(row.broken[0].start) == 100
@@ -77,7 +77,7 @@ def test_rows_of_any_text_are_those_of_spark(spark: SparkSession, tmp_path: Path
     for row in sorted(read.select(*place, *columns).collect(), key=lambda row: row.id):
         found[row.file].append([row[name] for name in columns])
     for name, text in texts.items():
-        rows = list(read_rows(text.splitlines(keepends=True), ","))
+        rows = list(walk_rows(text.splitlines(keepends=True), ","))
         assert len(rows) == len(found[name]), text
         for row, cells in zip(rows, found[name], strict=True):
             assert not any(cells[row.cells :]), text

@@ -18,9 +18,9 @@ from schemactl.engine.package import write_rows
 from schemactl.engine.scan import scan_inputs
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.sample import Sample
-from schemactl.kernel.outcome import LoadTime
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgment import Judgment, Violation, judge
 from schemactl.schema.nested_types import SPARK_TYPE, Json, ListOf, MapOf, Struct, stated_type

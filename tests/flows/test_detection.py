@@ -11,7 +11,8 @@ import yaml
 from dlt.sources.filesystem import filesystem, read_csv
 
 from schemactl.errors import InputError
-from schemactl.flows.infer import InferRequest, evolve
+from schemactl.flows.infer import InferRequest, evolve_all
+from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
@@ -30,7 +31,7 @@ class Shop:
     def feed(self, *documents: Any, file: str = "orders.csv", **asked: Any) -> InferenceReport:
         evidence = observe((Position(file, number), each) for number, each in enumerate(documents, 1))
         request = InferRequest(sources=(file,), name="shop", table="orders", schemas=self.root, **asked)
-        return evolve(request, SchemasFolder.at(self.root), evidence)
+        return evolve_all([TableData(request, evidence)], SchemasFolder.at(self.root))
 
     @property
     def stored(self) -> Any:
@@ -51,7 +52,7 @@ TYPED = {"id": "bigint", "price": "double", "paid": "bool", "day": "date"}
 TEXTS = {"note": "text", "zip": "text", "mixed": "text"}
 
 
-@pytest.mark.parametrize("file", ["orders.csv", "a.b/orders.TSV", "orders.xml.gz"])
+@pytest.mark.parametrize("file", ["orders.csv", "a.b/orders.TSV", "orders.tab", "orders.xml.gz"])
 def test_columns_of_texts_get_the_types_of_all_their_texts(shop: Shop, file: str) -> None:
     report = shop.feed(*ROWS, file=file)
     assert shop.types() == TYPED | TEXTS

@@ -12,10 +12,11 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.flows import infer as flow
-from schemactl.flows.infer import InferRequest, check_request, evolve, infer
+from schemactl.flows.infer import InferRequest, check_request, evolve_all, infer
 from schemactl.flows.lineage import lineage_in
 from schemactl.flows.resolution import SOURCE_NAMES
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.report import InferenceReport
@@ -44,7 +45,7 @@ class Shop:
 
     def feed_evidence(self, evidence: Evidence, **asked: Any) -> InferenceReport:
         request = InferRequest(sources=("orders.jsonl",), name="shop", table="orders", schemas=self.root)
-        return evolve(replace(request, **asked), self.folder, evidence)
+        return evolve_all([TableData(replace(request, **asked), evidence)], self.folder)
 
     @property
     def schema(self) -> Schema:

@@ -49,3 +49,9 @@ def test_spark_keeps_its_files_where_a_user_wants_them(tmp_path: Path):
 )
 def test_else_spark_is_left_alone(tmp_path: Path, staging, spark):
     assert options_of(tmp_path, staging and tmp_path / staging, spark) == spark
+
+
+def test_a_stated_master_goes_before_the_setting(tmp_path: Path):
+    spark = SparkOptions(master="local[2]", conf={"spark.master": "yarn"})
+
+    assert options_of(tmp_path, None, spark) == spark

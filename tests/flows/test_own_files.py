@@ -11,7 +11,7 @@ from loading_shop import Shop
 
 from schemactl.engine.inputs import find_inputs
 from schemactl.errors import InputError
-from schemactl.flows.normalize_call import folder_of, without_own
+from schemactl.flows.own_files import folder_of, without_own
 from schemactl.store.sources import LeftOutWarning
 
 

@@ -181,3 +181,12 @@ def test_nothing_is_written_where_the_contract_refuses_one_of_the_tables() -> No
     assert report.is_refused
     assert [each.table for each in report.violations] == ["people"]
     assert Path("schemas/export/shop.schema.yaml").read_bytes() == before
+
+
+@pytest.mark.filterwarnings("error")
+def test_headers_with_a_stated_separator_or_separators_in_quotes_are_alike() -> None:
+    Path("in").mkdir()
+    Path("in/a.csv").write_text("sep=;\nid;total\n1;2\n")
+    Path("in/b.csv").write_text('id,total,"from; to; by; at"\n1,2,x\n')
+
+    warn_of_unlike(part_by_table(request("in"), shop()))

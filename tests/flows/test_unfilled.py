@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,14 +11,16 @@ from typing import Any
 import pytest
 from loading_shop import Shop
 
-from schemactl.flows.infer import Data, InferRequest, evolve_all, infer
+from schemactl.flows.infer import InferRequest, evolve_all, infer
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.tables import TableData
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
-from schemactl.kernel.outcome import LoadTime, tally_of
+from schemactl.kernel.dispatch import Tables
+from schemactl.kernel.outcome import tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.normalization.plan import Plan
-from schemactl.normalization.tally import Tally
+from schemactl.normalization.tally import LoadTime, Tally
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
@@ -28,15 +31,27 @@ class Counted:
     filled: frozenset[tuple[str, str]]
 
 
-def feed(root: Path, *documents: Any, contract: str | None = None, counts: bool = True) -> InferenceReport:
-    def count(plan: Plan) -> Counted:
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Makes the rows of documents by the kernel, as a `ScanReader` does on Spark."""
+
+    documents: tuple[Any, ...]
+
+    def count(self, _tables: Tables, plan: Plan) -> Counted:
         maker = RowMaker(plan, LoadTime("1", datetime.now(UTC)))
-        maker.make(Chunk("orders.jsonl", list(range(1, len(documents) + 1)), list(documents)))
+        maker.make(Chunk("orders.jsonl", list(range(1, len(self.documents) + 1)), list(self.documents)))
         return Counted(tally_of(maker.outcome, maker.problems, plan), frozenset(maker.outcome.filled))
 
+    def find(self, _wanted: Set[Position]) -> dict[Position, str]:
+        return {}
+
+
+def feed(root: Path, *documents: Any, contract: str | None = None, counts: bool = True) -> InferenceReport:
     evidence = observe((Position("orders.jsonl", number), each) for number, each in enumerate(documents, 1))
     request = InferRequest(("orders.jsonl",), "shop", "orders", root, contract=contract)
-    return evolve_all((Data(request, evidence, count if counts else None),), SchemasFolder.at(root))
+    return evolve_all(
+        [TableData(request, evidence, reader=Reader(documents) if counts else None)], SchemasFolder.at(root)
+    )
 
 
 def schema_of(root: Path) -> Schema:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemactl.inference.evidence import Evidence, Position, observe
-from schemactl.inference.fitting import Data, Fitted, fit_names, without_long_names
+from schemactl.inference.fitting import DataPaths, Fitted, fit_names, without_long_names
 from schemactl.inference.paths import Path
 from schemactl.inference.resolve import resolve
 from schemactl.schema.templates import new_schema
@@ -34,7 +34,7 @@ def fitted(
 ) -> Fitted:
     evidence = seen(*documents)
     paths = {path[:end] for path in evidence.paths for end in range(1, len(path) + 1)}
-    return fit_names(schema, Data("orders", paths, renamed or {}), limit)
+    return fit_names(schema, DataPaths("orders", paths, renamed or {}), limit)
 
 
 def names(schema: Schema) -> dict[str, list[str]]:
@@ -108,8 +108,8 @@ def test_references_and_copied_columns_follow() -> None:
 
 def test_a_schema_whose_names_fit_stays_as_it_is() -> None:
     schema = resolved(new_schema("shop"), {"id": 1})
-    assert fit_names(schema, Data("orders", (), {}), LIMIT) == Fitted(schema, {}, LIMIT)
-    assert fit_names(schema, Data("orders", (), {}), None) == Fitted(schema, {}, None)
+    assert fit_names(schema, DataPaths("orders", (), {}), LIMIT) == Fitted(schema, {}, LIMIT)
+    assert fit_names(schema, DataPaths("orders", (), {}), None) == Fitted(schema, {}, None)
 
 
 def test_what_does_not_fit_can_be_left_out() -> None:

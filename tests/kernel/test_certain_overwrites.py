@@ -45,7 +45,7 @@ documents = st.lists(
 @given(documents)
 def test_making_the_rows_finds_the_same(documents):
     made = Made(documents)
-    assert set(certain(documents, made)) <= set(made.tally.overwritten)
+    assert set(certain(documents, made)) <= set(made.tally.overwrites)
 
 
 def test_what_a_contract_keeps_out_is_left_to_the_rows():

@@ -13,12 +13,13 @@ from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.resolve import resolve
-from schemactl.kernel.outcome import LoadTime, Outcome, tally_of
+from schemactl.kernel.outcome import RowOutcome, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.judgment import judge
 from schemactl.schema.templates import new_schema
 
@@ -36,7 +37,7 @@ def evidence_of(found):
 
 
 def made(plan, found, size):
-    rows, rejects, outcome = {}, [], Outcome()
+    rows, rejects, outcome = {}, [], RowOutcome()
     for start in range(0, len(found), size):
         maker = RowMaker(plan, LoadTime(LOAD, NOW))
         part = found[start : start + size]

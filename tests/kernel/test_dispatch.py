@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from test_package import BEFORE, FILE, HERE, A, B, lines, message_of, read
 from test_rows import LOAD, NOW, with_table
 
-from schemactl.inference.evidence import Position, observe
+from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, gather
-from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.package import RowsJob, write_documents, write_typed
 from schemactl.kernel.partitions import observe_partition, observe_rows_partition
 from schemactl.kernel.reading import ReadOptions
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.judgment import judge
 
 EVENTS = [
@@ -144,9 +144,9 @@ def test_rows_of_each_table_keep_their_places(tmp_path):
         plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=Dispatch(("type",)))
     )
 
-    message = message_of(write_documents([lines(*RECORDS)], pickle.dumps(job), HERE, BEFORE))
+    message = message_of(write_documents([lines(*RECORDS)], job, HERE, BEFORE))
 
-    rows = {table: read(tmp_path / "files", file) for table, file in message.tables.items()}
+    rows = {table: read(tmp_path / "files", file) for table, file in message.files.tables.items()}
     assert {table: len(found) for table, found in rows.items()} == {"click": 2, "buy": 2, "buy__items": 2}
     assert [row["x"] for row in rows["click"]] == [1, 2]
     assert set(rows["click"][0]) == {"type", "x", "_dlt_load_id", "_dlt_id"}
@@ -154,8 +154,8 @@ def test_rows_of_each_table_keep_their_places(tmp_path):
     assert message.outcomes[1].tables["buy"].read == 2
     # A row's key is made of its place in the file, which is the same without the dispatch.
     whole = RowsJob({("",): plan_for("click", EVENTS)}, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri())
-    alone = message_of(write_documents([lines(*RECORDS)], pickle.dumps(whole), HERE, BEFORE))
-    keys = [row["_dlt_id"] for row in read(tmp_path / "files", alone.tables["click"])]
+    alone = message_of(write_documents([lines(*RECORDS)], whole, HERE, BEFORE))
+    keys = [row["_dlt_id"] for row in read(tmp_path / "files", alone.files.tables["click"])]
     assert [row["_dlt_id"] for row in rows["click"]] == [keys[0], keys[2]]
 
 
@@ -174,9 +174,11 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
         "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
     }  # fmt: skip
     assert found["buy"].first == Position(FILE, (0 << BLOCK_SHIFT) + 1)
+    assert (found["buy"].evidence.paths, found[None].evidence) == ({}, Evidence())
+    assert found["buy"].evidence.counted[("n",)]["bigint"].count == 1
 
     plans = {("click",): plan_for("click", [{"type": "click", "n": 1}])}
     job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=dispatch))
-    source = pickle.dumps(TypedSource(("type", "n")))
-    message = message_of(write_typed([rows], pickle.dumps(job), HERE, BEFORE, source))
-    assert [row["n"] for row in read(tmp_path / "files", message.tables["click"])] == [1, 3]
+    source = TypedSource(("type", "n"))
+    message = message_of(write_typed([rows], job, HERE, BEFORE, source))
+    assert [row["n"] for row in read(tmp_path / "files", message.files.tables["click"])] == [1, 3]

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from schemactl import memory
+from schemactl.kernel.arrays import binary_array
 from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_pieces, read_share, split_contents
-from schemactl.kernel.partitions import RecordReader, binary_array
+from schemactl.kernel.partitions import RecordReader
 
 
 def share(*parts: FilePart) -> bytes:
@@ -106,7 +107,7 @@ def test_a_list_of_more_than_the_memory_has_is_read(tmp_path: Path, monkeypatch:
 
 def test_arrays_of_bytes_are_made_without_pandas() -> None:
     code = (
-        "import sys; from schemactl.kernel.partitions import binary_array; "
+        "import sys; from schemactl.kernel.arrays import binary_array; "
         "assert binary_array([b'a', b'', b'bc']).to_pylist() == [b'a', b'', b'bc']; assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

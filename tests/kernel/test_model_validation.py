@@ -30,10 +30,10 @@ from pydantic import (
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Dispatch, Piece, Positions
 from schemactl.kernel.models import ModelSource, ModelTask, RejectedDocuments, Validator
-from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.partitions import observe_partition
 from schemactl.kernel.reading import ReadOptions
 from schemactl.kernel.typed import TypedSource, documents_of
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.contract import Mode
 
 

@@ -15,12 +15,12 @@ from test_rows import LOAD, NOW, as_set, expected, with_table
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
-from schemactl.kernel.outcome import LoadTime, tally_of
-from schemactl.kernel.package import Message, RowsJob, drop_superseded, write_documents, write_typed
+from schemactl.kernel.outcome import tally_of
+from schemactl.kernel.package import RowsJob, WrittenFile, drop_superseded, write_documents, write_typed
 from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.normalization.tally import RowCounts
+from schemactl.normalization.tally import LoadTime, RowCounts
 from schemactl.schema.judgment import judge
 
 FILE = "data.jsonl"
@@ -38,7 +38,7 @@ def plan_of(documents, before=None, contract=None):
 
 def job_of(plan, folder, **compared):
     folder.mkdir(exist_ok=True)
-    return pickle.dumps(RowsJob({("",): plan}, LoadTime(LOAD, NOW), compared, folder.as_uri()))
+    return RowsJob({("",): plan}, LoadTime(LOAD, NOW), compared, folder.as_uri())
 
 
 def lines(*records):
@@ -49,7 +49,7 @@ def lines(*records):
 
 def message_of(batches):
     (batch,) = batches
-    return Message.load(batch.column("message")[0].as_py())
+    return pickle.loads(batch.column("message")[0].as_py())
 
 
 def read(folder, file):
@@ -66,8 +66,8 @@ def test_lines_are_numbered_over_blocks_and_files(tmp_path):
     message = message_of(write_documents([first, second], job_of(plan, tmp_path / "files"), HERE, BEFORE))
 
     assert message.first == (FILE, 4)
-    assert message.tables["t"].rows == message.tables["t__l"].rows == 3
-    rows = {row["n"]: row["_dlt_id"] for row in read(tmp_path / "files", message.tables["t"])}
+    assert message.files.tables["t"].rows == message.files.tables["t__l"].rows == 3
+    rows = {row["n"]: row["_dlt_id"] for row in read(tmp_path / "files", message.files.tables["t"])}
     wanted = expected(plan, [None] * 3 + [documents[3], None, None, documents[0]]).rows["t"]
     assert {row["n"]: row["_dlt_id"] for row in wanted if "n" in row}.items() <= {**rows, 1: rows[1]}.items()
     assert message.outcomes[0].tables["t"].read == 3
@@ -86,28 +86,33 @@ def test_partitions_add_up_to_the_whole(tmp_path):
     outcome = parts[0].outcomes[0]
     for part in parts[1:]:
         outcome.merge(part.outcomes[0])
-    problems = pickle.loads(job).makers()[0].problems
+    problems = job.makers()[0].problems
     assert tally_of(outcome, problems, plan) == tally_of(whole.outcomes[0], problems, plan)
-    rejected = [row for part in parts if part.rejects[0] for row in read(tmp_path / "files", part.rejects[0])]
-    assert as_set(rejected) == as_set(read(tmp_path / "files", whole.rejects[0]))
+    rejected = [row for part in parts if part.files.rejects for row in read(tmp_path / "files", part.files.rejects[0])]
+    assert as_set(rejected) == as_set(read(tmp_path / "files", whole.files.rejects[0]))
     assert {row["line"] for row in rejected} == {7, 14, 21, 28, 35}
     for table in ("t", "t__l"):
-        rows = [row for part in parts if table in part.tables for row in read(tmp_path / "files", part.tables[table])]
-        assert as_set(rows) == as_set(read(tmp_path / "files", whole.tables[table]))
+        rows = [
+            row
+            for part in parts
+            if table in part.files.tables
+            for row in read(tmp_path / "files", part.files.tables[table])
+        ]
+        assert as_set(rows) == as_set(read(tmp_path / "files", whole.files.tables[table]))
 
 
 def test_each_attempt_has_files_of_its_own(tmp_path):
     plan = plan_of([{"n": 1}])
     job = job_of(plan, tmp_path / "files")
     messages = [message_of(write_documents([lines((A, 0, '{"n": 1}'))], job, HERE, BEFORE)) for _ in range(2)]
-    names = [message.tables["t"].name for message in messages]
+    names = [message.files.tables["t"].name for message in messages]
     assert len(set(names)) == 2
-    first, second = (read(tmp_path / "files", message.tables["t"]) for message in messages)
+    first, second = (read(tmp_path / "files", message.files.tables["t"]) for message in messages)
     assert first == second
 
 
 def test_a_folder_out_of_reach_is_reported(tmp_path):
-    job = pickle.dumps(RowsJob({("",): plan_of([{"n": 1}])}, LoadTime(LOAD, NOW), {}, (tmp_path / "far").as_uri()))
+    job = RowsJob({("",): plan_of([{"n": 1}])}, LoadTime(LOAD, NOW), {}, (tmp_path / "far").as_uri())
     with pytest.raises(FileNotFoundError, match="does not reach the staging folder"):
         list(write_documents([], job, HERE, BEFORE))
 
@@ -119,27 +124,31 @@ def test_superseded_rows_leave_with_what_is_nested_in_them(tmp_path):
     job = job_of(plan, files, t=("id",))
     batch = lines(*((A, 0, json.dumps(document)) for document in documents))
     message = message_of(write_documents([batch], job, HERE, BEFORE))
-    places = read(files, message.places["t"])
+    places = read(files, message.files.places["t"])
     assert [(row["ordinal"], row["file"], row["line"], row["c0"]) for row in places] == [
         (0, FILE, 1, 1), (1, FILE, 2, 2), (2, FILE, 3, 1),
     ]  # fmt: skip
-    assert [row["ordinal"] for row in read(files, message.places["t__l"])] == [0, 0, 1, 2]
+    assert [row["ordinal"] for row in read(files, message.files.places["t__l"])] == [0, 0, 1, 2]
 
     (tmp_path / "superseded").mkdir()
     superseded = pa.table({"part": [7, 8], "ordinal": [2, 0]})
     pyarrow.parquet.write_table(superseded, tmp_path / "superseded" / "part-0.parquet")
-    asked = [json.dumps([7, name, message.tables[name].name, message.places[name].name]) for name in ("t", "t__l")]
+    asked = [
+        json.dumps([7, name, message.files.tables[name].name, message.files.places[name].name])
+        for name in ("t", "t__l")
+    ]
     found = drop_superseded(
         [pa.RecordBatch.from_pydict({"part": asked})], files.as_uri(), (tmp_path / "superseded").as_uri(),
         ["t"],
     )  # fmt: skip
-    answers = {table: (kept, others) for _, table, kept, others in (json.loads(b.column(0)[0].as_py()) for b in found)}
+    messages = [pickle.loads(each.column(0)[0].as_py()) for each in found]
+    answers = {table: (kept, others) for _, table, kept, others in messages}
 
-    assert [row["id"] for row in pyarrow.parquet.read_table(files / answers["t"][0][0]).to_pylist()] == [1, 2]
-    assert [row["id"] for row in pyarrow.parquet.read_table(files / answers["t"][1][0]).to_pylist()] == [1]
-    left = pyarrow.parquet.read_table(files / answers["t__l"][0][0]).to_pylist()
+    assert [row["id"] for row in pyarrow.parquet.read_table(files / answers["t"][0].name).to_pylist()] == [1, 2]
+    assert [row["id"] for row in pyarrow.parquet.read_table(files / answers["t"][1].name).to_pylist()] == [1]
+    left = pyarrow.parquet.read_table(files / answers["t__l"][0].name).to_pylist()
     assert [row["value"] for row in left] == [1, 2, 3]
-    assert answers["t__l"][1] == ["", 1]
+    assert answers["t__l"][1] == WrittenFile("", 1)
 
 
 TYPED = pa.table(
@@ -191,12 +200,12 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     source = TypedSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
 
     job = job_of(plan, tmp_path / "files")
-    message = message_of(write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, pickle.dumps(source)))
+    message = message_of(write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, source))
 
-    assert tally_of(message.outcomes[0], pickle.loads(job_of(plan, tmp_path)).makers()[0].problems, plan).tables == {
+    assert tally_of(message.outcomes[0], job_of(plan, tmp_path).makers()[0].problems, plan).tables == {
         "t": RowCounts(2), "t__items": RowCounts(2), "t__items__prices": RowCounts(1),
     }  # fmt: skip
-    written = pyarrow.parquet.read_table(tmp_path / "files" / message.tables["t"].name)
+    written = pyarrow.parquet.read_table(tmp_path / "files" / message.files.tables["t"].name)
     assert written["far"].cast(pa.int64()).to_pylist() == [2**62, None]
     first, second = written.drop_columns(["far"]).to_pylist()
     assert {name: value for name, value in first.items() if not name.startswith("_dlt")} == {
@@ -214,9 +223,10 @@ def test_columns_of_stated_types_keep_them(tmp_path):
         "any": '{"b":[1],"a":null}',
     }
     assert second["any"] == "5"
-    items = read(tmp_path / "files", message.tables["t__items"])
+    items = read(tmp_path / "files", message.files.tables["t__items"])
     assert Counter(row["sku"] for row in items) == Counter(["x", None])
-    assert [row["value"] for row in read(tmp_path / "files", message.tables["t__items__prices"])] == [Decimal("2.25")]
+    prices = read(tmp_path / "files", message.files.tables["t__items__prices"])
+    assert [row["value"] for row in prices] == [Decimal("2.25")]
 
 
 def test_plans_of_the_same_documents_are_equal():

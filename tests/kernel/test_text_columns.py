@@ -14,14 +14,15 @@ from test_rows import LOAD, NOW, as_set, with_table
 
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import files
+from schemactl.kernel.arrays import binary_array
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.dispatch import ONE_TABLE
 from schemactl.kernel.files import FilePart, Form
-from schemactl.kernel.outcome import LoadTime
 from schemactl.kernel.package import RowsJob, write_documents
-from schemactl.kernel.partitions import Part, binary_array, observe_partition
+from schemactl.kernel.partitions import Part, observe_partition
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.judgment import judge
 
 NAMES = ("id", "Name", "n", "when", "flag", "odd key")
@@ -85,7 +86,7 @@ def test_the_rows_are_the_same(tmp_path: Path, name: str) -> None:
     plan = make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema, contract)))
     compared = {"t": ("id",)} if name == "a primary key" else {}
     (tmp_path / "files").mkdir()
-    job = pickle.dumps(RowsJob({(ONE_TABLE,): plan}, LoadTime(LOAD, NOW), compared, (tmp_path / "files").as_uri()))
+    job = RowsJob({(ONE_TABLE,): plan}, LoadTime(LOAD, NOW), compared, (tmp_path / "files").as_uri())
 
     made, wanted = (
         message_of(write_documents(shares(tmp_path / "a.csv"), job, HERE, {(FILE, 0): 0}, columns=columns))
@@ -94,12 +95,11 @@ def test_the_rows_are_the_same(tmp_path: Path, name: str) -> None:
 
     assert asdict(made.outcomes[0]) == asdict(wanted.outcomes[0])
     assert made.first == wanted.first
-    for found, expected in ((made.tables, wanted.tables), (made.places, wanted.places)):
+    for found, expected in ((made.files.tables, wanted.files.tables), (made.files.places, wanted.files.places)):
         assert list(found) == list(expected)
         for table in found:
             assert as_set(read(tmp_path / "files", found[table])) == as_set(read(tmp_path / "files", expected[table]))
-    for found_rejects, expected_rejects in zip(made.rejects, wanted.rejects, strict=True):
-        assert (found_rejects is None) == (expected_rejects is None)
-        if found_rejects is not None:
-            found_rows, expected_rows = (read(tmp_path / "files", each) for each in (found_rejects, expected_rejects))
-            assert as_set(found_rows) == as_set(expected_rows)
+    assert list(made.files.rejects) == list(wanted.files.rejects)
+    for plan_number, file in made.files.rejects.items():
+        rejects = read(tmp_path / "files", file), read(tmp_path / "files", wanted.files.rejects[plan_number])
+        assert as_set(rejects[0]) == as_set(rejects[1])

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from schemactl.inference.evidence import Position
-from schemactl.kernel.dispatch import BLOCK_SHIFT
-from schemactl.kernel.outcome import LoadTime
-from schemactl.kernel.partitions import BlockCounts
+from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
+from schemactl.kernel.outcome import FieldErrors
+from schemactl.kernel.partitions import BlockCounts, Part
 from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typed import TypedSource
 from schemactl.kernel.typing import Typist
-from schemactl.kernel.typing_rows import FieldErrors, RejectedRows, TypingPart, check_partition, typed_rows
+from schemactl.kernel.typing_rows import RejectedRows, check_partition, typed_rows
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.typing.model import Field, Long, OnError, String, Typing, TypingTask
 
 TYPING = Typing((Field(name="id", type=Long(), nullable=False), Field(name="name", type=String(), nullable=True)))
@@ -30,9 +31,9 @@ def batch(*rows: Row, file: str = "file:/data/a.csv", block: int = 0) -> pa.Reco
     return pa.RecordBatch.from_arrays([*columns, *place], ["c0", "c1", "fault", "file", "block"])
 
 
-def look(*batches: pa.RecordBatch) -> TypingPart:
-    (made,) = check_partition(batches, "/data", pickle.dumps(TypingTask(TYPING)))
-    part: TypingPart = pickle.loads(made.column(0)[0].as_py())
+def look(*batches: pa.RecordBatch) -> Part:
+    (made,) = check_partition(batches, "/data", TypingTask(TYPING))
+    part: Part = pickle.loads(made.column(0)[0].as_py())
     return part
 
 
@@ -43,21 +44,22 @@ def test_a_first_look_counts_rows_and_errors_by_field():
         batch((None, None, None), block=5),
         batch(("x", "b", None), file="file:/data/b.csv"),
     )
-    assert found.part.blocks == {
+    assert found.blocks == {
         ("a.csv", 0): BlockCounts(1, 1, 1),
         ("a.csv", 5): BlockCounts(3, 3, 3),
         ("b.csv", 0): BlockCounts(1, 1, 1),
     }
     message = "Unable to convert 'y' to long using formatters ['#,##0;-#,##0']"
-    assert found.errors == {"id": FieldErrors(3, Position("a.csv", (5 << BLOCK_SHIFT) + 1), message)}
+    assert found.errors[ONE_TABLE] == {("id", ""): FieldErrors(3, Position("a.csv", (5 << BLOCK_SHIFT) + 1), message)}
 
 
 def test_rows_that_cannot_be_read_are_not_typed():
     found = look(batch(("1", "b", None), ("x", "a", "more cells than columns"), ("y", "c", None)))
-    assert found.part.blocks == {("a.csv", 0): BlockCounts(3, 3, 2, 1, 1)}
-    bad = [(each.position, each.text) for each in found.part.bad_records]
+    assert found.blocks == {("a.csv", 0): BlockCounts(3, 3, 2, 1, 1)}
+    bad = [(each.position, each.text) for each in found.bad_records]
     assert bad == [(Position("a.csv", 1), "more cells than columns")]
-    assert (found.errors["id"].count, found.errors["id"].first) == (1, Position("a.csv", 2))
+    errors = found.errors[ONE_TABLE]["id", ""]
+    assert (errors.count, errors.first) == (1, Position("a.csv", 2))
 
 
 def made(on_error: OnError) -> list[Chunk | RejectedRows]:

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import classify
 from schemactl.kernel import value_classes
+from schemactl.kernel.arrays import string_array
 from schemactl.kernel.value_classes import (
     class_of_code,
     class_of_number,
     classes_of_numbers,
     codes_of_array,
     codes_of_columns,
-    text_array,
 )
 from schemactl.schema.coercion import WEI_LIMIT
 
@@ -102,7 +102,7 @@ def _made_up_texts(rng: random.Random) -> Iterator[str]:
 
 def assert_classified(texts: list[str]) -> None:
     texts = texts * value_classes._FEW  # fewer are not classified by families
-    found = zip(texts, map(class_of_code, codes_of_array(text_array(texts))), strict=True)
+    found = zip(texts, map(class_of_code, codes_of_array(string_array(texts))), strict=True)
     assert [(text, name) for text, name in found if name != classify(text)] == []
 
 
@@ -124,14 +124,14 @@ def test_any_texts_are_classified_as_each_by_itself(texts: list[str]) -> None:
 
 def test_few_texts_are_classified_as_each_by_itself() -> None:
     texts = ["plain words", "12345", "2024-05-06", "", "0x00", "0x0", "0x" + "f" * 201, "0x" + "f" * 202]
-    assert list(map(class_of_code, codes_of_array(text_array(texts)))) == list(map(classify, texts))
+    assert list(map(class_of_code, codes_of_array(string_array(texts)))) == list(map(classify, texts))
     assert_classified(texts)
 
 
 def test_columns_of_few_different_texts_are_classified_as_each_by_itself() -> None:
     columns = [["true", "5", "2024-05-06"] * 200, [str(at) for at in range(600)], [], ["no"] * 300]
     texts = [text for column in columns for text in column]
-    found = map(class_of_code, codes_of_columns([text_array(column) for column in columns]))
+    found = map(class_of_code, codes_of_columns([string_array(column) for column in columns]))
     assert list(found) == [classify(text) for text in texts]
 
 
@@ -185,4 +185,4 @@ def test_a_column_of_numbers_is_classified_as_its_numbers() -> None:
 @settings(deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"))))
 def test_texts_become_an_array_of_arrow(texts: list[str]) -> None:
-    assert text_array(texts).to_pylist() == texts
+    assert string_array(texts).to_pylist() == texts

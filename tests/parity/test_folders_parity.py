@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
-from schemactl.flows.infer import InferRequest, evolve
+from schemactl.flows.infer import InferRequest, evolve_all
 from schemactl.flows.schemas import open_schemas, save, without_processing_hints
+from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.schema.hash import bump, version_hash
@@ -273,7 +274,8 @@ def test_the_first_import_file_of_infer_holds_what_a_pipeline_s_holds(pipeline, 
     theirs = load(pipeline.imports / FILE)
     request = InferRequest(sources=("orders.jsonl",), name=NAME, table="orders", schemas=tmp_path / "ours")
     folder = SchemasFolder.at(tmp_path / "ours")
-    evolve(request, folder, observe([(Position("orders.jsonl", 1), {"id": 1, "tags": ["x"]})]))
+    evidence = observe([(Position("orders.jsonl", 1), {"id": 1, "tags": ["x"]})])
+    evolve_all([TableData(request, evidence)], folder)
     ours = load(folder.imports / FILE)
     # Only a pipeline keeps a state.
     tables = {name: table for name, table in theirs.tables.items() if name != "_dlt_pipeline_state"}

@@ -42,11 +42,12 @@ from test_inference_parity import (
 from schemactl.errors import InputError
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import keys as kernel_keys
-from schemactl.kernel.outcome import LoadTime, tally_of
+from schemactl.kernel.outcome import tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.normalization.tally import LoadTime
 from schemactl.schema.hash import bump
 from schemactl.schema.judgment import judge
 from schemactl.schema.types import schema_from_dict

@@ -14,10 +14,9 @@ from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.normalization.report import (
     NormalizeReport,
     Outcome,
-    OverwriteFinding,
     TableCounts,
-    UnfitFinding,
 )
+from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 from schemactl.render.console import Look
 from schemactl.render.json import read_schema, render_document
 from schemactl.render.normalize import print_load

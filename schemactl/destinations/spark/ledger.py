@@ -16,7 +16,7 @@ from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations.spark.tables import Tables, append_rows, next_line, remove_rows, select
 from schemactl.destinations.spark.types import column_type
-from schemactl.engine.session.running import wrap_errors
+from schemactl.engine.session.failure import wrap_errors
 from schemactl.engine.sql import literal, quoted
 from schemactl.errors import InputError
 from schemactl.schema.templates import version_table

@@ -36,7 +36,7 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
 from schemactl.destinations.spark.tables import Tables, copy_blocker, mend_tables, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of
-from schemactl.engine.session.running import active_session, running_session
+from schemactl.engine.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of

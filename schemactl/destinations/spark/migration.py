@@ -26,7 +26,8 @@ from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.ledger import SparkLedger
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import copy_statements, is_same_type
-from schemactl.engine.session.running import running_session, wrap_errors
+from schemactl.engine.session.failure import wrap_errors
+from schemactl.engine.session.opening import running_session
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit

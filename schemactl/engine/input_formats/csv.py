@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,42 +22,16 @@ from schemactl.engine.csv_faults import (
     key_of,
     warn_of_csv,
 )
-from schemactl.engine.input import Input, read_head, shown_path
+from schemactl.engine.csv_header import CsvHeader, read_header
+from schemactl.engine.input import TEXTS, Input, read_head, shown_path
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.input_warnings import warn_of_renamed
-from schemactl.engine.reading.files import read_rows, split_inputs
-from schemactl.engine.reading.places import place_columns
+from schemactl.engine.reading.files import read_csv, split_inputs
 from schemactl.engine.reading.rows import rows_as_documents
+from schemactl.engine.reading.texts import place_columns
 from schemactl.kernel.cells import CsvLayout
 
-ENDINGS = (".csv",)
-
-_SEPARATORS = ",;\t|"
-_QUOTED = re.compile(r'"[^"]*"')
-_HEADER_END = re.compile(
-    # A quote opens a name only where it begins.
-    r'(?P<row>(?:(?:\A|(?<=[,;\t|]))"(?:[^"]|"")*+"|[^"\r\n]|(?<=[^,;\t|])")*+)(?P<end>\r\n|\n|\r)'
-)
-_STATED_SEPARATOR = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
-"""A line that Excel writes before the header, or asks for."""
-_LINE_END = re.compile(r"(?P<row>[^\r\n]*)(?P<end>\r\n|\n|\r)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The first lines of a file; files that begin alike are read together.
-
-    Attributes:
-        encoding: of the file.
-        stated: the separator that a line before the header states, None where there is no such line.
-        row: the header.
-        line_end: what ends it, empty where nothing does.
-    """
-
-    encoding: str
-    stated: str | None
-    row: str
-    line_end: str
+ENDINGS = TEXTS["csv"]
 
 
 def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:
@@ -68,19 +40,19 @@ def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = N
     A row may end early; one that is too long is bad, and so is one with a quote that does not close: what it has
     swallowed of the rows below goes with it.
     """
-    groups: dict[_Header, list[Input]] = {}
+    groups: dict[tuple[str, CsvHeader], list[Input]] = {}
     for each in inputs:
-        stated, head = stated_separator(_head(spark, each))
-        groups.setdefault(_Header(each.encoding, stated, *first_row_of(head)), []).append(each)
-    for header, files in groups.items():
-        yield from _read_alike(spark, files, header, header.stated or separator or find_separator(header.row))
+        groups.setdefault((each.encoding, read_header(_head(spark, each), separator)), []).append(each)
+    for (_, header), files in groups.items():
+        yield from _read_alike(spark, files, header)
 
 
-def _read_alike(spark: SparkSession, files: Sequence[Input], header: _Header, sep: str) -> Iterator[Documents]:
+def _read_alike(spark: SparkSession, files: Sequence[Input], header: CsvHeader) -> Iterator[Documents]:
     faults: dict[str, CsvFaults] = {}
+    sep = header.separator
     readable: list[Input] = []
     for each in files:
-        found = find_csv_faults(spark, each, sep, header.line_end, skipped=1 if header.stated else 0)
+        found = find_csv_faults(spark, each, sep, header.line_end, skipped=int(header.is_stated))
         taken = next((fault.header for fault in found.values() if fault.header), None)
         if taken is None:
             readable.append(each)
@@ -90,31 +62,31 @@ def _read_alike(spark: SparkSession, files: Sequence[Input], header: _Header, se
     warn_of_csv(faults)
     if not readable:
         return
-    cells = _cells(header.row, sep)
+    cells = header.cells()
     near, _ = split_inputs(spark, readable)
     is_plain = bool(cells and header.line_end) and sep.isascii() and {"\r", "\n"}.isdisjoint(header.row)
     sound = {each: None for each in near if is_plain and faults[each.path].is_well_formed}
     if sound:
         names = _names(cells)
         warn_of_renamed(cells, names, [each.path for each in sound])
-        layout = CsvLayout(tuple(names), sep, header.line_end.encode(), header_rows=2 if header.stated else 1)
-        read = read_rows(spark, list(sound), layout, {path: found.starts for path, found in faults.items()})
+        layout = CsvLayout(tuple(names), sep, header.line_end.encode(), header_rows=1 + header.is_stated)
+        read = read_csv(spark, list(sound), layout, {path: found.starts for path, found in faults.items()})
         yield replace(read, gaps={path: found.gaps for path, found in faults.items()})
     readable = [each for each in readable if each not in sound]
     if not readable:
         return
     # What cannot be opened here, and files that are read in as many ways as there are readers, Spark reads.
-    options = _options(header, sep)
-    names = _names(cells) if header.stated else _names_by_spark(spark, readable[0], options, cells)
+    options = _options(header, readable[0].encoding)
+    names = _names(cells) if header.is_stated else _names_by_spark(spark, readable[0], options, cells)
     if names:
         warn_of_renamed(cells, names, [each.path for each in readable])
-        yield _read_rows(spark, readable, options, names, cells if header.stated else None, faults)
+        yield _read_rows(spark, readable, options, names, cells if header.is_stated else None, faults)
 
 
-def _options(header: _Header, sep: str) -> dict[str, str | bool]:
+def _options(header: CsvHeader, encoding: str) -> dict[str, str | bool]:
     # A quoted cell may hold line breaks, which only a reader of whole files sees.
     options: dict[str, str | bool] = {
-        "header": True, "sep": sep, "multiLine": True, "encoding": header.encoding,
+        "header": True, "sep": header.separator, "multiLine": True, "encoding": encoding,
         "quote": '"', "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
     }  # fmt: skip
     if header.line_end and not {"\r", "\n"}.isdisjoint(header.row):
@@ -171,25 +143,6 @@ def _header_as_document(spark: SparkSession, file: Input, cell: BrokenCell) -> D
     return Documents(lines.limit(1))
 
 
-def stated_separator(text: str) -> tuple[str | None, str]:
-    r"""Return the separator that a line before the header states, None where there is no such line, and what follows.
-
-    >>> stated_separator("sep=;\nid;name\n")
-    (';', 'id;name\n')
-    """
-    found = _STATED_SEPARATOR.match(text)
-    # Lines that hold nothing may stand before the header too.
-    return (found["separator"], text[found.end() :].lstrip("\r\n")) if found else (None, text.lstrip("\r\n"))
-
-
-def _cells(row: str, separator: str) -> list[str]:
-    """Return the names in a header, none where one of them is longer than Python takes."""
-    try:
-        return next(csv.reader(io.StringIO(row, newline=""), delimiter=separator), [])
-    except csv.Error:
-        return []
-
-
 def _names_by_spark(
     spark: SparkSession, file: Input, options: Mapping[str, str | bool], cells: Sequence[str]
 ) -> list[str]:
@@ -221,26 +174,6 @@ def _is_header(cells: Sequence[str]) -> Column:
     for at, cell in enumerate(cells):
         is_same &= F.coalesce(F.col(f"_{at}"), F.lit("")) == cell
     return is_same
-
-
-def find_separator(line: str) -> str:
-    """Return the separator that a header has most of, outside of quotes; a comma where it has none.
-
-    >>> find_separator('name;"amount, EUR, net"')
-    ';'
-    """
-    bare = _QUOTED.sub("", line)
-    return max(_SEPARATORS, key=bare.count)
-
-
-def first_row_of(text: str) -> tuple[str, str]:
-    r"""Return the header, whose quoted names may hold line breaks, and what ends it; of an open quote, the first line.
-
-    >>> first_row_of('a,"b\nc"\r\n1,2\r\n')
-    ('a,"b\nc"', '\r\n')
-    """
-    end = _HEADER_END.match(text) or _LINE_END.match(text)
-    return (end["row"], end["end"]) if end else (text, "")
 
 
 def _head(spark: SparkSession, file: Input) -> str:

@@ -8,12 +8,12 @@ from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 from pyspark.sql import SparkSession
 
-from schemactl.engine.input import Input, read_head
+from schemactl.engine.input import TEXTS, Input, read_head
 from schemactl.engine.input_formats import Documents
 from schemactl.engine.reading.rows import rows_as_documents
 from schemactl.errors import InputError, Location
 
-ENDINGS = (".xml",)
+ENDINGS = TEXTS["xml"]
 
 _DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 

@@ -23,13 +23,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import COMPRESSIONS, UTF8, Input
+from schemactl.engine.input import UTF8, Input, compression_of
 from schemactl.engine.input_formats import Documents, FileRows
 from schemactl.engine.session.settings import local_cores, parse_size
 from schemactl.engine.shipping import for_workers, shares_this_machine
+from schemactl.kernel.arrays import binary_array
 from schemactl.kernel.cells import CsvLayout
-from schemactl.kernel.files import HEAD_BYTES, PIECES, READ_BYTES, SUFFIXES, FilePart, Form
-from schemactl.kernel.partitions import binary_array
+from schemactl.kernel.files import HEAD_BYTES, PIECES, READ_BYTES, FilePart, Form
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
 
 _OPEN_COST: Final = 1 << 16
@@ -45,7 +45,7 @@ _PACKED: Final = 5
 def split_inputs(spark: SparkSession, inputs: Sequence[Input]) -> tuple[list[Input], list[Input]]:
     """Return the files that workers can open, and those that Spark reads: elsewhere, or compressed in another way."""
     is_near = shares_this_machine(spark)
-    taken = [is_near and each.is_local and _suffix(each.path) in SUFFIXES for each in inputs]
+    taken = [is_near and each.is_readable_here for each in inputs]
     return list(compress(inputs, taken)), list(compress(inputs, map(not_, taken)))
 
 
@@ -77,7 +77,7 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
         yield Documents(pieces.repartition(_TASKS_PER_CORE * cores), is_for_workers=True)
 
 
-def read_rows(
+def read_csv(
     spark: SparkSession, inputs: Sequence[Input], layout: CsvLayout, starts: Mapping[str, Mapping[int, bool]]
 ) -> Documents:
     """Return the rows of files of well-formed CSV that workers can open.
@@ -112,12 +112,7 @@ def file_documents(spark: SparkSession, rows: FileRows) -> Documents:
 
 
 def _whole(path: str, file: Input, form: Form) -> FilePart:
-    return FilePart(f"file://{quote(os.fsencode(path))}", path, _suffix(path), file.encoding, form)
-
-
-def _suffix(path: str) -> str:
-    suffix = os.path.splitext(path)[1]  # noqa: PTH122 - of thousands of files
-    return suffix if suffix in COMPRESSIONS else ""
+    return FilePart(f"file://{quote(os.fsencode(path))}", path, compression_of(path), file.encoding, form)
 
 
 def _size(part: FilePart) -> int:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from schemactl.engine.input_formats import Documents, TextRows
-from schemactl.engine.reading.places import place_columns
+from schemactl.engine.reading.texts import place_columns
 from schemactl.engine.sql import literal, quoted
 
 

@@ -1,13 +1,11 @@
 """Java and the session: `open_session` is the only door to Spark, `begun` starts Java ahead of it.
 
-opening   opens a session as the options say,     settings    the configuration of Spark
-          here or on a Spark Connect server       process     starts Java, and ends what outlives us
-attach    PySpark to a Java process, and off      java        finds it
-driver    a Java process with Spark in it         java_cache  keeps what Java learned
-launch    how Java is started                     kept        a driver that outlives its command
-running   the session that a command has open     keeper      the process that keeps it
-failure   what Spark raises becomes our error     bounded     waits that end
-given     works beside a session of the caller
+opening   opens a session as the options say, here,     settings    the configuration of Spark
+          on a server, or beside one that is open       java        finds Java
+attach    PySpark to a Java process, and off            java_cache  keeps what Java learned
+driver    starts and ends a Java process with Spark     kept        a driver that outlives its command
+launch    how Java is started                           keeper      the process that keeps it
+failure   what Spark raises becomes our error
 """
 
 from schemactl.engine.session.opening import begun, open_session

@@ -10,11 +10,10 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemactl.engine.session.bounded import try_bounded
+from schemactl.engine.session.driver import Gateway
 from schemactl.engine.session.failure import explained
-from schemactl.engine.session.process import Gateway
 from schemactl.errors import EngineError
 
 if TYPE_CHECKING:
@@ -30,6 +29,9 @@ MISLEADING = (
     "SPARK_REMOTE",
 )
 
+STOP_LIMIT_SECONDS = 5
+
+Answer = TypeVar("Answer")
 
 OpenSession = Callable[[], AbstractContextManager["SparkSession"]]
 """Opens a session on the gateway that the environment names, and ends it at the end of the block."""
@@ -70,7 +72,7 @@ def own_session() -> Iterator[SparkSession]:
 
 
 @contextlib.contextmanager
-def session_beside(group: str, report: Callable[[str], None]) -> Iterator[SparkSession]:
+def open_shared_session(group: str, report: Callable[[str], None]) -> Iterator[SparkSession]:
     """Open a session of its own in the Spark that the Java process runs already, and leave both as they are.
 
     Args:
@@ -97,6 +99,36 @@ def session_beside(group: str, report: Callable[[str], None]) -> Iterator[SparkS
             # It ends within half a second, which nobody needs to wait for.
             threading.Thread(target=server.shutdown, daemon=True).start()
         gateway.close()
+
+
+def bounded(work: Callable[[], Answer], seconds: float) -> tuple[Answer] | None:
+    """Return the work's answer in a tuple, None where it takes longer; raise what the work raises."""
+    answers: list[Answer] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True, name="schemactl-spark")
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    return (answers[0],) if answers else None
+
+
+def try_bounded(*steps: Callable[[], object]) -> None:
+    """Take the steps in order as far as they work; they have a few seconds together."""
+
+    def run() -> None:
+        for step in steps:
+            with contextlib.suppress(Exception):
+                step()
+
+    bounded(run, STOP_LIMIT_SECONDS)
 
 
 def pass_no_numpy() -> None:

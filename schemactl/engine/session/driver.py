@@ -1,24 +1,60 @@
-"""Starts a driver, a Java process with Spark in it, as the options say."""
+"""Starts a driver, a Java process with Spark in it, as the options say, and ends it.
+
+It is quiet, deaf to Ctrl-C (we stop it in order), and gone when we are gone, however we end: it reads our pipe, and
+a watching process ends what does not.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import socket
+import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
 
-from schemactl.engine.session.bounded import check_reachable
-from schemactl.engine.session.failure import explained
+from schemactl.engine.session.failure import explain_start, explained
 from schemactl.engine.session.java import find_java
 from schemactl.engine.session.java_cache import JavaStart, keep_cache, open_cache
-from schemactl.engine.session.launch import LOG_NAME, Launch, java_options
-from schemactl.engine.session.process import Gateway, await_end, await_gateway, spark_process
+from schemactl.engine.session.launch import (
+    LOG_NAME,
+    Launch,
+    connection_file,
+    java_command,
+    java_environment,
+    java_options,
+    write_files,
+)
 from schemactl.engine.session.settings import SparkOptions, driver_conf, driver_memory_mb, parse_standalone
+from schemactl.errors import EngineError
 from schemactl.progress import Progress, no_progress
-from schemactl.store.own_folder import own_folder
+from schemactl.store.own_folder import held_descriptors, own_folder
 
-CACHE_LIMIT_SECONDS = 300
+REACH_LIMIT_SECONDS: Final = 10
+CACHE_LIMIT_SECONDS: Final = 300
+START_LIMIT_SECONDS: Final = 120
+EXIT_LIMIT_SECONDS: Final = 5
+GRACE_SECONDS: Final = 5
+"""How long the process has to end by itself."""
+
+# `read` returns when the other end of the pipe is closed, by whatever end of this process. A group of that number can
+# be no other one: it is looked for each second until it is gone.
+_SCRIPT: Final = """
+read -r _
+left="$2"
+while [ "$left" -gt 0 ]; do
+    kill -s 0 -- "-$1" || exit 0
+    sleep 1
+    left=$((left - 1))
+done
+kill -s KILL -- "-$1"
+"""
 
 
 @dataclass(slots=True)
@@ -86,3 +122,141 @@ def started_driver(options: SparkOptions, progress: Progress = no_progress) -> I
         if cache is not None and makes_cache and has_ended_well:
             progress("keeping what Java learned", None)
             keep_cache(cache, await_end(process, CACHE_LIMIT_SECONDS))
+
+
+def check_reachable(what: str, address: str, places: tuple[tuple[str, int], ...]) -> None:
+    """Raise EngineError where none of the places listens; without this look Spark tries for minutes."""
+    reasons = []
+    for place in places:
+        try:
+            socket.create_connection(place, timeout=REACH_LIMIT_SECONDS).close()
+        except OSError as error:
+            reasons.append(error.strerror or str(error))
+        else:
+            return
+    if reasons:
+        raise EngineError(f"cannot reach {what} `{address}`: {reasons[0].lower()}")
+
+
+@contextlib.contextmanager
+def ended_with_us(group: int) -> Iterator[None]:
+    """Have a group of processes killed if this process is gone before the block's end; on Windows do nothing.
+
+    Args:
+        group: the id of the group, which is that of the process that leads it.
+    """
+    watch = None if os.name == "nt" else _start_watch(group)
+    try:
+        yield
+    finally:
+        if watch is not None:
+            # Before the group is ended: its number may be another's then.
+            watch.kill()
+            watch.communicate()
+
+
+def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
+    null = subprocess.DEVNULL
+    # A session of its own: what ends all processes of a terminal does not end it.
+    with contextlib.suppress(OSError):  # without a shell, Java ends by itself as soon as it can
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _SCRIPT, "sh", str(group), str(GRACE_SECONDS)],
+            stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True,
+        )  # fmt: skip
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The port and secret by which PySpark reaches a Java process.
+
+    Attributes:
+        port: on loopback.
+        secret: to be said first.
+        python: what Spark's workers run.
+        log: Spark's log; None where it goes to standard error.
+    """
+
+    port: int
+    secret: str
+    python: str
+    log: Path | None
+
+
+@contextlib.contextmanager
+def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the Java process, hand it out, and end it with all its children.
+
+    Raises:
+        EngineError: the process cannot be started.
+    """
+    write_files(launch)
+    log = contextlib.nullcontext(sys.stderr.fileno()) if launch.debug else launch.log.open("ab")
+    with log as output:
+        try:
+            process = subprocess.Popen(
+                java_command(launch),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=java_environment(launch),
+                start_new_session=True,
+                # Our folders are not taken for left ones while Java may still write to them.
+                pass_fds=() if os.name == "nt" else held_descriptors(),
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except OSError as error:
+            raise EngineError(f"Java in `{launch.java.home}` cannot be started: {error.strerror}") from error
+    try:
+        with ended_with_us(process.pid):
+            yield process
+    finally:
+        _end(process)
+
+
+def await_gateway(process: subprocess.Popen[bytes], launch: Launch) -> Gateway:
+    """Wait until the Java process listens, and return where.
+
+    Raises:
+        EngineError: it ended, or it does not listen in time.
+    """
+    path = connection_file(launch.folder)
+    limit = time.monotonic() + START_LIMIT_SECONDS
+    while not path.is_file():
+        if process.poll() is not None:
+            ended = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
+            raise EngineError(ended) if launch.debug else explain_start(ended, launch.log)
+        if time.monotonic() > limit:
+            raise EngineError(f"Spark did not start within {START_LIMIT_SECONDS} seconds")
+        time.sleep(0.02)
+    answer = path.read_bytes()
+    path.unlink()
+    port, length = struct.unpack_from(">ii", answer)
+    secret = answer[8 : 8 + length].decode()
+    return Gateway(port, secret, launch.conf["spark.pyspark.python"], None if launch.debug else launch.log)
+
+
+def await_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Let the Java process end by itself, and return whether it did in that time, and said that all is well."""
+    with contextlib.suppress(OSError):
+        if process.stdin:
+            process.stdin.close()
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe, at whose end the Java process leaves by itself; kill what is left."""
+    try:
+        # One whose pipe is closed was waited for already.
+        if process.stdin and not process.stdin.closed:
+            await_end(process, EXIT_LIMIT_SECONDS)
+    finally:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait()

@@ -14,7 +14,7 @@ from typing import Final
 
 from schemactl.engine.input import shown_path
 from schemactl.engine.parquet_faults import find_parquet_fault
-from schemactl.errors import EngineError, InputError, Location, SchemactlError
+from schemactl.errors import DestinationError, EngineError, InputError, Location, SchemactlError
 from schemactl.examples import shown_error
 
 LONGEST_MESSAGE = 300
@@ -23,7 +23,6 @@ _MEMORY = (
     "cut large records or files into smaller ones (lines of JSON are read piece by piece), "
     "or give the driver more memory: `--conf spark.driver.memory=8g`"
 )
-_READING = re.compile(r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)")
 _PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
 _HADOOP = (
     "add its package: `--conf spark.jars.packages=org.apache.hadoop:{}:VERSION`, "
@@ -32,6 +31,8 @@ _HADOOP = (
 _JARS = "pass its jars themselves: `--conf spark.jars=FILE.jar,FILE.jar`"
 _UNRESOLVED = r"unresolved dependency: ([^#\s]+)#([^;\s]+);(\S+): not found"
 _UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
+_OF_VALUES: Final = re.compile(r"\bSQLSTATE: 22")
+"""How Spark marks errors about values, which quote them."""
 _DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
 
 
@@ -190,6 +191,21 @@ def explained(log: Path | None) -> Iterator[None]:
         raise explain_failure(error, log) from error
 
 
+@contextlib.contextmanager
+def wrap_errors(task: str = "") -> Iterator[None]:
+    """Report what Spark raises within a block as a failure of the destination, and what could not be done."""
+    try:
+        yield
+    except SchemactlError:
+        raise
+    except Exception as error:
+        if not is_spark_failure(error):
+            raise
+        described = explain_failure(error)
+        message = f"Spark cannot {task}: {described.message}" if task else described.message
+        raise DestinationError(message, hint=described.hint) from error
+
+
 def _is_interrupted(error: BaseException) -> bool:
     """Return whether an error came while an interrupt was on its way: PySpark still calls Java, which may fail."""
     context = error.__context__
@@ -202,17 +218,13 @@ def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> Schem
         if match := re.search(kind.pattern, seen):
             message = match.expand(kind.message) if kind.message else own
             hints = [kind.hint, where if kind.error is EngineError else None]
-            reading = _READING.search(seen) if kind.error is EngineError else match
+            reading = re.search(_UNREADABLE, seen) if kind.error is EngineError else match
             uri = reading.groupdict().get("uri") if reading else None
             at = Location(shown_path(uri)) if uri else None
             if at is not None and (fault := find_parquet_fault(at.path)) is not None:
                 message = f"{message}: {fault}"
             return kind.error(message, at=at, hint="; ".join(hint for hint in hints if hint) or None)
     return None
-
-
-_OF_VALUES: Final = re.compile(r"\bSQLSTATE: 22")
-"""How Spark marks errors about values, which quote them."""
 
 
 def shorten(text: str) -> str:

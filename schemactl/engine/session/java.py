@@ -1,6 +1,6 @@
 """Finds a Java that runs Spark: the one the machine has, else the one that came with the install.
 
-It does not start Spark; `gateway` does.
+It does not start Spark; `driver` does.
 """
 
 from __future__ import annotations

@@ -22,11 +22,9 @@ from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from schemactl.engine.session.attach import attach_environment, pass_no_numpy
-from schemactl.engine.session.bounded import bounded
-from schemactl.engine.session.driver import Driver, started_driver
+from schemactl.engine.session.attach import attach_environment, bounded, pass_no_numpy
+from schemactl.engine.session.driver import Driver, Gateway, started_driver
 from schemactl.engine.session.kept import KeptDriver
-from schemactl.engine.session.process import Gateway
 from schemactl.engine.session.settings import SparkOptions
 from schemactl.errors import EngineError, SchemactlError
 

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl import __version__
-from schemactl.engine.session.attach import attached, session_beside
+from schemactl.engine.session.attach import attached, open_shared_session
+from schemactl.engine.session.driver import START_LIMIT_SECONDS, Gateway
 from schemactl.engine.session.java import find_java
 from schemactl.engine.session.java_cache import JavaStart, cache_name
 from schemactl.engine.session.launch import PACKAGE, find_classes, python_path, spark_home
-from schemactl.engine.session.process import START_LIMIT_SECONDS, Gateway
 from schemactl.engine.session.settings import SparkOptions, driver_conf, driver_memory_mb
 from schemactl.errors import CommandWarning, EngineError, InputError
 from schemactl.store.own_folder import private_folder
@@ -103,7 +103,7 @@ def open_kept(options: SparkOptions) -> Iterator[SparkSession]:
         gateway = Gateway(
             lease.answer["port"], lease.answer["secret"], lease.answer["python"], Path(lease.answer["log"])
         )
-        with attached(gateway, partial(session_beside, lease.answer["group"], lease.name_session)) as spark:
+        with attached(gateway, partial(open_shared_session, lease.answer["group"], lease.name_session)) as spark:
             yield spark
 
 

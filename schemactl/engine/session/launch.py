@@ -2,7 +2,7 @@
 
 PySpark's own way leads through the script `spark-submit`, which insists on a Java module that a small runtime
 lacks, and writes to our terminal. So the class that the script ends in is started directly. It starts nothing;
-`process` does.
+`driver` does.
 """
 
 from __future__ import annotations

@@ -13,22 +13,31 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from schemactl.engine.session.attach import MISLEADING, attached, environment, own_session, quiet
-from schemactl.engine.session.bounded import bounded, check_reachable, try_bounded
-from schemactl.engine.session.driver import started_driver
-from schemactl.engine.session.failure import explained
+from schemactl.engine.session.attach import (
+    MISLEADING,
+    attached,
+    bounded,
+    environment,
+    own_session,
+    quiet,
+    try_bounded,
+)
+from schemactl.engine.session.driver import check_reachable, started_driver
+from schemactl.engine.session.failure import explained, wrap_errors
 from schemactl.engine.session.kept import can_keep, open_kept
 from schemactl.engine.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.errors import EngineError
 from schemactl.progress import Progress, no_progress
+from schemactl.store.sources import TABLE_PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
 CONNECT_LIMIT_SECONDS = 30
+SECONDS_BETWEEN_LOOKS = 0.5
+_JOIN_SECONDS = 2
 
 
 @contextlib.contextmanager
@@ -67,10 +76,6 @@ def _forget_remote() -> None:
         atexit.unregister(spark.client._on_exit)
     SparkSession._default_session = None
     SparkSession._active_session.session = None
-
-
-SECONDS_BETWEEN_LOOKS = 0.5
-_JOIN_SECONDS = 2
 
 
 @contextlib.contextmanager
@@ -178,3 +183,68 @@ def _open_own(options: SparkOptions, progress: Progress) -> Iterator[SparkSessio
 
         with attached(driver.await_gateway(), own_session) as spark:
             yield spark
+
+
+# --- beside a session that is open ---
+
+
+@contextlib.contextmanager
+def open_sibling_session(session: Any) -> Iterator[Any]:
+    """Open a session in the Spark of another one, with the settings that answers depend on.
+
+    Args:
+        session: a SparkSession, classic or of Spark Connect.
+
+    Raises:
+        EngineError: Spark failed in the block.
+    """
+    with explained(None):
+        spark = session.newSession()
+        for name, value in SESSION_CONF.items():
+            spark.conf.set(name, value)
+        active = type(session).getActiveSession() or session
+        _make_active(spark)
+        try:
+            yield spark
+        finally:
+            _make_active(active)
+
+
+def _make_active(session: Any) -> None:
+    """Make a session the active one of its thread: Spark does so with each frame made of data, and by no other call."""
+    session.createDataFrame([], "id int")
+
+
+@contextlib.contextmanager
+def view_of(frame: Any, name: str) -> Iterator[str]:
+    """Make a DataFrame known to all sessions of its Spark for the time of a block, and return it as a source."""
+    frame.createOrReplaceGlobalTempView(name)
+    try:
+        yield f"{TABLE_PREFIX}global_temp.{name}"
+    finally:
+        frame.sparkSession.catalog.dropGlobalTempView(name)
+
+
+@contextlib.contextmanager
+def running_session() -> Iterator[SparkSession]:
+    """Yield the session that is open, else one that is opened with Spark's defaults and closed at the end.
+
+    Raises:
+        DestinationError: Spark failed inside the block.
+        EngineError: no session is open, and none can be opened.
+    """
+    spark = active_session()
+    if spark is not None:
+        with wrap_errors():
+            yield spark
+        return
+    with open_session(SparkOptions()) as opened, wrap_errors():
+        yield opened
+
+
+def active_session() -> SparkSession | None:
+    """Return the session that is open, None where there is none."""
+    from pyspark.sql import SparkSession
+
+    found: SparkSession | None = SparkSession.getActiveSession()
+    return found

@@ -92,13 +92,18 @@ class SparkOptions:
     begun: Driver | None = field(default=None, compare=False, repr=False)
 
 
+def master_of(options: SparkOptions) -> str:
+    """Return the master that a driver is started with: ``master`` goes before the setting ``spark.master``."""
+    return options.conf.get("spark.master", DEFAULT_MASTER) if options.master is None else options.master
+
+
 def check_options(options: SparkOptions) -> None:
     """Raise InputError where the options cannot mean anything to Spark."""
     if options.master is not None and options.remote is not None:
         raise InputError("`--master` and `--remote` exclude each other", hint="give one of them")
     if options.remote is not None:
         parse_remote(options.remote)
-    master = _master(options)
+    master = master_of(options)
     if master.startswith("sc://"):
         raise InputError(f"`{master}` is not a Spark master", hint=f"use `--remote {master}`")
     if not _MASTER.fullmatch(master):
@@ -116,7 +121,7 @@ def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
         options: the user's.
         folder: where Spark may put its temporary files.
     """
-    master = _master(options)
+    master = master_of(options)
     cores = local_cores(master)
     # Another Python, or another machine's, may not have schemactl.
     is_own_python = not master.startswith("local-cluster") and "spark.pyspark.python" not in options.conf
@@ -197,10 +202,6 @@ def parse_standalone(master: str) -> tuple[tuple[str, int], ...]:
         return ()
     found = (place.rpartition(":") if ":" in place else (place, "", "") for place in master[8:].split(","))
     return tuple((host, int(port) if port.isdigit() else DEFAULT_STANDALONE_PORT) for host, _, port in found)
-
-
-def _master(options: SparkOptions) -> str:
-    return options.conf.get("spark.master", DEFAULT_MASTER) if options.master is None else options.master
 
 
 def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]:

@@ -1,0 +1,97 @@
+"""Reads what a scan has read once more: finds records, counts the rows that they make, or writes these for a load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemactl.inference.evidence import Position
+from schemactl.inference.values import room_for
+from schemactl.kernel.dispatch import Tables
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.tally import LoadTime
+from schemactl.progress import Progress
+from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType
+
+if TYPE_CHECKING:
+    from schemactl.engine.package import WrittenRows
+    from schemactl.engine.scan import Scan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanReader:
+    """The records of a scan, while its session is open. Only what is called loads the modules that it needs.
+
+    Attributes:
+        spark: the session.
+        scan: of all records.
+        progress: called with each phase.
+    """
+
+    spark: Any
+    scan: Scan
+    progress: Progress
+
+    def find(self, wanted: Set[Position]) -> Mapping[Position, str]:
+        """Return some records as JSON."""
+        from schemactl.engine.package import find_records
+
+        return find_records(self.spark, self.scan, wanted)
+
+    def count(self, tables: Tables, plan: Plan) -> WrittenRows:
+        """Count the rows of a plan; none are written.
+
+        Raises:
+            EngineError: Spark failed.
+        """
+        from schemactl.engine.package import count_rows
+
+        return count_rows(self.spark, self.scan, tables, plan, self.progress)
+
+    def write(
+        self,
+        plans: Mapping[Tables, Plan],
+        folder: Path,
+        load: LoadTime,
+        stored: Callable[[Column], Mapping[str, Any]],
+    ) -> dict[Tables, WrittenRows]:
+        """Write the rows of plans, by what the scan calls their root tables; the rows of all are made together.
+
+        Args:
+            plans: of the tables.
+            folder: one of its own, which Spark's workers can write to.
+            load: its id and its time.
+            stored: what the destination keeps of a column (``Destination.stored``).
+
+        Raises:
+            EngineError: Spark failed.
+        """
+        from schemactl.engine.input_warnings import warn_of_cuts
+        from schemactl.engine.package import write_rows
+
+        def as_kept(column: Column) -> Column:
+            """Return a column without nanoseconds that the destination would not keep."""
+            precision = column.properties.get("precision") or 0
+            if column.data_type is not DataType.TIMESTAMP or precision <= MICROSECOND_DIGITS:
+                return column
+            if (stored(column).get("precision") or 0) > MICROSECOND_DIGITS:
+                return column
+            return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
+
+        kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
+        written = write_rows(self.spark, self.scan, kept, load, folder, self.progress)
+        cut = sorted(item for rows in written.values() for item in rows.cut.items())
+        warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
+        return {tables: _completed(rows, plans[tables]) for tables, rows in written.items()}
+
+
+def _completed(rows: WrittenRows, plan: Plan) -> WrittenRows:
+    """Return rows with what the columns of the plan need to take all their numbers; without rejects of no load."""
+    asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
+    found = {
+        origin: room_for(asked[origin].properties, *span) for origin, span in rows.spans.items() if origin in asked
+    }
+    rows = replace(rows, room={origin: room for origin, room in found.items() if room})
+    return rows if rows.tally.is_loadable else replace(rows, rejected=(), rejects=None)

@@ -1,0 +1,59 @@
+"""Arrays of Arrow from and to buffers: ``pyarrow.array`` and ``to_numpy`` load pandas, which takes long.
+
+``message`` is the array by which a partition answers the driver (``engine.shipping.run_kernel``).
+"""
+
+from __future__ import annotations
+
+import pickle
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+
+def binary_array(values: Sequence[bytes]) -> pa.BinaryArray:
+    """Return an array of bytes."""
+    ends = array("i", accumulate(map(len, values), initial=0))
+    return pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))])
+
+
+def message(answer: object) -> pa.RecordBatch:
+    """Return one row with an answer for the driver, pickled."""
+    return pa.RecordBatch.from_arrays([binary_array([pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)])], ["message"])
+
+
+def string_array(texts: Sequence[str]) -> pa.StringArray:
+    """Return an array of texts, none of them null."""
+    joined = "".join(texts)
+    encoded = joined.encode()
+    offsets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=offsets[1:])
+    if len(encoded) > len(joined):
+        # From characters to bytes: all but 0x80 to 0xBF begin a character of UTF-8.
+        begins = np.flatnonzero(np.frombuffer(encoded, np.int8) >= -64)
+        offsets = np.append(begins, len(encoded)).astype(np.int32)[offsets]
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(encoded))
+
+
+def array_of(numbers: np.ndarray[Any, Any], kind: pa.DataType) -> pa.Array:
+    """Return an array of numbers, which numpy holds in a type of the same width."""
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def numbers_of(values: pa.Array) -> np.ndarray[Any, Any]:
+    """Return the numbers of an array without nulls."""
+    whole = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
+    return whole[values.offset : values.offset + len(values)]
+
+
+def octets_of(texts: pa.Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the bytes of all texts of an array, one text after the other."""
+    _, offsets, data = texts.buffers()
+    if not offsets or not data:
+        return np.zeros(0, np.uint8)
+    ends = np.frombuffer(offsets, np.int32)
+    return np.frombuffer(data, np.uint8)[ends[texts.offset] : ends[texts.offset + len(texts)]]
