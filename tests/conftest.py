@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import postgres_server
 import pytest
@@ -31,7 +31,7 @@ CONNECT_START_LIMIT_SECONDS = 120
 
 
 REPOSITORY = Path(__file__).parents[1]
-SLOW_MARKS = ("spark", "e2e", "parity")
+SLOW_MARKS = ("spark", "e2e", "parity", "destinations")
 FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "destinations"}
 """The mark of all tests in a folder."""
 
@@ -46,6 +46,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long a command takes on this machine is no part of what it says.
 os.environ["SCHEMACTL_PROGRESS_SECONDS"] = "0"
+
+# dlt would report that it was used, and wait for an answer where there is no network.
+os.environ["RUNTIME__DLTHUB_TELEMETRY"] = "false"
 
 # The settings of whoever runs the tests are no part of them.
 os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")
@@ -77,10 +80,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the folder that they stand in, and those that use Spark or PostgreSQL; put the slow files first.
+    """Mark tests by the folder that they stand in, and those that use Spark or PostgreSQL; order their files.
 
-    Each worker takes a whole file at a time: with the short ones last, both are done at the same time.
+    Files that share a Spark come first, then fast ones, then slow ones without it: see ``pytest_xdist_make_scheduler``.
     """
+    shares_spark, is_slow = set(), set()
     for item in items:
         folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
         if folder in FOLDER_MARKS:
@@ -90,8 +94,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         if "postgres_url" in fixtures_used:
             item.add_marker("destinations")
-    slow_files = {item.path for item in items if any(map(item.get_closest_marker, SLOW_MARKS))}
-    items.sort(key=lambda item: item.path not in slow_files)
+        if "spark" in fixtures_used or (folder == "destinations" and item.get_closest_marker("spark")):
+            shares_spark.add(item.path)
+        elif any(map(item.get_closest_marker, SLOW_MARKS)):
+            is_slow.add(item.path)
+    items.sort(key=lambda item: 0 if item.path in shares_spark else 2 if item.path in is_slow else 1)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have the first worker take files from the beginning, and others from the end, until nothing is left between.
+
+    So one worker alone starts the Spark that tests share, unless these take more than half of the time.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class BothEnds(LoadFileScheduling):
+        def _assign_work_unit(self, node: Any) -> None:
+            if node is not self.nodes[0]:
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
+
+    return BothEnds(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,9 +1,8 @@
-"""What the tests of migrations share: datasets in each engine, schemas, and a process that kills itself."""
+"""What the tests of migrations share: datasets in each engine, and schemas."""
 
 from __future__ import annotations
 
 import sqlite3
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,41 +101,6 @@ def new_dataset(kind: str, folder: Path, postgres_url: str | None = None) -> Dat
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 1")
     return Dataset(kind, f"sqlite:///{path}?dataset=main", path)
-
-
-KILLED = """
-import os, signal, sys
-from schemactl.cli.app import run
-from schemactl.destinations._migration.session import SqlMigration
-from schemactl.destinations.sqlite.migration import SqliteMigration
-
-left = int(sys.argv[1])
-class_of = {each: each.run for each in (SqlMigration, SqliteMigration)}
-depth = 0
-
-def dying(real):
-    def run_step(self, step, statements):
-        global left, depth
-        if depth == 0 and left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= depth == 0
-        depth += 1
-        try:
-            real(self, step, statements)
-        finally:
-            depth -= 1
-    return run_step
-
-for each, real in class_of.items():
-    each.run = dying(real)
-sys.exit(run(sys.argv[2:]))
-"""
-"""Runs a command, and kills itself before step ``argv[1]`` (from 0) runs its statements."""
-
-
-def killing(steps: int, *args: str) -> list[str]:
-    """The call of a process that runs a command and is killed (SIGKILL) once it has run so many steps."""
-    return [sys.executable, "-c", KILLED, str(steps), *args]
 
 
 def password_of(url: str) -> str:

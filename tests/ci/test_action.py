@@ -31,7 +31,7 @@ ADDING = {**BEFORE, "colour": "text"}
 MARKER = "<!-- schemactl diff -->"
 
 # Stands for python3 while the action installs: makes an environment of links, and writes down what pip is to install.
-FAKE_PYTHON = f"""#!{sys.executable}
+FAKE_PYTHON = f"""#!{sys.executable} -IS
 import os, pathlib, sys
 arguments = sys.argv[1:]
 if "venv" in arguments:
@@ -48,7 +48,7 @@ else:
 """
 
 # Stands for GitHub's comments: keeps them in a file, and finds those that begin as the jq expression asks.
-FAKE_GH = f"""#!{sys.executable}
+FAKE_GH = f"""#!{sys.executable} -IS
 import json, os, pathlib, re, sys
 arguments = sys.argv[1:]
 assert arguments[0] == "api" and os.environ["GH_TOKEN"] == "the token", arguments
@@ -469,14 +469,18 @@ COMMANDS = 'x"; touch pwned; `touch pwned` $(touch pwned)\ntouch pwned'
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [(name, COMMANDS) for name in ("base", "head", "schemas", "compat", "fail_on")]
-    + [(name, "--output=pwned") for name in ("base", "head")],
+    "inputs",
+    [
+        dict.fromkeys(("base", "head", "schemas", "compat", "fail_on"), COMMANDS),
+        {"base": "--output=pwned"},
+        {"head": "--output=pwned"},
+    ],
+    ids=["commands", "base", "head"],
 )
-def test_inputs_are_never_commands(work: Any, runner: Runner, name: str, text: str) -> None:
+def test_inputs_are_never_commands(work: Any, runner: Runner, inputs: dict[str, str]) -> None:
     open_pull_request(work, runner, BREAKING)
 
-    assert runner.run(**{name: text}).code == 2
+    assert runner.run(**inputs).code == 2
     assert not list(runner.folder.parent.rglob("*pwned*"))
 
 
@@ -565,10 +569,11 @@ def test_the_workflows_of_the_documentation_are_valid_and_use_inputs_and_outputs
         each for each in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "uses:" in each
     ]
     assert len(workflows) == 4
-    for workflow in workflows:
-        file = tmp_path / "workflow.yml"
+    files = [tmp_path / f"{number}.yml" for number in range(len(workflows))]
+    for file, workflow in zip(files, workflows, strict=True):
         file.write_text(workflow)
-        validate("vendor.github-workflows", file)
+    validate("vendor.github-workflows", *files)
+    for workflow in workflows:
         ours = [
             step
             for job in yaml.safe_load(workflow)["jobs"].values()
@@ -595,8 +600,8 @@ def test_the_documentation_reports_all_inputs_and_outputs() -> None:
     assert reported == ACTION["inputs"].keys() | ACTION["outputs"].keys()
 
 
-def validate(schema: str, file: Path) -> None:
-    command = [_tool("check-jsonschema"), "--builtin-schema", schema, str(file)]
+def validate(schema: str, *files: Path) -> None:
+    command = [_tool("check-jsonschema"), "--builtin-schema", schema, *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 

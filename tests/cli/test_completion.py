@@ -5,10 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
+from forked_commands import Commands, forked_commands
 
 pytestmark = pytest.mark.e2e
 
@@ -23,11 +25,23 @@ def schemactl(**variables: str) -> str:
     return subprocess.run(call, env=environ, capture_output=True, text=True, check=True).stdout
 
 
-def complete(words: str) -> list[str]:
-    """The answers that bash is given for the last word."""
-    typed = words.split(" ")
-    printed = schemactl(_SCHEMACTL_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(typed) - 1))
-    return printed.split()
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    with forked_commands() as run:
+        yield run
+
+
+@pytest.fixture
+def complete(commands: Commands) -> Callable[[str], list[str]]:
+    """Returns the answers that bash is given for the last word."""
+
+    def answers(words: str) -> list[str]:
+        stated = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        answer = commands(env={"_SCHEMACTL_COMPLETE": "complete_bash", **stated})
+        assert (answer.code, answer.err) == (0, "")
+        return answer.out.split()
+
+    return answers
 
 
 @pytest.mark.parametrize(
@@ -120,7 +134,7 @@ def test_script_works_in_zsh() -> None:
         ("schemactl rules M10", ["M101", "M102", "M103", "M104", "M105", "M106", "M107"]),
     ],
 )
-def test_shell_is_reported_what_fits(words: str, answers: list[str]) -> None:
+def test_shell_is_reported_what_fits(complete: Callable[[str], list[str]], words: str, answers: list[str]) -> None:
     assert complete(words) == answers
 
 
@@ -128,7 +142,7 @@ def test_shell_is_reported_what_fits(words: str, answers: list[str]) -> None:
     "words", ["diff sh", "export sh", "infer --name sh", "import --name sh", "normalize --name sh"]
 )
 def test_shell_is_reported_the_schemas_of_the_folder(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    complete: Callable[[str], list[str]], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "contracts/export").mkdir(parents=True)
     (tmp_path / "contracts/export/shop.schema.yaml").touch()
@@ -139,7 +153,9 @@ def test_shell_is_reported_the_schemas_of_the_folder(
     assert complete(f"schemactl --schemas elsewhere {words}") == []
 
 
-def test_a_broken_settings_file_does_not_disturb_who_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_settings_file_does_not_disturb_who_types(
+    complete: Callable[[str], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "schemactl.toml").write_text("schemas = [\n")
     monkeypatch.chdir(tmp_path)
 
@@ -163,7 +179,11 @@ def test_a_broken_settings_file_does_not_disturb_who_types(tmp_path: Path, monke
     ],
 )
 def test_contracts_severities_dialects_and_revisions_are_offered(
-    words: str, answers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    complete: Callable[[str], list[str]],
+    words: str,
+    answers: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("schemas/import").mkdir(parents=True)

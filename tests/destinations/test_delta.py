@@ -25,11 +25,6 @@ Load = Callable[..., Path]
 ORDERS = table("orders", {"id": {"data_type": "bigint"}})
 
 
-@pytest.fixture(autouse=True)
-def _no_telemetry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-
-
 def lake(folder: Path) -> Any:
     return dlt.destinations.filesystem(str(folder))
 

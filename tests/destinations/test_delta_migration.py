@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -18,6 +18,7 @@ import dlt
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from forked_commands import Commands, forked_commands
 from lake_samples import package, silent
 from lake_samples import table as loaded_table
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
@@ -88,7 +89,6 @@ ROWS = [
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the dataset ``shop``, which is not there yet."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     return Path("lake/shop")
 
 
@@ -469,12 +469,17 @@ def test_values_that_do_not_survive_are_refused_kept_or_put_beside(orders: Path)
         assert rows_of(orders) == FIRST_ROWS
 
 
-KILLED = """
-import os, signal, sys
-from schemactl.cli.app import run
+DYING = """
 from schemactl.destinations.delta import migration
 
-place, left = sys.argv[1], int(sys.argv[2])
+def begin(where, number):
+    global place, left
+    place, left = where, number
+    if place == "within":
+        migration.in_fields = broken(migration.in_fields)
+    else:
+        for name in ("create", "drop", "rename", "alter", "rewrite"):
+            setattr(migration.DeltaMigration, name, dying(getattr(migration.DeltaMigration, name)))
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -499,24 +504,25 @@ def broken(real):
                 die()
         left -= 1
     return batches
-
-if place == "within":
-    migration.in_fields = broken(migration.in_fields)
-else:
-    for name in ("create", "drop", "rename", "alter", "rewrite"):
-        setattr(migration.DeltaMigration, name, dying(getattr(migration.DeltaMigration, name)))
-sys.exit(run(sys.argv[3:]))
 """
-"""Runs a command, and kills itself before or after a change (from 0), or within a rewrite (from 0)."""
+"""Kills the process before or after a change (from 0), or within a rewrite (from 0)."""
 
 
-def killed(place: str, number: int, *args: str) -> None:
-    call = [sys.executable, "-c", KILLED, place, str(number), "migrate", *args, "--to", URL, "--yes"]
-    found = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
-    assert found.returncode == -signal.SIGKILL, found.stderr
+@pytest.fixture(scope="module")
+def killed_process() -> Iterator[Commands]:
+    with forked_commands(DYING) as run:
+        yield run
 
 
-def test_a_run_that_was_killed_at_any_point_goes_on(orders: Path) -> None:
+@pytest.fixture
+def killed(killed_process: Commands) -> Callable[..., None]:
+    def run(place: str, number: int, *args: str) -> None:
+        assert killed_process("migrate", *args, "--to", URL, "--yes", begin=(place, number)).code == -signal.SIGKILL
+
+    return run
+
+
+def test_a_run_that_was_killed_at_any_point_goes_on(orders: Path, killed: Callable[..., None]) -> None:
     put(ADDED, "added.yaml")
     expected = [(1, 5.0, "x"), (2, 7.0, "12")]
     for place in ("before", "within", "after"):
@@ -531,7 +537,7 @@ def test_a_run_that_was_killed_at_any_point_goes_on(orders: Path) -> None:
     assert status(FIRST).is_settled
 
 
-def test_tables_are_made_and_removed_whole(shop: Path) -> None:
+def test_tables_are_made_and_removed_whole(shop: Path, killed: Callable[..., None]) -> None:
     lines = Table("lines", {"id": ID}, {"write_disposition": "append", "resource": "lines"})
     both = schema_of(ID, before=None, lines=lines)
     put(both, "both.yaml")

@@ -27,11 +27,6 @@ Load = Callable[..., Path]
 ORDERS = table("orders", {"id": {"data_type": "bigint"}})
 
 
-@pytest.fixture(autouse=True)
-def _no_telemetry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-
-
 def catalog_in(folder: Path, name: str = "default") -> SqlCatalog:
     folder.mkdir(parents=True, exist_ok=True)
     return SqlCatalog(name, uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from forked_commands import Commands, forked_commands
 from lake_samples import package, schema_of, silent, table
 from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
@@ -410,13 +411,22 @@ def test_values_that_do_not_fit_go_into_the_variant_column(url: str) -> None:
     assert rows("id", "note", "note__v_text") == [(1, None, "x"), (2, 12, None)]
 
 
-KILLED = """
-import os, signal, sys
-from schemactl.cli.app import run
+DYING = """
 from schemactl.destinations.iceberg import rewriting
 from schemactl.destinations._lake.migration import LakeMigration
 
-place, left = sys.argv[1], int(sys.argv[2])
+def begin(place, steps):
+    global left
+    left = steps
+    match place:
+        case "before a step":
+            LakeMigration.run = dying(LakeMigration.run, True)
+        case "after a step":
+            LakeMigration.run = dying(LakeMigration.run, False)
+        case "before the commit":
+            rewriting.described = dying(rewriting.described, True)
+        case "after the commit":
+            rewriting._commit = dying(rewriting._commit, False)
 
 def dying(real, is_before):
     def call(*args):
@@ -429,29 +439,22 @@ def dying(real, is_before):
             os.kill(os.getpid(), signal.SIGKILL)
         return found
     return call
-
-match place:
-    case "before a step":
-        LakeMigration.run = dying(LakeMigration.run, True)
-    case "after a step":
-        LakeMigration.run = dying(LakeMigration.run, False)
-    case "before the commit":
-        rewriting.described = dying(rewriting.described, True)
-    case "after the commit":
-        rewriting._commit = dying(rewriting._commit, False)
-sys.exit(run(sys.argv[3:]))
 """
+
+
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Commands]:
+    with forked_commands(DYING) as run:
+        yield run
 
 
 @pytest.mark.parametrize(
     ("place", "steps"),
     [("before a step", 1), ("after a step", 1), ("after a step", 2), ("before the commit", 0), ("after the commit", 0)],
 )
-def test_who_was_killed_is_gone_on_from(url: str, place: str, steps: int) -> None:
+def test_who_was_killed_is_gone_on_from(url: str, place: str, steps: int, killed: Commands) -> None:
     reference = put(wanted(SECOND), "w.yaml")
-    call = ["migrate", "apply", reference, "--to", url, "--yes"]
-    killed = subprocess.run([sys.executable, "-c", KILLED, place, str(steps), *call], check=False, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed("migrate", "apply", reference, "--to", url, "--yes", begin=(place, steps)).code == -signal.SIGKILL
 
     assert apply(url, SECOND).outcome is Outcome.DONE
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import DESTINATIONS
+from schemactl.destinations._package import LoadPackage
+from schemactl.schema.types import Table
 
 Read = Callable[[str], pa.Table]
-_COUNT = itertools.count()
 KEY = {"id": {"data_type": "bigint", "nullable": False, "primary_key": True}}
 MARKED = {"rank": {"data_type": "bigint", "dedup_sort": "desc"}, "gone": {"data_type": "bool", "hard_delete": True}}
 PART = {"part": {"data_type": "text", "merge_key": True}}
@@ -47,22 +48,46 @@ LOADS = (
 """Of each row: key, part, rank, whether it asks to be deleted."""
 
 
-def loaded(folder: Path, way: str, *, has_root_key: bool) -> list[Any]:
+CASES = {f"{way}, {'with' if has else 'without'} root key": (way, has) for way in WAYS for has in (True, False)}
+TABLES = {case: f"orders_{number}" for number, case in enumerate(CASES)}
+"""The root table of each case. All are of one schema: in Spark's catalogs most of a load's time is not its tables'."""
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> list[LoadPackage]:
+    """One load after the other, each with the rows of all cases."""
+    tables = [each for case in CASES for each in tables_of(case)]
+    folder, schema = tmp_path_factory.mktemp("loads"), shop(*tables)
+    loads = [(str(number), rows) for number, rows in enumerate(LOADS, 1)]
+    return [
+        package(folder, schema, number, {table: held for case in CASES for table, held in made(case, number, rows)})
+        for number, rows in loads
+    ]
+
+
+def tables_of(case: str) -> tuple[Table, Table]:
+    (way, has_root_key), name = CASES[case], TABLES[case]
     columns, properties = WAYS[way]
-    schema = shop(orders(columns, write_disposition="merge", **properties), lines(has_root_key=has_root_key))
-    made = []
-    for number, rows in enumerate(LOADS, 1):
-        roots, nested = [], []
-        for at, (key, part, rank, gone) in enumerate(rows):
-            root = {**order(key, f"{number}.{at}"), "_dlt_load_id": str(number), "note": f"{number}.{at}"}
-            if "upsert" in way:
-                root["_dlt_id"] = f"r{key}"  # is made of the primary key there
-            roots.append({**root, "part": part, "rank": rank, "gone": gone, "version": f"{key}{part}{rank}"})
-            nested += [line(root["_dlt_id"], index, f"{number}.{at}.{index}") for index in range(2)]
+    root, nested = orders(columns, write_disposition="merge", **properties), lines(has_root_key=has_root_key)
+    return (
+        replace(root, name=name, properties={**root.properties, "resource": name}),
+        replace(nested, name=f"{name}__lines", properties={**nested.properties, "parent": name}),
+    )
+
+
+def made(case: str, number: str, rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    way, _ = CASES[case]
+    roots, nested = [], []
+    for at, (key, part, rank, gone) in enumerate(rows):
+        root = {**order(key, f"{number}.{at}"), "_dlt_load_id": number, "note": f"{number}.{at}"}
         if "upsert" in way:
-            nested = [*{each["_dlt_id"]: each for each in reversed(nested)}.values()]
-        made.append(package(folder, schema, str(number), {"orders": roots, "orders__lines": nested}))
-    return made
+            root["_dlt_id"] = f"r{key}"  # is made of the primary key there
+        roots.append({**root, "part": part, "rank": rank, "gone": gone, "version": f"{key}{part}{rank}"})
+        nested += [line(root["_dlt_id"], index, f"{number}.{at}.{index}") for index in range(2)]
+    if "upsert" in way:
+        nested = [*{each["_dlt_id"]: each for each in reversed(nested)}.values()]
+    yield TABLES[case], roots
+    yield f"{TABLES[case]}__lines", nested
 
 
 def parquet(folder: Path) -> tuple[str, Read]:
@@ -87,32 +112,41 @@ def rows(held: pa.Table, *columns: str) -> list[Any]:
     return sorted((tuple(row.values()) for row in held.select(list(columns)).to_pylist()), key=repr)
 
 
-@pytest.fixture(params=["parquet", "delta", "iceberg", "spark"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Read]]:
-    if request.param != "spark":
-        yield {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](tmp_path / "lake")
-        return
-    spark = request.getfixturevalue("spark")
-    name = f"merges{next(_COUNT)}"
-    yield f"spark:spark_catalog.{name}", lambda table: spark.table(f"{name}.{table}").toArrow()
-    spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+@pytest.fixture(scope="module")
+def database(packages: list[LoadPackage], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database that has had all loads."""
+    path = tmp_path_factory.mktemp("database") / "file.duckdb"
+    for each in packages:
+        DESTINATIONS["duckdb"].load(f"duckdb:///{path}?dataset=sales", each, quiet)  # type: ignore[attr-defined]
+    return path
 
 
-@pytest.mark.parametrize("has_root_key", [True, False])
-@pytest.mark.parametrize("way", WAYS)
-def test_rows_are_those_that_a_database_holds(
-    place: tuple[str, Read], way: str, has_root_key: bool, tmp_path: Path
-) -> None:
-    url, read = place
-    database = tmp_path / "file.duckdb"
-    for made in loaded(tmp_path / "loads", way, has_root_key=has_root_key):
-        DESTINATIONS["duckdb"].load(f"duckdb:///{database}?dataset=sales", made, quiet)  # type: ignore[attr-defined]
-        DESTINATIONS[url.partition(":")[0]].load(url, made, quiet)  # type: ignore[attr-defined]
+@pytest.fixture(scope="module", params=["parquet", "delta", "iceberg", pytest.param("spark", marks=pytest.mark.spark)])
+def place(
+    request: pytest.FixtureRequest, packages: list[LoadPackage], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Read]:
+    """Read the tables of a place that has had all loads."""
+    if request.param == "spark":
+        spark = request.getfixturevalue("spark")
+        url, read = "spark:spark_catalog.merges", lambda table: spark.table(f"merges.{table}").toArrow()
+    else:
+        url, read = {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](
+            tmp_path_factory.mktemp("lake")
+        )
+    for each in packages:
+        DESTINATIONS[url.partition(":")[0]].load(url, each, quiet)  # type: ignore[attr-defined]
+    yield read
+    if request.param == "spark":
+        spark.sql("DROP SCHEMA merges CASCADE")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_are_those_that_a_database_holds(place: Read, database: Path, case: str) -> None:
     with duckdb.connect(str(database)) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        for table in ("orders", "orders__lines"):
+        for table in (TABLES[case], f"{TABLES[case]}__lines"):
             expected = connection.sql(f"SELECT * FROM sales.{table}").to_arrow_table()
-            found = read(table)
+            found = place(table)
             names = [name for name in expected.column_names if name not in ("since", "until")]
             assert rows(found, *names) == rows(expected, *names)
             moments = [name for name in expected.column_names if name in ("since", "until")]

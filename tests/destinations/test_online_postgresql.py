@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import threading
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from busy_postgresql import in_use
+from forked_commands import Commands, forked_commands
 from migrated_datasets import FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.errors import DestinationError, InputError
@@ -122,12 +122,12 @@ def required(dataset: Dataset) -> Dataset:
     return dataset
 
 
-KILLED = """
-import os, signal, sys
-from schemactl.cli.app import run
+DYING = """
 from schemactl.destinations.postgresql.migration import PostgresMigration
 
-left = int(sys.argv[1])
+def begin(steps):
+    global left
+    left = steps
 
 def dying(real):
     def step(*args):
@@ -140,18 +140,19 @@ def dying(real):
 
 for name in ("run", "run_outside", "_fill_pages"):
     setattr(PostgresMigration, name, dying(getattr(PostgresMigration, name)))
-sys.exit(run(sys.argv[2:]))
 """
-"""Runs a command, and kills itself before the step or the batch ``argv[1]`` (from 0)."""
+"""Kills the process before a step or a batch (from 0)."""
 
 
-def killed(steps: int, *call: str) -> int:
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(steps), *call], capture_output=True, check=False
-    ).returncode
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Commands]:
+    with forked_commands(DYING) as run:
+        yield run
 
 
-def test_a_run_that_is_killed_at_each_step_and_batch_goes_on_and_is_taken_back(required: Dataset) -> None:
+def test_a_run_that_is_killed_at_each_step_and_batch_goes_on_and_is_taken_back(
+    required: Dataset, killed: Commands
+) -> None:
     reference = put(replace(REQUIRED), "wanted.yaml")
     call = [
         "migrate",
@@ -166,7 +167,7 @@ def test_a_run_that_is_killed_at_each_step_and_batch_goes_on_and_is_taken_back(r
         "9000",
     ]
     kills, done, events = 0, -1, 1
-    while (code := killed(events, *call)) == -signal.SIGKILL:
+    while (code := killed(*call, begin=(events,)).code) == -signal.SIGKILL:
         kills += 1
         assert kills < 40
         ((now,),) = required.sql("SELECT count(*) FROM @._schemactl_steps WHERE state = 'done'")
@@ -184,10 +185,12 @@ def test_a_run_that_is_killed_at_each_step_and_batch_goes_on_and_is_taken_back(r
 
 
 @pytest.mark.parametrize("steps", [2, 4, 8])
-def test_a_run_that_is_killed_is_taken_back_with_all_that_it_had_prepared(required: Dataset, steps: int) -> None:
+def test_a_run_that_is_killed_is_taken_back_with_all_that_it_had_prepared(
+    required: Dataset, steps: int, killed: Commands
+) -> None:
     before = required.sql("SELECT * FROM @.orders ORDER BY id")
     call = ["migrate", "apply", put(REQUIRED, "wanted.yaml"), "--to", required.url, "--online", "--unique", "--yes"]
-    assert killed(steps, *call, "--batch-rows", "15000") == -signal.SIGKILL
+    assert killed(*call, "--batch-rows", "15000", begin=(steps,)).code == -signal.SIGKILL
     assert "amount__new_1" in required.columns()
 
     report = undo(required)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
+from spark_schemas import copy_schema
 from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
@@ -449,11 +450,20 @@ class Moved:
         return rollback(request, lambda _: True, lambda: nullcontext(None))
 
 
-@pytest.fixture
-def moved(url: str, tmp_path: Path) -> Moved:
-    made = Moved(url, tmp_path)
+@pytest.fixture(scope="module")
+def first_load(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A schema that has had a load."""
+    name = "moves_first"
+    made = Moved(f"spark:spark_catalog.{name}", tmp_path_factory.mktemp(name))
     made.load(FIRST, "1", order(1, note="5", old="o"), order(2, note="x"))
-    return made
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def moved(first_load: str, url: str, spark: Any, tmp_path: Path) -> Moved:
+    copy_schema(spark, first_load, url.partition(".")[2])
+    return Moved(url, tmp_path)
 
 
 FIRST = shop(orders({"old": {"data_type": "text"}}))

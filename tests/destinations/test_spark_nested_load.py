@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from spark_schemas import copy_schema
 from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
@@ -83,6 +84,22 @@ def url(spark: Any) -> Iterator[str]:
     spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
 
 
+@pytest.fixture(scope="module")
+def first_load(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A schema that has had a load of the former types."""
+    name = "grown_first"
+    made = loaded(tmp_path_factory.mktemp(name), nested(BEFORE), "1", order(1, **FIRST))
+    destination.load(f"spark:spark_catalog.{name}", made, quiet)
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def begun(first_load: str, url: str, spark: Any) -> None:
+    """The schema of the test has had that load."""
+    copy_schema(spark, first_load, url.partition(".")[2])
+
+
 @pytest.fixture
 def rows(spark: Any, url: str) -> Callable[..., list[list[Any]]]:
     def read(table: str = "orders") -> list[list[Any]]:
@@ -121,9 +138,9 @@ def staged_nested(folder: Path, table: Table, held: tuple[dict[str, Any], ...]) 
     return StagedTable(table, folder, len(full))
 
 
+@pytest.mark.usefixtures("begun")
 def test_new_fields_are_added_wherever_they_stand(tmp_path: Path, url: str, rows: Any, spark: Any) -> None:
     name = url.partition(":")[2]
-    destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
     spark.sql(f"COMMENT ON TABLE {name}.orders IS 'all orders'")
     spark.sql(f"ALTER TABLE {name}.orders SET TBLPROPERTIES ('owned by' = 'sales')")
     destination.check_tables(url, nested(AFTER))
@@ -165,10 +182,10 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("moment", ["before", "between", "after"])
+@pytest.mark.usefixtures("begun")
 def test_a_load_that_is_killed_as_a_table_changes_is_finished_by_the_next(
     tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
     real = commit.take_place
 
     def taken(tables: Any, name: str, copy: str) -> None:
@@ -187,11 +204,11 @@ def test_a_load_that_is_killed_as_a_table_changes_is_finished_by_the_next(
     assert rows() == [[1, *READ_FIRST], [2, *READ_LATER], [3, *READ_LATER]]
 
 
+@pytest.mark.usefixtures("begun")
 def test_a_load_that_fails_leaves_the_table_as_it_was(
     tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = url.partition(":")[2]
-    destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
     before, schema = rows(), spark.table(f"{name}.orders").schema
 
     def fail(*_: Any) -> None:
@@ -206,9 +223,8 @@ def test_a_load_that_fails_leaves_the_table_as_it_was(
     assert not [row for row in spark.sql(f"SHOW TABLES IN {name}").collect() if "_schemactl_new" in row.tableName]
 
 
+@pytest.mark.usefixtures("begun")
 def test_tables_nested_in_one_that_grows_are_loaded_as_ever(tmp_path: Path, url: str, rows: Any, spark: Any) -> None:
-    first = loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST))
-    destination.load(url, first, quiet)
     later = loaded(tmp_path, nested(AFTER), "2", order(2, "2", **LATER))
     below = package(tmp_path, nested(AFTER), "2", {"orders__lines": [line("r2.2", 0, "a")]}).tables
     destination.load(url, replace(later, tables=(*later.tables, *below)), quiet)
@@ -250,8 +266,8 @@ def test_other_catalogues_are_reported_each_new_field() -> None:
     ]
 
 
+@pytest.mark.usefixtures("begun")
 def test_the_catalogue_reports_structures_as_schemas_state_them(tmp_path: Path, url: str, spark: Any) -> None:
-    destination.load(url, loaded(tmp_path, nested(BEFORE), "1", order(1, **FIRST)), quiet)
     spark.sql(f"ALTER TABLE {url.partition(':')[2]}.orders ADD COLUMNS (smaller ARRAY<INT>)")
     found = destination.read_catalogue(url).schema.tables["orders"].columns
     for name, column in nested(BEFORE).tables["orders"].columns.items():

@@ -25,7 +25,7 @@ from schemactl.schema.types import Column, DataType, Table
 
 KINDS = {"duckdb": duckdb, "postgresql": postgresql}
 T = DataType
-MANY = 10_000
+MANY = 5_000
 
 DAYS = [f"20{year:02}-{month:02}-{day:02}" for year in range(30) for month in range(1, 13) for day in range(1, 29)]
 USUAL = {

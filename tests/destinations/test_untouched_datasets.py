@@ -20,11 +20,6 @@ TODAY = date(2026, 11, 21)
 Load = Callable[..., Path]
 
 
-@pytest.fixture(autouse=True)
-def _no_telemetry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-
-
 def compare(base: str | Path, head: str | Path) -> Report:
     return diff_schemas(DiffRequest(base=str(base), head=str(head), schemas=Path("schemas"), today=TODAY))
 

@@ -16,11 +16,11 @@ COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 300
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def keep_spark() -> Iterator[Callable[[pytest.MonkeyPatch], Path]]:
-    """Has the commands of a test use the Spark that the first one of its module left; returns their working folder.
+    """Has the commands of a test use the Spark that the first one has left; returns their working folder.
 
-    A kept Spark serves one folder: it is emptied for each test. At the end of the module nothing is left of Spark.
+    A kept Spark serves one folder: it is emptied for each test. At the end nothing is left of Spark.
     """
     # Sockets need a short path.
     top = Path(tempfile.mkdtemp(prefix="kept-", dir="/tmp"))

@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from forked_commands import Commands, forked_commands
 from migrated_datasets import ADDED, FIRST, put
 
 from schemactl.inference.evidence import Position, observe
@@ -23,18 +25,14 @@ CORE = {"annotated_doc", "click", "markdown_it", "mdurl", "orderly_set", "cacheb
         "_yaml", "typing_extensions", "schemactl"}  # fmt: skip
 """What the dependencies need themselves."""
 
-RUN = """
-import sys
-
+BLOCK = """
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in BLOCKED:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
-BLOCKED = set(sys.argv.pop(1).split(","))
+BLOCKED = {blocked!r}
 sys.meta_path.insert(0, Blocker())
-from schemactl.cli.app import main
-main()
 """
 
 
@@ -59,9 +57,10 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _run(*args: str) -> subprocess.CompletedProcess[str]:
-    call = [sys.executable, "-c", RUN, ",".join(sorted(_blocked())), *args]
-    return subprocess.run(call, capture_output=True, text=True, timeout=120, check=False)
+@pytest.fixture(scope="module")
+def run() -> Iterator[Commands]:
+    with forked_commands(BLOCK.format(blocked=_blocked())) as commands:
+        yield commands
 
 
 def test_spark_arrow_and_pandas_are_not_of_the_core() -> None:
@@ -84,10 +83,10 @@ def test_spark_arrow_and_pandas_are_not_of_the_core() -> None:
     ],
     ids=lambda args: " ".join(args[:2]),
 )
-def test_reviews_exports_and_scripts_need_no_more_than_the_core(args: tuple[str, ...]) -> None:
-    done = _run(*args)
+def test_reviews_exports_and_scripts_need_no_more_than_the_core(run: Commands, args: tuple[str, ...]) -> None:
+    done = run(*args)
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -100,11 +99,11 @@ def test_reviews_exports_and_scripts_need_no_more_than_the_core(args: tuple[str,
     ],
     ids=lambda args: " ".join(args),
 )
-def test_what_needs_spark_says_so_in_one_line_with_the_command(args: tuple[str, ...]) -> None:
-    done = _run(*args)
+def test_what_needs_spark_says_so_in_one_line_with_the_command(run: Commands, args: tuple[str, ...]) -> None:
+    done = run(*args)
 
-    assert done.returncode == 2
-    assert done.stderr == f"error: Spark is not installed: {install_command('spark')}\n"
+    assert done.code == 2
+    assert done.err == f"error: Spark is not installed: {install_command('spark')}\n"
 
 
 API = """
@@ -118,22 +117,21 @@ except InputError as error:
 
 
 def test_functions_of_python_name_the_extra_that_they_need() -> None:
-    run = RUN.partition("from schemactl")[0] + API
-    call = [sys.executable, "-c", run, ",".join(sorted(_blocked()))]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
+    code = "import sys\n" + BLOCK.format(blocked=_blocked()) + API
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
 
     assert done.stdout == f"Spark is not installed: {install_command('spark')}\n"
 
 
-def test_folder_of_parquet_names_its_own_extra() -> None:
+def test_folder_of_parquet_names_its_own_extra(run: Commands) -> None:
     import pyarrow.parquet
 
     Path("warehouse/shop/orders").mkdir(parents=True)
     pyarrow.parquet.write_table(pyarrow.table({"id": [1]}), "warehouse/shop/orders/1.parquet")
-    done = _run("diff", "parquet:warehouse", "a.yaml")
+    done = run("diff", "parquet:warehouse", "a.yaml")
 
     expected = f"error: pyarrow is not installed: {install_command('parquet')}\n"
-    assert (done.returncode, done.stderr) == (2, expected)
+    assert (done.code, done.err) == (2, expected)
 
 
 def test_clone_installs_spark_by_itself() -> None:

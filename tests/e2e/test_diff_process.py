@@ -13,12 +13,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
+from forked_commands import Answer, Commands, forked_commands
 
 from schemactl.formats import dlt
 from schemactl.render.json import read_schema
@@ -30,7 +32,7 @@ pytestmark = pytest.mark.e2e
 
 COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 10
-"""Generous: other tests may run beside this one. On a free machine each call takes less than two seconds."""
+"""Generous: other tests may run beside this one. On a free machine each call takes less than a second."""
 
 MEMORY_LIMIT_BYTES = 500 * 1024**2
 
@@ -48,14 +50,19 @@ VALID = text_of(COLUMNS)
 WITHOUT_NOTE = text_of({"id": COLUMNS["id"]})
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a call gave, and the memory that it took at most."""
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    base, head = (tmp_path_factory.mktemp("first") / f"{name}.yaml" for name in ("base", "head"))
+    base.write_text(VALID)
+    head.write_text(WITHOUT_NOTE)
+    with forked_commands(first=[("diff", str(base), str(head))]) as run:
+        yield run
 
-    code: int
-    out: str
-    err: str
-    memory_bytes: int
+
+@pytest.fixture
+def call(commands: Commands) -> Commands:
+    """Runs the command under the limits; one that does not keep them fails the test."""
+    return partial(commands, limit=TIME_LIMIT_SECONDS)
 
 
 @pytest.fixture(autouse=True)
@@ -69,26 +76,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("base.yaml").write_text(VALID)
     Path("head.yaml").write_text(WITHOUT_NOTE)
     return tmp_path
-
-
-def call(*args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Answer:
-    """Run the command under the limits; one that does not keep them fails the test."""
-    code = (
-        "import resource, subprocess, sys\n"
-        f"done = subprocess.run(sys.argv[1:], timeout={TIME_LIMIT_SECONDS})\n"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=open('memory', 'w'))\n"
-        "sys.exit(done.returncode)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(COMMAND), *args],
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, **(env or {})},
-        timeout=TIME_LIMIT_SECONDS + 5,
-    )
-    memory = int(Path("memory").read_text())
-    Path("memory").unlink()
-    return Answer(done.returncode, done.stdout.decode(), done.stderr.decode(), memory)
 
 
 def git(*args: str) -> str:
@@ -153,7 +140,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_file_that_is_no_schema_is_refused_with_the_place(name: str) -> None:
+def test_a_file_that_is_no_schema_is_refused_with_the_place(call: Commands, name: str) -> None:
     content, message = UNREADABLE[name]
     Path("bad.yaml").write_bytes(content)
 
@@ -167,7 +154,9 @@ def test_a_file_that_is_no_schema_is_refused_with_the_place(name: str) -> None:
     [(b'{"name": "a', "bad.json:1:10: the quote that opens here is not closed"), (b'{"a":' * 100_000, "nested deeper"),
      (b"", "the file is empty"), (b"[]", "does not hold a mapping"), (b"{'a': 1}", "bad.json:1:2: ")],
 )  # fmt: skip
-def test_export_and_import_refuse_it_too(command: tuple[str, ...], content: bytes, message: str) -> None:
+def test_export_and_import_refuse_it_too(
+    call: Commands, command: tuple[str, ...], content: bytes, message: str
+) -> None:
     Path("bad.json").write_bytes(content)
 
     assert_refused(call(*command), message, hinted=b"'a'" not in content)
@@ -175,7 +164,7 @@ def test_export_and_import_refuse_it_too(command: tuple[str, ...], content: byte
 
 
 @pytest.mark.parametrize("size_mb", [50, 70])
-def test_a_file_far_too_large_is_refused_at_once(size_mb: int) -> None:
+def test_a_file_far_too_large_is_refused_at_once(call: Commands, size_mb: int) -> None:
     table = "  t{}:\n    columns:\n      id:\n        data_type: bigint\n"
     with Path("bad.yaml").open("w") as stream:
         stream.write(VALID.partition("  orders:")[0])
@@ -212,14 +201,14 @@ UNHINTED = {"no such file", "path too long", "file that cannot be read", "link t
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_that_cannot_be_done_is_refused(name: str) -> None:
+def test_a_call_that_cannot_be_done_is_refused(call: Commands, name: str) -> None:
     args, message = CALLS[name]
     Path("loop.yaml").symlink_to("loop.yaml")
 
     assert_refused(call("diff", *args), message, hinted=name not in UNHINTED)
 
 
-def test_a_device_stays_a_device(work: Path) -> None:
+def test_a_device_stays_a_device(call: Commands, work: Path) -> None:
     os.mkfifo("pipe")
     reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True)
 
@@ -230,7 +219,7 @@ def test_a_device_stays_a_device(work: Path) -> None:
     assert (work / "pipe").is_fifo()
 
 
-def test_a_schema_may_come_through_a_pipe() -> None:
+def test_a_schema_may_come_through_a_pipe(call: Commands) -> None:
     os.mkfifo("pipe")
     writer = subprocess.Popen(["cp", "head.yaml", "copy.yaml"])
     writer.wait()
@@ -248,13 +237,13 @@ def test_a_schema_may_come_through_a_pipe() -> None:
     [("nowhere", "there is no git revision `nowhere`"), ("HEAD~9", "there is no git revision `HEAD~9`"),
      ("--help", "is not a git revision"), ("HEAD:schemas/exprot", "there is no schema file at `schemas/exprot`")],
 )  # fmt: skip
-def test_a_revision_that_is_missing_is_reported(revision: str, message: str) -> None:
+def test_a_revision_that_is_missing_is_reported(call: Commands, revision: str, message: str) -> None:
     repository(VALID)
 
     assert_refused(call("diff", f"git:{revision}"), message, hinted=":" not in revision)
 
 
-def test_a_shallow_clone_is_reported() -> None:
+def test_a_shallow_clone_is_reported(call: Commands) -> None:
     repository(VALID, WITHOUT_NOTE)
     git("clone", "-q", "--depth", "1", Path.cwd().as_uri(), "clone")
     os.chdir("clone")
@@ -263,7 +252,7 @@ def test_a_shallow_clone_is_reported() -> None:
         assert_refused(call("diff", *args), "hint: this clone is shallow: `git fetch --unshallow`")
 
 
-def test_git_without_commits_and_no_git_at_all() -> None:
+def test_git_without_commits_and_no_git_at_all(call: Commands) -> None:
     git("init", "-q", ".")
 
     assert_refused(call("diff", "git:HEAD", "head.yaml"), "there is no git revision `HEAD`")
@@ -271,7 +260,7 @@ def test_git_without_commits_and_no_git_at_all() -> None:
     assert_refused(call("diff", "git:HEAD", "head.yaml", env=lonely), "`git:` needs the `git` command")
 
 
-def test_a_detached_head_is_a_revision_like_any_other() -> None:
+def test_a_detached_head_is_a_revision_like_any_other(call: Commands) -> None:
     repository(VALID, WITHOUT_NOTE)
     git("checkout", "-q", "--detach", "HEAD")
 
@@ -280,7 +269,7 @@ def test_a_detached_head_is_a_revision_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "a\nb", "größe-表", "-a", "a:b", "*", "\x1b[31m"])
-def test_files_may_have_any_name(name: str) -> None:
+def test_files_may_have_any_name(call: Commands, name: str) -> None:
     repository(VALID, WITHOUT_NOTE, folder=f"./{name}")
     path = f"./{name}/shop.schema.yaml"
 
@@ -295,7 +284,7 @@ def test_files_may_have_any_name(name: str) -> None:
 @pytest.mark.parametrize(
     "text", [VALID.replace("\n", "\r\n"), f"\ufeff{VALID}", f"\ufeff{VALID}".replace("\n", "\r\n")]
 )
-def test_line_ends_and_byte_order_mark_are_no_change(text: str) -> None:
+def test_line_ends_and_byte_order_mark_are_no_change(call: Commands, text: str) -> None:
     Path("other.yaml").write_bytes(text.encode())
 
     assert call("diff", "base.yaml", "other.yaml").out.endswith("no changes\n")
@@ -308,7 +297,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "github", "gitlab", "sarif", "junit"])
-def test_hostile_names_are_only_names(form: str) -> None:
+def test_hostile_names_are_only_names(call: Commands, form: str) -> None:
     columns = {name: {"data_type": "text"} for name in HOSTILE}
     Path("base.yaml").write_text(text_of({"id": COLUMNS["id"], **columns}, table="a|b\n::error::<b>"))
     Path("head.yaml").write_text(text_of({"id": COLUMNS["id"]}, table="a|b\n::error::<b>"))

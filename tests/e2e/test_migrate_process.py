@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from typing import Any
 import jsonschema
 import pexpect
 import pytest
-from migrated_datasets import ADDED, ENGINES, FIRST, Dataset, killing, new_dataset, put
+from forked_commands import BETWEEN_STEPS, Commands, forked_commands
+from migrated_datasets import ADDED, ENGINES, FIRST, Dataset, new_dataset, put
 
 from schemactl.cli.app import run as run_here
 from schemactl.formats import dlt as dlt_format
@@ -37,6 +39,12 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SCHEMACTL_PROGRESS_SECONDS", "0")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Commands]:
+    with forked_commands(BETWEEN_STEPS) as run:
+        yield run
 
 
 @pytest.fixture(params=ENGINES)
@@ -72,10 +80,10 @@ def migrate(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(call, code, out.getvalue(), err.getvalue())
 
 
-def test_a_run_killed_between_any_two_steps_leaves_all_or_nothing(dataset: Dataset) -> None:
+def test_a_run_killed_between_any_two_steps_leaves_all_or_nothing(dataset: Dataset, killed: Commands) -> None:
     call = ("migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes")
     for steps in range(STEPS):
-        assert run(killing(steps, *call)).returncode == -signal.SIGKILL
+        assert killed(*call, begin=(steps,)).code == -signal.SIGKILL
         assert dataset.columns() == ["id", "amount", "note", "old"]
     assert run([COMMAND, *call]).returncode == 0
     assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
@@ -83,10 +91,10 @@ def test_a_run_killed_between_any_two_steps_leaves_all_or_nothing(dataset: Datas
     assert migrate("status", "./added.yaml", "--to", dataset.url, "--check").returncode == 0
 
 
-def test_a_run_step_by_step_goes_on_where_it_was_killed(dataset: Dataset) -> None:
+def test_a_run_step_by_step_goes_on_where_it_was_killed(dataset: Dataset, killed: Commands) -> None:
     call = ("migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes", "--step-by-step")
     for done in range(STEPS):
-        assert run(killing(min(done, 1), *call)).returncode == -signal.SIGKILL
+        assert killed(*call, begin=(min(done, 1),)).code == -signal.SIGKILL
         answer = migrate("status", "./added.yaml", "--to", dataset.url, "--format", "json", "--check")
         assert answer.returncode == 1
         (unfinished,) = [each for each in json.loads(answer.stdout)["runs"] if each["state"] == "running"]
@@ -98,10 +106,10 @@ def test_a_run_step_by_step_goes_on_where_it_was_killed(dataset: Dataset) -> Non
     assert migrate("verify", "--to", dataset.url).returncode == 0
 
 
-def test_a_run_that_was_killed_half_way_is_undone(dataset: Dataset) -> None:
+def test_a_run_that_was_killed_half_way_is_undone(dataset: Dataset, killed: Commands) -> None:
     before = dataset.sql("SELECT * FROM @.orders ORDER BY id")
     call = ("migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes", "--step-by-step")
-    assert run(killing(2, *call)).returncode == -signal.SIGKILL
+    assert killed(*call, begin=(2,)).code == -signal.SIGKILL
     other = migrate("apply", "./first.yaml", "--to", dataset.url, "--yes")
     assert other.returncode == 1
     assert "stands half done" in other.stdout
@@ -168,12 +176,9 @@ def test_documents_follow_their_schemas(work: Path) -> None:
 
 @pytest.mark.parity
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite", "postgresql"])
-def test_a_pipeline_goes_on_after_a_migration(
-    kind: str, request: pytest.FixtureRequest, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipeline_goes_on_after_a_migration(kind: str, request: pytest.FixtureRequest, work: Path) -> None:
     import dlt
 
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     server = request.getfixturevalue("postgres_url") if kind == "postgresql" else ""
     destinations = {
         "duckdb": lambda: dlt.destinations.duckdb(f"{work}/file.duckdb"),

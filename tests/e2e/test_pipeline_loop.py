@@ -55,7 +55,6 @@ def columns() -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     run_pipeline({"id": 1, "amount": 3, "coupon": "x", "tags": ["a"]})
 
 

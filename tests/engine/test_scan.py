@@ -267,6 +267,18 @@ def test_what_nests_deeper_is_refused_with_its_place(spark: SparkSession, tmp_pa
     assert str(caught.value.at) == f"{shown_path(file.as_uri())}:2"
 
 
+@pytest.mark.parametrize("depth", [900, 250])
+@pytest.mark.parametrize("before", [[], ["[]"]], ids=["alone", "after a list"])
+def test_nesting_that_is_too_deep_is_reported(
+    spark: SparkSession, tmp_path: Path, depth: int, before: list[str]
+) -> None:
+    """Spark survives it; where it did not, all tests after this one would fail."""
+    file = write_lines(tmp_path / "rows.jsonl", [*before, nested('{"a":', depth)])
+    with pytest.raises(InputError) as caught:
+        scan(spark, file)
+    assert caught.value.message == "a record nests deeper than 200 levels"
+
+
 def nested(opening: str, times: int) -> str:
     closing = "".join({"{": "}", "[": "]"}[mark] for mark in reversed(opening) if mark in "{[")
     return f'{opening * times}"x"{closing * times}'

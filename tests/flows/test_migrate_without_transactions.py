@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -110,23 +109,20 @@ class Lake:
 
 
 @pytest.fixture(scope="session")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Schema]]:
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
     """A folder that dlt has loaded twice, and the pipeline's schema."""
     place = tmp_path_factory.mktemp("loaded")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
-        lake = Lake(place / "lake")
-        lake.load(FIRST_ROWS, place)
-        lake.load(SECOND_ROWS, place)
-        exported = place / "schemas" / "export" / "shop.schema.yaml"
-        schema = dlt_format.read(exported.read_text(), str(exported)).schema
-        (place / "schemas" / "import" / "shop.schema.yaml").unlink()
-        yield place, schema
+    lake = Lake(place / "lake")
+    lake.load(FIRST_ROWS, place)
+    lake.load(SECOND_ROWS, place)
+    exported = place / "schemas" / "export" / "shop.schema.yaml"
+    schema = dlt_format.read(exported.read_text(), str(exported)).schema
+    (place / "schemas" / "import" / "shop.schema.yaml").unlink()
+    return place, schema
 
 
 @pytest.fixture
 def lake(loaded: tuple[Path, Schema], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     monkeypatch.chdir(tmp_path)
     shutil.copytree(loaded[0], tmp_path, dirs_exist_ok=True)
     return Lake(tmp_path / "lake")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from migrated_datasets import ENGINES, FIRST, ID, Dataset, column, killing, new_dataset, put, schema_of
+from forked_commands import BETWEEN_STEPS, Commands, forked_commands
+from migrated_datasets import ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
@@ -287,9 +288,15 @@ def test_the_ledger_keeps_what_ran_and_what_undoes_it(dataset: Dataset) -> None:
     assert "SET old = 'mended'" in last.plan
 
 
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Commands]:
+    with forked_commands(BETWEEN_STEPS) as run:
+        yield run
+
+
 @pytest.mark.parametrize("kind", ENGINES)
 def test_a_run_that_is_killed_between_steps_goes_on_or_is_undone(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, killed: Commands
 ) -> None:
     server = request.getfixturevalue("postgres_url") if kind == "postgresql" else None
     dataset = filled(new_dataset(kind, tmp_path, server))
@@ -298,12 +305,10 @@ def test_a_run_that_is_killed_between_steps_goes_on_or_is_undone(
     write(kind, When.AFTER, "UPDATE ${dataset}.orders SET paid = 1;\n-- schemactl: undo\n", step(kind, "AddColumn"))
     call = ["migrate", "apply", "--dir", str(FOLDER), "--to", dataset.url, "--yes", "--quiet", "--step-by-step"]
 
-    died = subprocess.run(killing(1, *call[:-1]), check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL
+    assert killed(*call[:-1], begin=(1,)).code == -signal.SIGKILL
     assert not stand(FOLDER, dataset.url).is_unfinished
     assert rows(dataset) == BEFORE
-    died = subprocess.run(killing(1, *call), check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL
+    assert killed(*call, begin=(1,)).code == -signal.SIGKILL
     assert stand(FOLDER, dataset.url).is_unfinished
     assert ("paid" in dataset.columns()) is not first
 
@@ -315,8 +320,7 @@ def test_a_run_that_is_killed_between_steps_goes_on_or_is_undone(
         )
     assert undo(dataset, allows_destructive=True).outcome is Outcome.DONE
     assert rows(dataset) == BEFORE
-    died = subprocess.run(killing(1, *call), check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL
+    assert killed(*call, begin=(1,)).code == -signal.SIGKILL
 
     assert run(call) == 0
 

@@ -66,10 +66,18 @@ class ByDlt:
         )
 
     def load(self, documents, loader_file_format=None, **hints):
+        self.load_tables({self._table: (documents, hints)}, loader_file_format)
+
+    def load_tables(self, tables, loader_file_format=None):
+        """Load documents and hints by table, all by one run: what a run takes is not its tables'."""
         schema = None if self._pipeline.schemas else DltSchema.from_dict(copy.deepcopy(self._stored))
-        rows = [each if isinstance(each, pa.Table) else copy.deepcopy(each) for each in documents]
-        resource = dlt.resource(rows, name=self._table, **hints)
-        self._pipeline.run(resource, schema=schema, loader_file_format=loader_file_format).raise_on_failed_jobs()
+        resources = [
+            dlt.resource(
+                [each if isinstance(each, pa.Table) else copy.deepcopy(each) for each in rows], name=name, **of
+            )
+            for name, (rows, of) in tables.items()
+        ]
+        self._pipeline.run(resources, schema=schema, loader_file_format=loader_file_format).raise_on_failed_jobs()
 
     @property
     def stored(self):
@@ -101,13 +109,20 @@ class BySchemactl:
         source.write_text("".join(json.dumps(each) + "\n" for each in documents), encoding="utf-8")
         return self.load_files([source], **asked)
 
+    def load_tables(self, tables, **asked):
+        """Load documents by table, all at once."""
+        files = []
+        for name, documents in tables.items():
+            files.append(self._folder / f"{name}.jsonl")
+            files[-1].write_text("".join(json.dumps(each) + "\n" for each in documents), encoding="utf-8")
+        return self.load_files(files, table=None, table_per_file=True, **asked)
+
     def load_files(self, files, is_stopped=False, **asked):
         inference = InferRequest(
             sources=tuple(map(str, files)),
             name=self._file.name.partition(".")[0],
-            table=self._table,
             schemas=self._folder / "schemas",
-            **asked,
+            **{"table": self._table, **asked},
         )
         request = NormalizeRequest(inference, f"duckdb:///{self.path}?dataset={DATASET}", staging=self._folder)
         report = normalize(request, None, lambda _: nullcontext(self._spark))

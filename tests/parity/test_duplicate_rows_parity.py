@@ -14,12 +14,12 @@ pytestmark = pytest.mark.spark
 DELETE_INSERT = {"write_disposition": {"disposition": "merge", "strategy": "delete-insert"}}
 SORT, FLAG = "dedup_sort", {"gone": {"hard_delete": True}}
 CASES = {
-    "without nested tables": {"primary_key": "id"},
+    "without_nested_tables": {"primary_key": "id"},
     "compound": {"primary_key": ["id", "region"]},
-    "merge key": {"primary_key": "id", "merge_key": "region"},
-    "sorted, with ties": {"primary_key": "id", "columns": {"at": {SORT: "desc"}}},
-    "deleted, sorted": {"primary_key": "id", "columns": {**FLAG, "at": {SORT: "asc"}}},
-    "deleted, merge key": {"primary_key": "id", "merge_key": "region", "columns": FLAG},
+    "merge_key": {"primary_key": "id", "merge_key": "region"},
+    "sorted_with_ties": {"primary_key": "id", "columns": {"at": {SORT: "desc"}}},
+    "deleted_sorted": {"primary_key": "id", "columns": {**FLAG, "at": {SORT: "asc"}}},
+    "deleted_merge_key": {"primary_key": "id", "merge_key": "region", "columns": FLAG},
 }
 
 
@@ -37,20 +37,23 @@ def documents(count, keys, seed, is_nested=True):
         }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_same_rows_of_a_key_are_kept(spark, tmp_path, case):
-    is_nested = case != "without nested tables"
-    hints = {**DELETE_INSERT, **CASES[case]}
-    old, new = list(documents(60, 12, 1, is_nested)), list(documents(9, 4, 2, is_nested))
+def test_the_same_rows_of_a_key_are_kept(spark, tmp_path):
+    """Each case in a table of its name."""
+    hints = {case: {**DELETE_INSERT, **of} for case, of in CASES.items()}
+    are_nested = {case: case != "without_nested_tables" for case in CASES}
+    old = {case: list(documents(60, 12, 1, is_nested)) for case, is_nested in are_nested.items()}
+    new = {case: list(documents(9, 4, 2, is_nested)) for case, is_nested in are_nested.items()}
     theirs = ByDlt(tmp_path / "dlt")
-    theirs.load(old, **hints)
+    theirs.load_tables({case: (rows, hints[case]) for case, rows in old.items()})
     base = shutil.copy(theirs.path, tmp_path / "base.duckdb")
     ours = BySchemactl(spark, tmp_path / "ours", theirs.stored, database=base)
-    theirs.load(new, **hints)
+    theirs.load_tables({case: (rows, hints[case]) for case, rows in new.items()})
 
-    ours.load(new)
+    ours.load_tables(new)
 
-    assert_same_rows(ours.loaded(), theirs.loaded())
+    found = ours.loaded()
+    assert set(CASES) <= found.rows.keys()
+    assert_same_rows(found, theirs.loaded())
 
 
 def test_dlt_refuses_upserts_of_several_rows_with_one_key(tmp_path):

@@ -182,7 +182,6 @@ class Pipeline:
 
 @pytest.fixture
 def pipeline(tmp_path, monkeypatch) -> Pipeline:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     monkeypatch.chdir(tmp_path)
     return Pipeline(tmp_path)
 
@@ -293,7 +292,6 @@ def test_processing_hints_are_left_out_as_dlt_leaves_them_out(pipeline):
 
 
 def test_one_folder_for_both_opens_as_the_pipeline_holds_it(tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     monkeypatch.chdir(tmp_path)
     pipeline = Pipeline(tmp_path, shared=True)
     pipeline.run({"a": 1})

@@ -49,7 +49,6 @@ def changed(schema: Schema) -> Schema:
 def test_a_merging_pipeline_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[str, Callable[[], Any]], strategy: str
 ) -> None:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
     monkeypatch.chdir(tmp_path)
     dataset = f"d_{strategy.replace('-', '_')}"
     url = f"{place[0]}?dataset={dataset}"

@@ -23,8 +23,7 @@ Load = Callable[[Any], Schema]
 
 
 @pytest.fixture
-def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+def load(tmp_path: Path) -> Load:
 
     def run(destination: Any) -> Schema:
         pipeline = dlt.pipeline(

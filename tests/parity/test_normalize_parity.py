@@ -315,20 +315,20 @@ def merged(strategy, **more):
 DISPOSITIONS = {
     "append": {"write_disposition": "append"},
     "replace": {"write_disposition": "replace"},
-    "delete-insert": merged("delete-insert", primary_key="id"),
+    "delete_insert": merged("delete-insert", primary_key="id"),
     "upsert": merged("upsert", primary_key="id"),
-    "insert-only": merged("insert-only", primary_key="id"),
+    "insert_only": merged("insert-only", primary_key="id"),
     "scd2": merged("scd2"),
 }
 
 
-@pytest.mark.parametrize("hints", DISPOSITIONS.values(), ids=DISPOSITIONS)
-def test_loads_go_on_where_dlt_has_ended(spark, tmp_path, hints):
+def test_loads_go_on_where_dlt_has_ended(spark, tmp_path):
+    """Each disposition in a table of its name."""
     theirs = ByDlt(tmp_path / "dlt")
-    theirs.load(FIRST, **hints)
+    theirs.load_tables({name: (FIRST, hints) for name, hints in DISPOSITIONS.items()})
     ours = BySchemactl(spark, tmp_path / "ours", theirs.stored, database=theirs.path)
-    theirs.load(SECOND, **hints)
-    ours.load(SECOND)
+    theirs.load_tables({name: (SECOND, hints) for name, hints in DISPOSITIONS.items()})
+    ours.load_tables(dict.fromkeys(DISPOSITIONS, SECOND))
     found, expected = (in_order_of_time(each.loaded()) for each in (ours, theirs))
     assert found.columns == expected.columns
     assert found.schema["tables"] == expected.schema["tables"]

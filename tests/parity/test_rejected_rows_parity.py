@@ -16,32 +16,33 @@ FIRST = {"nr": 0, "new": 1}
 """The first row that dlt rejects; the ones after it are not looked at."""
 
 CASES: dict[str, list[Any]] = {
-    "variant": [{"nr": 1}, FIRST, {"nr": "x", "new": 5}, {"nr": 2}],
-    "table": [{"nr": 1}, FIRST, {"nr": 2, "new": 5, "items": [{"y": 1}]}],
-    "all": [FIRST, {"nr": "x", "new": 5}],
+    "of_variant": [{"nr": 1}, FIRST, {"nr": "x", "new": 5}, {"nr": 2}],
+    "of_table": [{"nr": 1}, FIRST, {"nr": 2, "new": 5, "items": [{"y": 1}]}],
+    "of_all": [FIRST, {"nr": "x", "new": 5}],
     "kept": [FIRST, {"nr": "x", "new": 5}, {"nr": "y"}, {"nr": 2}],
     "nested": [{"nr": 1, "lines": [{"a": 1}]}, {"nr": 2, "lines": [{"b": 1}, {"a": "x", "b": 2}]}],
 }
+"""By the names of their tables."""
 
 
 def stored_schema() -> dict[str, Any]:
     """Return a schema as an edited import file leaves it, without marks of data."""
     stored = copy.deepcopy(PLAIN)
     contract = {"columns": "discard_row"}
-    stored["tables"]["data"] = known(None, contract, nr="bigint")
-    stored["tables"]["data__lines"] = known("data", contract, a="bigint")
+    for name in CASES:
+        stored["tables"][name] = {**known(None, contract, nr="bigint"), "resource": name}
+        stored["tables"][f"{name}__lines"] = known(name, contract, a="bigint")
     for table in stored["tables"].values():
         table.pop("x-normalizer", None)
     return stored
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_rejected_rows_add_nothing_to_the_schema(case: str, spark: Any, tmp_path: Any) -> None:
+def test_rejected_rows_add_nothing_to_the_schema(spark: Any, tmp_path: Any) -> None:
     theirs = ByDlt(tmp_path / "theirs", stored_schema())
-    theirs.load(CASES[case])
+    theirs.load_tables({case: (rows, {}) for case, rows in CASES.items()})
     ours = BySchemactl(spark, tmp_path / "ours", stored_schema())
 
-    ours.load(CASES[case])
+    ours.load_tables(CASES)
 
     found, expected = ours.stored["tables"], theirs.stored["tables"]
     assert {name: list(table["columns"]) for name, table in found.items()} == {
@@ -53,7 +54,7 @@ def test_rejected_rows_add_nothing_to_the_schema(case: str, spark: Any, tmp_path
 
 
 def test_a_load_whose_rows_are_all_rejected_makes_no_version(spark: Any, tmp_path: Any) -> None:
-    ours = BySchemactl(spark, tmp_path, stored_schema())
+    ours = BySchemactl(spark, tmp_path, stored_schema(), table="kept")
     before = (ours.stored["version"], ours.stored["version_hash"])
     ours.load([{"nr": "x", "new": 5, "items": [{"y": 1}]}])
     assert (ours.stored["version"], ours.stored["version_hash"]) == before

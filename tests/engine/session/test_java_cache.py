@@ -199,10 +199,17 @@ SCRIPT = """
     import sys
     from pathlib import Path
     from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.session.driver import started_driver
     folder, options, body = sys.argv[1:]
     conf = {"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"}
-    with open_session(SparkOptions(master="local[1]", conf=conf, java_cache=Path(folder))) as spark:
-        exec(body)
+    asked = SparkOptions(master="local[1]", conf=conf, java_cache=Path(folder))
+    if body:
+        with open_session(asked) as spark:
+            exec(body)
+    else:  # breaks off as soon as Java listens
+        with started_driver(asked) as driver:
+            driver.await_gateway()
+            raise SystemExit("no more")
 """
 
 
@@ -227,5 +234,5 @@ def test_a_second_command_takes_sparks_classes_from_what_the_first_has_kept(tmp_
     assert " org.apache.spark.SparkContext source: shared objects file" in log.read_text()
     assert list(kept.iterdir()) == [made]
 
-    assert run(failed, "raise SystemExit('no more')") == (1, "", "no more\n")
+    assert run(failed, "") == (1, "", "no more\n")
     assert list(failed.iterdir()) == []

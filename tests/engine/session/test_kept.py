@@ -151,7 +151,8 @@ WORKER = "pyspark.worker"
 
 
 @pytest.mark.spark
-def test_a_driver_serves_its_commands_one_after_another_and_at_once(runtime: Path) -> None:
+def test_a_driver_serves_its_commands_outlives_one_that_is_killed_and_ends_when_it_is_idle(runtime: Path) -> None:
+    # one after another, and at once
     leaves_traces = """
         spark.conf.set("spark.sql.shuffle.partitions", "77")
         spark.range(3).createOrReplaceTempView("numbers")
@@ -171,36 +172,24 @@ def test_a_driver_serves_its_commands_one_after_another_and_at_once(runtime: Pat
     """
     third = run(SESSION.format(keep=120, body=sees))
     (driver,) = drivers()
-    held.communicate("\n", timeout=LIMIT_SECONDS)
-
     assert first == second == third == f"{driver['pid']}\n"
     assert (driver["commands"], driver["served"], driver["seconds_left"]) == (1, 3, None)
-    assert held.returncode == 0
 
-
-@pytest.mark.spark
-def test_a_killed_command_leaves_no_job_and_no_worker_and_the_driver_goes_on(runtime: Path) -> None:
-    other = start("import sys\n" + textwrap.dedent(SESSION.format(keep=120, body="print(flush=True); input()")))
-    assert other.stdout is not None
-    other.stdout.readline()
+    # a killed one leaves no job and no worker
     process = start(SLOW)
     assert process.stdout is not None
     assert process.stdout.readline() == "at work\n"
     assert await_true(lambda: len(processes(runtime, WORKER)) >= 2)  # a daemon and at least one worker
     process.kill()
     process.communicate()
-
     assert await_true(lambda: len(processes(runtime, WORKER)) <= 1)
     assert [driver["commands"] for driver in drivers()] == [1]
-    other.communicate("\n", timeout=LIMIT_SECONDS)
+    held.communicate("\n", timeout=LIMIT_SECONDS)
+    assert held.returncode == 0
+
+    # the last one says how long it is kept
     jobs = "print(list(spark.sparkContext.statusTracker().getActiveJobsIds()), spark.range(5).count())"
-    assert run(SESSION.format(keep=120, body=jobs)) == "[] 5\n"
-
-
-@pytest.mark.spark
-def test_an_idle_driver_ends_and_leaves_nothing(runtime: Path) -> None:
-    assert run(SESSION.format(keep=1, body="print(spark.range(5).count())")) == "5\n"
-
+    assert run(SESSION.format(keep=1, body=jobs)) == "[] 5\n"
     assert await_true(lambda: processes(runtime) == [])
     assert list((runtime / "tmp").iterdir()) == []
     assert drivers() == []

@@ -13,7 +13,10 @@ from schemactl.engine.session.opening import share_done, watched
 pytestmark = pytest.mark.spark
 
 
-def test_share_of_the_tasks_that_are_done_is_reported_while_a_job_runs(spark: SparkSession) -> None:
+def test_share_of_the_tasks_that_are_done_is_reported_while_a_job_runs(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schemactl.engine.session.opening.SECONDS_BETWEEN_LOOKS", 0.05)
     shares: list[float] = []
     threads: set[int] = set()
 
@@ -23,7 +26,7 @@ def test_share_of_the_tasks_that_are_done_is_reported_while_a_job_runs(spark: Sp
 
     def slow(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            time.sleep(0.4)
+            time.sleep(0.1)
             yield batch
 
     with watched(spark, report):

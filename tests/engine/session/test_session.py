@@ -142,8 +142,9 @@ def test_spark_runs_without_java_on_the_machine_and_reads_any_file_name(place: P
     assert place.run(script, **environment) == (0, "", "")
 
 
-def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_it(place: Place) -> None:
+def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_its_interrupt(place: Place) -> None:
     script = """
+        from py4j.protocol import Py4JNetworkError
         from schemactl.errors import InputError
         import os, signal
         def look(spark):
@@ -152,8 +153,16 @@ def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_
             print("-XX:TieredStopAtLevel=1" in java.getInputArguments(), spark.range(5).count())
         before = dict(os.environ), signal.getsignal(signal.SIGINT)
         with begun(SparkOptions(master="local[1]", is_brief=True)) as options:
-            with open_session(options) as spark:
-                look(spark)
+            try:
+                with open_session(options) as spark:
+                    look(spark)
+                    # It stays an interrupt where the way out of PySpark fails.
+                    try:
+                        raise KeyboardInterrupt
+                    finally:
+                        raise Py4JNetworkError("Answer from Java side is empty")
+            except KeyboardInterrupt:
+                print("interrupted")
             assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before
             try:
                 with open_session(options) as spark:
@@ -168,7 +177,7 @@ def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_
     code, out, err = place.run(script, JDK_JAVA_OPTIONS=others)
     assert (code, err) == (0, "")
     *looks, missing = out.splitlines()
-    assert looks == ["True", "True 5", "False", "True 5"]
+    assert looks == ["True", "True 5", "interrupted", "False", "True 5"]
     assert missing.startswith("there is no `")
     assert missing.endswith("no/such`")
     assert list(place.temporary.iterdir()) == []
@@ -293,23 +302,6 @@ def test_an_interrupt_ends_the_job_and_java_quietly(place: Place) -> None:
     assert (process.returncode, out, err) == (130, "", "")
     assert place.await_end() == []
     assert list(place.temporary.iterdir()) == []
-
-
-INTERRUPTED_TWICE = """
-    from py4j.protocol import Py4JNetworkError
-    try:
-        with open_session(SparkOptions(master="local[1]")):
-            try:
-                raise KeyboardInterrupt
-            finally:
-                raise Py4JNetworkError("Answer from Java side is empty")
-    except KeyboardInterrupt:
-        print("interrupted")
-"""
-
-
-def test_an_interrupt_stays_one_where_the_way_out_of_pyspark_fails(place: Place) -> None:
-    assert place.run(INTERRUPTED_TWICE) == (0, "interrupted\n", "")
 
 
 @needs_proc
