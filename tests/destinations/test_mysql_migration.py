@@ -104,7 +104,7 @@ def test_a_script_runs_on_a_server_in_its_own_words(server: str) -> None:
     render, tables, written = render_for("mysql"), dict[str, Table](), list[str]()
     for step in (CreateTable(table), *steps):
         written += render(step, tables.get("t"))
-        effects.run(tables, (step,))
+        effects.apply_to_model(tables, (step,))
 
     try:
         insert = "insert into t (v, n, at) values ('101112', 7, now())"  # which each of the types takes
