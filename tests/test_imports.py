@@ -34,12 +34,6 @@ def test_private_parts_of_destinations_stay_within_them(layer: str) -> None:
     assert private == []
 
 
-def test_every_name_that_destinations_offer_is_there() -> None:
-    from schemactl import destinations
-
-    assert [name for name in destinations.__all__ if getattr(destinations, name, None) is None] == []
-
-
 @pytest.mark.parametrize("folder", ["benchmarks", "docs", "fixtures"])
 def test_programs_beside_the_package_import_what_is_there(folder: str) -> None:
     """No type checker looks at them, and no test runs the benchmarks."""

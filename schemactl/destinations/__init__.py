@@ -36,20 +36,45 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
 
 if TYPE_CHECKING:
-    from schemactl.destinations._catalogue import Catalogue
-    from schemactl.destinations._package import LoadPackage, PastLoads
     from schemactl.migration.abilities import Abilities
     from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
+    from schemactl.normalization.package import LoadPackage, PastLoads
     from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """One dataset of a destination.
+
+    Attributes:
+        schema: its tables.
+        origin: its address, without a password.
+        hashes: of the schemas that dlt has loaded it with, the last one first; none where dlt did not make it, or
+            made it for several schemas.
+    """
+
+    schema: Schema
+    origin: str
+    hashes: tuple[str, ...] = ()
+
+    @property
+    def without_ours(self) -> Catalogue:
+        """The same without the tables that schemactl keeps beside those of a schema."""
+        from schemactl.destinations._catalogue import is_ours
+
+        theirs = {name: table for name, table in self.schema.tables.items() if not is_ours(table)}
+        return replace(self, schema=replace(self.schema, tables=theirs))
 
 
 class Destination(Protocol):
@@ -414,6 +439,18 @@ def is_loader(destination: Destination) -> TypeGuard[Loader]:
 def is_migrator(destination: Destination) -> TypeGuard[Migrator]:
     """Return whether a destination can be migrated."""
     return stated(destination, "connect") is not None
+
+
+def folder_of(url: str) -> Path | None:
+    """Return the folder that a destination's tables are in; None where there is no such folder on this machine."""
+    from schemactl.destinations._address import dataset_of
+
+    kind, _, rest = url.partition(":")
+    place, _, query = rest.partition("?")
+    place = place.removeprefix("//")
+    if not place or kind == "dlt" or not Path(place).is_dir():
+        return None
+    return Path(place, dataset_of(query, kind) or "")
 
 
 def find_address(text: str) -> tuple[str, str] | None:

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads
 from schemactl.schema.settings import DEFAULT_NAMING
 from schemactl.schema.templates import loads_table, new_schema, version_table
 from schemactl.schema.types import Column, DataType, Schema, Table

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from schemactl.destinations import Catalogue
 from schemactl.errors import DriverMissing, InputError, did_you_mean
 from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
@@ -28,47 +29,24 @@ hash."""
 _STAGING: Final = "_staging"
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """One dataset of a destination.
+def make_catalogue(
+    dataset: str,
+    origin: str,
+    columns: Iterable[tuple[str, Column]] = (),
+    descriptions: Mapping[str, str | None] | None = None,
+    versions: Sequence[tuple[str, str]] = (),
+) -> Catalogue:
+    """Return the catalog of a dataset; what it does not say of its tables is as in a new schema.
 
-    Attributes:
-        schema: its tables.
+    Args:
+        dataset: its name, of which that of the schema is made where dlt keeps none, or several.
         origin: its address, without a password.
-        hashes: of the schemas that dlt has loaded it with, the last one first; none where dlt did not make it, or
-            made it for several schemas.
+        columns: with the names of their tables.
+        descriptions: of tables, by name; None, or an empty text, for none.
+        versions: names and hashes of the schemas that dlt keeps there, the last one first.
     """
-
-    schema: Schema
-    origin: str
-    hashes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        dataset: str,
-        origin: str,
-        columns: Iterable[tuple[str, Column]] = (),
-        descriptions: Mapping[str, str | None] | None = None,
-        versions: Sequence[tuple[str, str]] = (),
-    ) -> Catalogue:
-        """Return the catalog of a dataset; what it does not say of its tables is as in a new schema.
-
-        Args:
-            dataset: its name, of which that of the schema is made where dlt keeps none, or several.
-            origin: its address, without a password.
-            columns: with the names of their tables.
-            descriptions: of tables, by name; None, or an empty text, for none.
-            versions: names and hashes of the schemas that dlt keeps there, the last one first.
-        """
-        name = schema_name({name for name, _ in versions}, dataset)
-        return cls(_schema_of(name, columns, descriptions), origin, hashes_of(versions))
-
-    @property
-    def without_ours(self) -> Catalogue:
-        """The same without the tables that schemactl keeps beside those of a schema."""
-        theirs = {name: table for name, table in self.schema.tables.items() if not is_ours(table)}
-        return replace(self, schema=replace(self.schema, tables=theirs))
+    name = schema_name({name for name, _ in versions}, dataset)
+    return Catalogue(_schema_of(name, columns, descriptions), origin, hashes_of(versions))
 
 
 def is_ours(table: Table) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from schemactl.destinations._package import LoadPackage, StagedTable
+from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.dispositions import Strategy, appends, merge_of, row_key
 from schemactl.schema.types import Schema, Table
 

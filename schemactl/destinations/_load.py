@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from schemactl.destinations._chains import Chain, chains_of, chains_of_load, check_merges
-from schemactl.destinations._package import LoadPackage, rows_in
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import LoadPackage, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema, Table
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.arrow_types import is_nested
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, structure_of
 from schemactl.schema.types import Column, DataType

@@ -15,9 +15,9 @@ from schemactl.destinations._bookkeeping import (
     rows_of_load,
 )
 from schemactl.destinations._catalogue import choose_dataset, without_staging
-from schemactl.destinations._package import LoadPackage
 from schemactl.destinations._session import Relation, Session, create_table, literal, qualify, quote
 from schemactl.errors import InputError
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import DataType, Table
 
 

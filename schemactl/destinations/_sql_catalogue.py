@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from schemactl.destinations._catalogue import (
-    VERSIONS_TABLE,
-    Catalogue,
-    column_of,
-    keeps_versions,
-)
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import VERSIONS_TABLE, column_of, keeps_versions, make_catalogue
 from schemactl.destinations._session import Session, qualify
 from schemactl.schema.types import Properties
 
@@ -45,7 +41,7 @@ def catalogue_of(
         for table, column, kind, is_nullable, text, _ in rows
     )
     texts = {row[0]: row[-1] for row in rows}
-    return Catalogue.of(name or dataset, f"{session.shown}?dataset={dataset}", found, texts, kept)
+    return make_catalogue(name or dataset, f"{session.shown}?dataset={dataset}", found, texts, kept)
 
 
 def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:

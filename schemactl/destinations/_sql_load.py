@@ -12,11 +12,11 @@ from schemactl.destinations._bookkeeping import bookkeeping_of, is_loaded
 from schemactl.destinations._chains import Chain
 from schemactl.destinations._load import Load, carry_out, chains_to_check, check_count
 from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
-from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
 from schemactl.destinations._readiness import ReadyTable, check_names, check_relations, choose_target, fit, make_ready
 from schemactl.destinations._session import Session, moment_text, qualify, quote
 from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, merge_of, row_key
 from schemactl.schema.types import Schema, Table

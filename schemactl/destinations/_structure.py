@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
-from schemactl.destinations._package import LoadPackage
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.arrow_types import NESTED_TYPE
 from schemactl.schema.nested_types import (
     SPARK_TYPE,

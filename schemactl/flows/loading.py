@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._package import LoadedInput, PastLoads
 from schemactl.errors import InputError, Location
+from schemactl.normalization.package import LoadedInput, PastLoads
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input

@@ -15,7 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._package import LoadPackage
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
@@ -41,6 +40,7 @@ from schemactl.inference.sample import parse_sample
 from schemactl.inference.values import TYPED
 from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.overwrites import find_certain_overwrites
+from schemactl.normalization.package import LoadPackage
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.progress import Progress, no_progress

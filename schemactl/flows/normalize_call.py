@@ -8,18 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._package import INPUTS_TABLE, LoadedInput
+from schemactl.destinations import folder_of
 from schemactl.errors import InputError
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
 from schemactl.flows.loading import choose_load_id, remember, without_seen
 from schemactl.flows.migrate.ledger import with_lost
-from schemactl.flows.own_files import folder_of, without_own
+from schemactl.flows.own_files import without_own
 from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.fitting import without_long_names
+from schemactl.normalization.package import INPUTS_TABLE, LoadedInput
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
 from schemactl.schema.types import Schema

@@ -13,7 +13,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._address import dataset_of
 from schemactl.errors import InputError
 from schemactl.store.sources import LeftOutWarning, is_local
 
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
 
 _DATASET_MARK: Final = "init"
 """The file that dlt's `filesystem` destination puts into the folder of a dataset."""
-
-
-def folder_of(url: str) -> Path | None:
-    """Return the folder that a destination's tables are in; None where there is no such folder on this machine."""
-    kind, _, rest = url.partition(":")
-    place, _, query = rest.partition("?")
-    place = place.removeprefix("//")
-    if not place or kind == "dlt" or not Path(place).is_dir():
-        return None
-    return Path(place, dataset_of(query, kind) or "")
 
 
 def without_own(

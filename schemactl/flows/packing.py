@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
 from schemactl.errors import EngineError, InputError
 from schemactl.examples import mask_examples
 from schemactl.flows.evidence import shown_records
 from schemactl.flows.evolution import Evolution
 from schemactl.inference.report import InferenceReport, ViolationFinding
+from schemactl.normalization.package import LoadedInput, LoadPackage, StagedTable
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, TableCounts
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, LoadTime, Rejected, Tally

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from schemactl.destinations._package import LoadedInput, LoadPackage, StagedTable
+from schemactl.normalization.package import LoadedInput, LoadPackage, StagedTable
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table, table_from_dict

@@ -20,8 +20,8 @@ from staged_loads import an_input, line, lines, order, orders, package, quiet, s
 
 from schemactl.destinations import dlt as destination
 from schemactl.destinations import duckdb as own_duckdb
-from schemactl.destinations._package import LoadPackage
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import table_from_dict
 from tests.destinations.conftest import TYPED
 

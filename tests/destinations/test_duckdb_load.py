@@ -24,8 +24,8 @@ import pytest
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import duckdb as destination
-from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.types import table_from_dict
 from tests.destinations.conftest import TYPED
 

@@ -11,7 +11,7 @@ import pytest
 from staged_loads import order, orders, package, quiet
 
 from schemactl.destinations import DESTINATIONS, is_loader, is_migrator
-from schemactl.destinations._package import LoadedInput, LoadPackage, PastLoads
+from schemactl.normalization.package import LoadedInput, LoadPackage, PastLoads
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 

@@ -16,7 +16,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import DESTINATIONS
-from schemactl.destinations._package import LoadPackage
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import Table
 
 Read = Callable[[str], pa.Table]

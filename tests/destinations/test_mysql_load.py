@@ -19,8 +19,8 @@ from mysql_database import ask, run
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import mysql as destination
-from schemactl.destinations._package import LoadPackage
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import table_from_dict
 from tests.destinations.conftest import TYPED
 

@@ -13,7 +13,6 @@ import pyarrow.parquet
 import pytest
 from lake_samples import silent
 
-from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
@@ -21,6 +20,7 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.target import loadable
 from schemactl.formats.dlt import write as write_schema
 from schemactl.migration.options import PlanOptions
+from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table

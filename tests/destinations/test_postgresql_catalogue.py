@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from schemactl.destinations import Catalogue
 from schemactl.destinations import postgresql as destination
-from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations.postgresql import catalogue
 from schemactl.destinations.postgresql.session import PostgresSession, parse_address
 from schemactl.errors import DestinationError, InputError

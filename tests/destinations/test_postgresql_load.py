@@ -24,8 +24,8 @@ import pytest
 from staged_loads import an_input, line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import postgresql as destination
-from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.package import LoadPackage, StagedTable
 from tests.destinations.conftest import TYPED
 
 

@@ -16,11 +16,11 @@ from spark_schemas import copy_schema
 from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import spark as destination
-from schemactl.destinations._package import LoadPackage, StagedTable
 from schemactl.destinations.spark import commit
 from schemactl.destinations.spark.staging import added_fields
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, DropColumn
+from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.nested_types import read_type
 from schemactl.schema.types import Schema, Table
 

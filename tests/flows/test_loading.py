@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.destinations._package import PastLoads
 from schemactl.engine.input import Input
 from schemactl.errors import InputError
 from schemactl.flows.loading import choose_load_id, remember, without_seen
 from schemactl.flows.target import loadable
+from schemactl.normalization.package import PastLoads
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from schemactl.destinations import duckdb as duckdb_destination
 from schemactl.destinations import mysql as mysql_destination
 from schemactl.destinations import postgresql
 from schemactl.destinations import sqlite as sqlite_destination
-from schemactl.destinations._package import LoadPackage, StagedTable
+from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.types import schema_from_dict
 
 

@@ -16,7 +16,7 @@ from dlt.destinations import duckdb as in_duckdb
 from dlt.destinations import filesystem
 
 from schemactl.destinations import parquet as destination
-from schemactl.destinations._package import LoadPackage, StagedTable
+from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.types import Schema, schema_from_dict
 
 BOUNDARIES = tuple(datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))

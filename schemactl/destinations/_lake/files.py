@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.sampling import with_mask
 from schemactl.destinations._lake.table import FilesTable
-from schemactl.destinations._package import StagedTable, rows_in
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
+from schemactl.normalization.package import StagedTable, rows_in
 from schemactl.schema.arrow_types import plain_type
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from schemactl.destinations._lake.files import add_staged, read_staged, write_ro
 from schemactl.destinations._lake.sampling import with_mask
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._merge import Relations, plan_merge
-from schemactl.destinations._package import StagedTable
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.dispositions import Merge, Strategy, merge_of, named
 from schemactl.schema.types import Table
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
 from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
 from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._lake.rewriting import Rewritten, rewritings

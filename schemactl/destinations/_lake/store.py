@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
 from schemactl.destinations._lake.table import FilesTable
 from schemactl.migration.abilities import Way
 from schemactl.migration.records import Blocker

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.sampling import Sampled, sample
-from schemactl.destinations._package import LoadPackage
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 

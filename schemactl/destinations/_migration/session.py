@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from schemactl.destinations._catalogue import OURS, Catalogue
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Relation, Session, qualify
@@ -91,7 +92,7 @@ class SqlMigration(Ledger, Generic[D]):
     def catalogue(self) -> Catalogue:
         with self.database.wrap_errors("read the catalog"):
             if not any(not name.startswith(OURS) for name in self.database.relation_names(self.place)):
-                return Catalogue.of(self.dataset, f"{self.origin}?dataset={self.dataset}")
+                return make_catalogue(self.dataset, f"{self.origin}?dataset={self.dataset}")
             return self.read_tables().without_ours
 
     @contextmanager

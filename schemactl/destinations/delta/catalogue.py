@@ -8,12 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._catalogue import (
-    Catalogue,
-    column_of,
-    driver,
-    with_nullable,
-)
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import column_of, driver, make_catalogue, with_nullable
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.delta.address import dataset_to_read, tables_in
 from schemactl.destinations.parquet.address import read_address
@@ -62,7 +58,7 @@ def catalogue_of(dataset: Path) -> Catalogue:
     )
     texts = {name: table.metadata().description for name, table in tables.items()}
     versions = version_hashes(list_files(dataset))
-    return Catalogue.of(dataset.resolve().name, f"delta:{dataset}", columns, texts, versions)
+    return make_catalogue(dataset.resolve().name, f"delta:{dataset}", columns, texts, versions)
 
 
 @contextmanager

@@ -21,12 +21,12 @@ from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.reading import read_parquet
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
 from schemactl.destinations._lake.types import can_partition
-from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import NAMES, columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.arrow_types import is_nested, plain_type
 from schemactl.schema.types import Column, Properties
 from schemactl.store.text import remove_leftovers

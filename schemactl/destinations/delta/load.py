@@ -10,13 +10,13 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
-from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations.delta.address import dataset_to_write
 from schemactl.destinations.delta.catalogue import wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import read_rows
 from schemactl.destinations.parquet.journal import list_files
+from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 

@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import make_catalogue
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration
@@ -106,7 +107,7 @@ class DeltaMigration(LakeMigration, FolderLedger):
         return f"delta:{self.folder.parent if self.folder.name else self.folder.resolve().parent}"
 
     def read_catalogue(self) -> Catalogue:
-        return catalogue_of(self.folder) if tables_in(self.folder) else Catalogue.of(self.dataset, self.lake.origin)
+        return catalogue_of(self.folder) if tables_in(self.folder) else make_catalogue(self.dataset, self.lake.origin)
 
     @property
     def lake(self) -> DeltaLake:

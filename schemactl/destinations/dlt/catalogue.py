@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import INPUTS, past_loads, rows_of, version_rows
-from schemactl.destinations._catalogue import OWN_SCHEMA, Catalogue, hashes_of
-from schemactl.destinations._package import PastLoads
+from schemactl.destinations._catalogue import OWN_SCHEMA, hashes_of
 from schemactl.destinations.dlt.address import parse_address
 from schemactl.destinations.dlt.session import Session, find_destination, open_session
 from schemactl.errors import InputError
+from schemactl.normalization.package import PastLoads
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Table, schema_from_dict

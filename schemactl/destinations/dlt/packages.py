@@ -25,8 +25,8 @@ from dlt.destinations.job_client_impl import SqlJobClientBase
 from dlt.load import Load
 from dlt.load.configuration import LoaderConfiguration
 
-from schemactl.destinations._package import StagedTable
 from schemactl.destinations.dlt.session import Session
+from schemactl.normalization.package import StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import first
 from schemactl.schema.types import Schema

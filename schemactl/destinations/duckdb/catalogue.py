@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, Catalogue, choose_dataset, driver
+from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset, driver
 from schemactl.destinations._session import quote
 from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.duckdb.session import DuckDbSession, is_lock

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from schemactl.destinations import Catalogue
 from schemactl.destinations._address import parse_file_address
-from schemactl.destinations._catalogue import Catalogue
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
 from schemactl.destinations._migration.files import FileMigration
 from schemactl.destinations._migration.session import SqlMigration

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb.nested import WIDER, duckdb_type, spelt, structure_in
 from schemactl.destinations.duckdb.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.nested_types import structure_of
 from schemactl.schema.types import Column
 

@@ -6,13 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._catalogue import (
-    VERSIONS_TABLE,
-    Catalogue,
-    choose_dataset,
-    column_of,
-    with_nullable,
-)
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset, column_of, make_catalogue, with_nullable
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
@@ -114,7 +109,7 @@ def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dat
         for each, kind, is_nullable in columns_of(table)
     )
     texts = {name: table.properties.get(COMMENT) for name, table in tables.items()}
-    return Catalogue.of(dataset, origin, columns, texts, versions)
+    return make_catalogue(dataset, origin, columns, texts, versions)
 
 
 def datasets_in(catalog: Catalog) -> list[str]:

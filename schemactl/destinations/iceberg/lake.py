@@ -24,10 +24,10 @@ from schemactl.destinations._journal import Versions, read_journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
-from schemactl.destinations._package import LoadPackage
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
 from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
+from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import Column, Properties, Table
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from schemactl.destinations._lake.check import check_schema
 from schemactl.destinations._lake.load import LakeLoad
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
-from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
+from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.mapping import MappedMigration
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.destinations._session import Relation, literal, quote

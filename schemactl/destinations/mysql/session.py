@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._package import StagedTable
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session, literal
 from schemactl.destinations.mysql.types import NAMES, column_type, kind_of
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
 from schemactl.examples import shown_error
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:

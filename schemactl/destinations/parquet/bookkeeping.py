@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import VERSIONS_TABLE
-from schemactl.destinations._package import INPUTS_TABLE, LoadPackage
 from schemactl.destinations.parquet.journal import Listing
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import loads_table, version_table
 from schemactl.schema.types import Table
 

@@ -6,12 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from schemactl.destinations._catalogue import (
-    Catalogue,
-    choose_dataset,
-    column_of,
-    unknown,
-)
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
 from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import version_hashes
@@ -67,7 +63,7 @@ def catalogue_of(dataset: Path) -> Catalogue:
         keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]
         held += ((table, column) for column in (*columns.values(), *keys))
     versions = version_hashes(listing)
-    return Catalogue.of(dataset.resolve().name, f"parquet:{dataset}", held, versions=versions)
+    return make_catalogue(dataset.resolve().name, f"parquet:{dataset}", held, versions=versions)
 
 
 def holds_tables(folder: Path) -> bool:

@@ -17,7 +17,6 @@ from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
 from schemactl.destinations._load import Load, carry_out
-from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
@@ -35,6 +34,7 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.destinations.parquet.rows import FolderTable
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.arrow_types import plain_type
 

@@ -17,12 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
 from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._package import rows_in
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.catalogue import (
@@ -59,6 +58,7 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
+from schemactl.normalization.package import rows_in
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
 

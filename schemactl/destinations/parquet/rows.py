@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from schemactl.destinations._lake.reading import read_parquet
 from schemactl.destinations._lake.table import DataFile, FilesTable, group_sizes
-from schemactl.destinations._package import rows_in
 from schemactl.destinations.parquet.catalogue import partition_values
 from schemactl.destinations.parquet.fields import joint_fields
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
+from schemactl.normalization.package import rows_in
 
 if TYPE_CHECKING:
     import pyarrow

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from schemactl.destinations import Catalogue
 from schemactl.destinations._address import without_password
-from schemactl.destinations._catalogue import Catalogue, choose_dataset, driver
+from schemactl.destinations._catalogue import choose_dataset, driver
 from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.postgresql.session import PostgresSession, hint_of, parse_address
 from schemactl.destinations.postgresql.types import kind_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._package import StagedTable
 from schemactl.destinations._rows import batches
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import StagedTable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from schemactl.destinations._package import LoadPackage, PastLoads
 from schemactl.destinations._sql_load import check_schema, load_package, past_loads
 from schemactl.destinations.postgresql.session import open_session, parse_address
+from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.mapping import MappedMigration
 from schemactl.destinations._migration.session import SqlMigration

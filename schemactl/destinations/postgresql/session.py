@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._package import StagedTable
 from schemactl.destinations._session import Session, literal, quote
 from schemactl.destinations.postgresql.copying import csv_of
 from schemactl.destinations.postgresql.types import NAMES, column_type
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:

@@ -7,14 +7,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from schemactl.destinations._catalogue import (
-    OURS,
-    VERSIONS_TABLE,
-    Catalogue,
-    column_of,
-    keeps_versions,
-    unknown,
-)
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import OURS, VERSIONS_TABLE, column_of, keeps_versions, make_catalogue, unknown
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.tables import held_tables, select, stranded
@@ -78,7 +72,7 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
     listed = {each.name: each.description for each in spark.catalog.listTables(str(namespace))}
     texts = {name: listed.get(copies.get(name, name)) for name in there}
     origin = f"spark:{namespace.catalogue}.{namespace.schema}"
-    return Catalogue.of(namespace.schema, origin, columns, texts, versions)
+    return make_catalogue(namespace.schema, origin, columns, texts, versions)
 
 
 def _kind(written: str) -> Properties:

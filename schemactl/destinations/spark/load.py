@@ -20,7 +20,6 @@ from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Load, carry_out, chains_to_check
-from schemactl.destinations._package import LoadPackage, PastLoads, StagedTable
 from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
@@ -38,6 +37,7 @@ from schemactl.destinations.spark.tables import Tables, copy_blocker, mend_table
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type

@@ -14,7 +14,8 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import make_catalogue
 from schemactl.destinations._migration.conversion import has_spellings
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
@@ -100,7 +101,7 @@ class SparkMigration(SparkLedger):
     def catalogue(self) -> Catalogue:
         with wrap_errors("read the catalog"):
             found = read_namespace(self.tables.spark, self.tables.namespace)
-        return found or Catalogue.of(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")
+        return found or make_catalogue(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, Catalogue, choose_dataset
+from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset
 from schemactl.destinations._session import qualify
 from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, reading

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._busy import is_busy
-from schemactl.destinations._package import StagedTable
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.types import Column
 
 MAIN: Final = "main"

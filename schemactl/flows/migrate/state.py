@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.destinations import MigrationSession
-from schemactl.destinations._catalogue import Catalogue
+from schemactl.destinations import Catalogue, MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.tables import tables_in
 from schemactl.flows.references import Referred, find_schema
