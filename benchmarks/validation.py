@@ -172,10 +172,10 @@ def compare_tables(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
     from schemactl.kernel.dispatch import Dispatch
-    from schemactl.kernel.outcome import LoadTime
     from schemactl.kernel.reading import ReadOptions
     from schemactl.normalization.normalizers import make_plan
     from schemactl.normalization.request import PlanRequest
+    from schemactl.normalization.tally import LoadTime
     from schemactl.schema.judgment import judge
     from schemactl.schema.templates import new_schema
 

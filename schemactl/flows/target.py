@@ -37,6 +37,7 @@ class Target:
 
     Attributes:
         kind: the scheme of its addresses.
+        destination: the module that knows it.
         url: the address, with its scheme.
     """
 

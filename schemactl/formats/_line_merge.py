@@ -81,6 +81,9 @@ class _Merge:
         """Return lines that are written at a place of ``base`` as deep as those around them are in ``theirs``."""
         written, indent, deeper = [], _UNKNOWN, 0
         for line in lines:
+            if line.lstrip(" ").startswith("#"):  # a person's, in the column that it had
+                written.append(line + self._end)
+                continue
             if line and _indent(line) < indent:
                 indent = _indent(line)
                 deeper = self._deeper(indent, at)
@@ -100,7 +103,8 @@ class _Merge:
 def _with_comment(line: str, before: str, their: str) -> str:
     """Return a line with the comment that a person's line has at its end and ruamel.yaml's has not: of an alias."""
     found = _COMMENT_BEHIND.search(their)
-    return line if found is None or "#" in before else line.rstrip("\r") + found[0]
+    is_there = "#" in before or _COMMENT_BEHIND.search(line)
+    return line if found is None or is_there else line.rstrip("\r") + found[0]
 
 
 def _indent(line: str) -> int:
@@ -108,7 +112,7 @@ def _indent(line: str) -> int:
 
 
 def _identity(line: str) -> str:
-    return " ".join(_COMMENT_BEHIND.sub("", line.strip()).split())
+    return "".join(_COMMENT_BEHIND.sub("", line.strip()).split())
 
 
 def _aligned(base: list[str], other: list[str]) -> dict[int, int]:

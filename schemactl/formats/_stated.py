@@ -68,7 +68,9 @@ def paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]
         for offset, value in enumerate(new[new_start:new_end]):
             position = old_start + offset
             pairs.append((position if position < old_end else None, value))
-    return pairs
+    known = {position for position, _ in pairs}
+    moved = {_frozen(item): position for position, item in enumerate(old) if position not in known}
+    return [(moved.pop(_frozen(value), None) if position is None else position, value) for position, value in pairs]
 
 
 def _frozen(value: Any) -> Any:

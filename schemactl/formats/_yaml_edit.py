@@ -197,12 +197,14 @@ class _Editor:
 
     def _handed_on(self, gap: list[str], depth: int) -> list[str]:
         """Give comments deeper than what follows to what stands before them, and return the other lines."""
-        while gap and gap[0].lstrip(" ").startswith("#") and (indent := _indent(gap[0])) > depth:
+        while comment := next((line for line in gap if line.strip()), None):
+            indent = _indent(comment)
             owner = next((slot for slot in reversed(self._slots) if slot.column < indent), None)
-            if owner is None or owner.depth < depth:
+            if indent <= depth or owner is None or owner.depth < depth:
                 break
-            owner.below.append(gap[0])
-            gap = gap[1:]
+            length = gap.index(comment) + 1
+            owner.below += gap[:length]
+            gap = gap[length:]
         return gap
 
     # Writing
@@ -265,9 +267,7 @@ class _Editor:
         is_kept = is_same and not (self._expands and isinstance(place, tree.Alias))
         match place:
             case tree.Mapping() if not is_kept or self._expands:
-                merges = any(entry.key.value is MERGE for entry in place.entries)
-                is_editable = isinstance(wanted, dict) and not (self._expands and merges)
-                is_kept = is_editable and self._edit_mapping(node, place, wanted, keys)
+                is_kept = isinstance(wanted, dict) and self._edit_mapping(node, place, wanted, keys)
             case tree.Sequence() if not is_kept or self._expands:
                 is_kept = isinstance(wanted, list) and self._edit_sequence(node, place, wanted, keys)
         return node if is_kept else self._written_anew(node, wanted, is_flow)
@@ -286,7 +286,8 @@ class _Editor:
             if name in wanted:
                 edited = self._edited(pairs[index][1], value, wanted[name], (*keys, key.value), node.flow_style)
                 pairs[index] = pairs[index][0], edited
-        inherited = {key: value_of(value) for key, value in fields_of(place).items() if key not in own}
+        merged = {} if self._expands else fields_of(place)
+        inherited = {key: value_of(value) for key, value in merged.items() if key not in own}
         stated = {
             key: value
             for key, value in wanted.items()
@@ -306,7 +307,8 @@ class _Editor:
         kept = [key for key in own if key in stated]
         moved = _moved_keys(kept, [key for key in stated if key in own])
         staying = {own[key]: key for key in kept if key not in moved}
-        if not staying:
+        merges = set(range(len(pairs))) - set(own.values())
+        if not staying and (self._expands or not merges):
             return False
         following: dict[Any, list[Any]] = {key: [] for key in (None, *staying.values())}
         last = None
@@ -317,7 +319,7 @@ class _Editor:
                 following[last].append(pairs[own[key]])
             else:
                 last = key
-        leaving = {index for index in own.values() if index not in staying}
+        leaving = {index for index in own.values() if index not in staying} | (merges if self._expands else set())
         for index in leaving:
             self._take_out(pairs[index][0])
         node.value = following[None]

@@ -146,6 +146,8 @@ class RecordReader:
     def _runs(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, int], Sequence[bytes], int]]:
         """Yield file and block, records of it that follow one another, and the number of the first in the block."""
         for address, block, texts in records_of(batches):
+            if not texts:
+                continue
             file = shown_path(address, self._folder)
             counts = self.blocks.setdefault((file, block), BlockCounts())
             first, counts.lines = counts.lines, counts.lines + len(texts)

@@ -45,7 +45,7 @@ class Sorter:
             self._validator = Validator(options.model)
 
     def sort(self, pieces: Iterable[Piece]) -> Iterator[Piece | RejectedDocuments]:
-        """Yield the documents of each table, in its order, and those that the model rejects."""
+        """Yield the documents of each table, and those that the model rejects; those of a piece are in its order."""
         for piece in pieces:
             if self._validator is not None:
                 yield from self._validator.sort(piece, self._dispatch)

@@ -98,10 +98,10 @@ class Migration:
         content = _content(self)
         return MigrationMark(self.name, content_hash({**content, "own": own} if own else content))
 
-    def unbound_plan(self, dialect: str, place: Place | None = None) -> MigrationPlan:
-        """Return it as a plan for no tables in particular; by default in a dataset that is called like the schema."""
+    def unbound_plan(self, dialect: str) -> MigrationPlan:
+        """Return it as a plan for no tables in particular, in a dataset that is called like the schema."""
         stated = self.plans[dialect]
-        place = place or Place(dialect, f"{self.name}, {dialect}", str(self.schema["name"]))
+        place = Place(dialect, f"{self.name}, {dialect}", str(self.schema["name"]))
         plan = MigrationPlan(place, self.schema, (), "", stated.steps, stated.notes, self.mark)
         return with_own(plan, stated.own)
 

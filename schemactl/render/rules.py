@@ -40,7 +40,7 @@ def print_rule(rule: Rule, look: Look) -> str:
         [Text("What to do", style="bold"), Text(rule.fix)],
     ]
     if rule.severity is not None:
-        return print_sections([*sections, [Text(f"It is always of the severity `{rule.severity}`.")]], look)
+        return print_sections([*sections, [Text(f"It is of the severity `{rule.severity}` in every mode.")]], look)
     impact.append(f"({rule.direction})", style="dim")
     if rule.is_contract:
         sections.insert(2, [Text("It counts in every mode: the schema's own contract is broken.")])

@@ -155,6 +155,8 @@ class _Judge:
             return configured
         if rule.is_contract or rule.is_gate:
             return Severity.ERROR
+        if rule.severity is not None:
+            return rule.severity
         stability = promise_of(self.comparison, match.table, match.column)
         if stability is Stability.DRAFT:
             return Severity.INFO

@@ -473,7 +473,7 @@ def test_rules_about_migrations_are_listed_and_explained(capsys: pytest.CaptureF
     assert run(["rules", "m102"]) == 0
     reported = capsys.readouterr().out
     assert "step loses data" in reported
-    assert "always of the severity `error`" in reported
+    assert "of the severity `error` in every mode" in reported
     assert "silence" not in reported
 
 

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from loading_shop import Shop
 
+from schemactl.destinations import folder_of
 from schemactl.engine.inputs import find_inputs
 from schemactl.errors import InputError
-from schemactl.flows.own_files import folder_of, without_own
+from schemactl.flows.own_files import without_own
 from schemactl.store.sources import LeftOutWarning
 
 

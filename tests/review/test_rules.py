@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from schemactl.errors import InputError
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.review import compare
 from schemactl.review.rules import RULES, all_rules, rule_ids
@@ -116,11 +117,22 @@ def test_ids_are_those_of_the_files_and_unique():
     assert all(re.fullmatch(r"[A-Y]\d{3}", rule_id) for rule_id in RULES_BY_ID), "Z is left to third parties"
 
 
-def test_the_id_that_a_rule_states_goes_before_that_of_its_entry_point(monkeypatch):
-    stated = {"z101_own": "", "z102_own": "Z199"}
-    modules = {name: SimpleNamespace(RULE=replace(all_rules()[0], id=rule_id)) for name, rule_id in stated.items()}
+def installed(monkeypatch, name, rule_id):
+    modules = {name: SimpleNamespace(RULE=replace(all_rules()[0], id=rule_id))}
     monkeypatch.setattr("schemactl.review.rules.RULES", modules)
-    assert [rule.id for rule in all_rules.__wrapped__()] == ["Z101", "Z199"]
+
+
+@pytest.mark.parametrize("rule_id", ["", "Z101"])
+def test_a_rule_has_the_id_that_its_name_begins_with(monkeypatch, rule_id):
+    installed(monkeypatch, "z101_own", rule_id)
+    assert [rule.id for rule in all_rules.__wrapped__()] == ["Z101"]
+
+
+def test_a_rule_that_states_another_id_than_its_name_is_refused(monkeypatch):
+    """It could not be silenced: settings know rules by the names that they are installed under."""
+    installed(monkeypatch, "z102_own", "Z199")
+    with pytest.raises(InputError, match="the rule that is installed as `z102_own` states the id `Z199`"):
+        all_rules.__wrapped__()
 
 
 @pytest.mark.parametrize("rule", RULES_BY_ID.values(), ids=lambda rule: rule.id)

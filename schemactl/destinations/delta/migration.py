@@ -255,7 +255,7 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
-    with wrap_errors("make such columns", AGAIN):
+    with wrap_errors("make such columns in Delta", AGAIN):
         wanted = pyarrow.schema(list(fields))
         made = pyarrow.schema(DeltaSchema.from_arrow(wanted).to_arrow())
     for each, there in zip(wanted, made, strict=True):

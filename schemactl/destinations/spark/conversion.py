@@ -21,6 +21,7 @@ from pyspark.sql import types as T
 import schemactl
 from schemactl.destinations._migration.conversion import convert_text
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
+from schemactl.destinations.spark.address import NAMES
 from schemactl.destinations.spark.statements import constant_sql
 from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
@@ -130,7 +131,7 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
 
 
 def _is(field: T.StructField, name: str) -> bool:
-    return bool(field.name.casefold() == name.casefold())
+    return NAMES.fold(field.name) == NAMES.fold(name)
 
 
 def _value(name: str) -> Column:

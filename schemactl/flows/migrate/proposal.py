@@ -31,17 +31,16 @@ def plan_for(found: Found, schema: Schema, options: PlanOptions, allows_destruct
 
 def propose(found: Found, schema: Schema, options: PlanOptions) -> Proposal:
     """Return the steps from what was found to a schema."""
+    fold = found.target.destination.NAMES.fold
     required = {
-        name.casefold(): {
-            each.name.casefold() for each in table.columns.values() if each.is_complete and not each.nullable
-        }
+        fold(name): {fold(each.name) for each in table.columns.values() if each.is_complete and not each.nullable}
         for name, table in schema.tables.items()
     }
     # Whether there are rows is counted for tables that may get a required column, and for those that go.
     in_question = [
         name
         for name, table in found.catalogue.schema.tables.items()
-        if name.casefold() not in required or required[name.casefold()] - {each.casefold() for each in table.columns}
+        if fold(name) not in required or required[fold(name)] - set(map(fold, table.columns))
     ]
     empty = found.session.empty_tables(in_question)
     return plan_steps(

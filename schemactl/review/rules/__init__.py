@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from schemactl.errors import InputError
 from schemactl.registry import Registry
 from schemactl.review.rule import Rule, RuleModule
 
@@ -23,6 +24,16 @@ def rule_ids() -> tuple[str, ...]:
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Return all rules, installed ones last."""
-    rules = (RULES[name].RULE for name in RULES)
-    return tuple(replace(rule, id=rule.id or stated) for rule, stated in zip(rules, rule_ids(), strict=True))
+    """Return all rules, installed ones last.
+
+    Raises:
+        InputError: an installed one states another id than its name does, by which it is silenced and configured.
+    """
+    rules = []
+    for name, known in zip(RULES, rule_ids(), strict=True):
+        rule = RULES[name].RULE
+        if rule.id not in ("", known):
+            hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
+            raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
+        rules.append(replace(rule, id=known))
+    return tuple(rules)
