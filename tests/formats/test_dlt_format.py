@@ -435,6 +435,53 @@ def test_a_moved_column_takes_its_comments_along():
     assert list(columns_of(read(text).schema)) == ["total", "note", "old", "id"]
 
 
+def test_lines_beside_a_change_keep_the_spaces_in_their_braces():
+    text = PLAIN.replace(
+        "      id: {data_type: bigint}\n",
+        "      id: { data_type: bigint }  # one\n      total: { data_type: decimal }\n"
+        "      note: {data_type:  text} # three\n",
+    )
+    document = read(text)
+    columns = {**columns_of(document.schema), "total": {"data_type": "double"}}
+    written = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
+    changed = text.replace("{ data_type: decimal }", "{data_type: double}")
+    assert set(changed.splitlines()) <= set(written.splitlines())
+    assert "{ data_type: decimal }" not in written
+
+
+def test_references_that_change_places_take_their_comments_along():
+    document = read(commented())
+    references = document.schema.tables["orders"].properties["references"]
+    text = dlt_format.write(with_orders(document.schema, references=references[::-1]), layout=document.layout)
+    assert text.index("# second") < text.index("# one")
+
+
+def test_comments_stay_where_a_merge_gives_way_to_what_it_brings():
+    text = PLAIN.replace(
+        "      id: {data_type: bigint}\n",
+        "      id: &id\n        data_type: bigint\n        nullable: false\n"
+        "      b:\n        <<: *id\n        # own\n        description: x   # desc\n",
+    )
+    document = read(text)
+    columns = columns_of(document.schema)
+    del columns["b"]["nullable"]
+    written = dlt_format.write(with_orders(document.schema, columns), layout=document.layout)
+    assert columns_of(read(written).schema) == columns
+    assert "        # own\n        description: x   # desc\n" in written
+
+
+def test_a_comment_behind_a_blank_line_stays_with_what_it_is_indented_as():
+    text = PLAIN.replace(
+        "      id: {data_type: bigint}\n",
+        "      total:\n        data_type: decimal\n\n        # the end of total\n      note: {}\n",
+    )
+    document = read(text)
+    columns = columns_of(document.schema)
+    ordered = {"total": columns["total"], "new": {"data_type": "date"}, "note": columns["note"]}
+    written = dlt_format.write(with_orders(document.schema, ordered), layout=document.layout)
+    assert "\n        # the end of total\n      new:\n" in written
+
+
 def test_a_reference_goes_and_one_comes():
     document = read(commented())
     second = document.schema.tables["orders"].properties["references"][1]
