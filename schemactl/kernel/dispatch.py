@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
-
-import orjson
 
 from schemactl.inference.evidence import Position
 
@@ -160,7 +159,7 @@ def gather(
                 part = texts[start : start + enough]
                 yield part, range(first + start, first + start + len(part))
         return
-    key = re.escape(orjson.dumps(dispatch.path[-1]))
+    key = re.escape(json.dumps(dispatch.path[-1], ensure_ascii=False).encode(errors="replace"))
     find_value = re.compile(key + rb'[ \t\r\n]*:[ \t\r\n]*("[^"\\]*"|[0-9]+)').search
     held: dict[bytes, tuple[list[bytes], list[int]]] = {}
     size = 0

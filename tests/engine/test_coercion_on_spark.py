@@ -146,11 +146,11 @@ def comparable(values: pa.ChunkedArray) -> list[Any]:
 
 
 @cache
-def made_up(strategy: st.SearchStrategy[Any]) -> tuple[Any, ...]:
+def made_up(strategy: st.SearchStrategy[Any], count: int = MADE_UP) -> tuple[Any, ...]:
     """Return values of a strategy, for one job of Spark over all of them in each session."""
     found: list[Any] = []
 
-    @settings(max_examples=MADE_UP, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def collect(value: Any) -> None:
         found.append(value)
