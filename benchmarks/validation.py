@@ -56,9 +56,9 @@ def print_ratio(what: str, seconds: float, beside: str, others: float) -> None:
 def compare_models(rows: int, rounds: int) -> None:
     from pydantic import BaseModel, TypeAdapter
 
+    from schemactl.garbage_collection import paused_collector
     from schemactl.kernel.dispatch import Piece, Positions
     from schemactl.kernel.models import ModelSource, ModelTask, Validator
-    from schemactl.kernel.observation import without_garbage_collection
     from schemactl.kernel.parsing import parse_texts
     from schemactl.schema.contract import Mode
 
@@ -94,7 +94,7 @@ def compare_models(rows: int, rounds: int) -> None:
 
     def ours() -> None:
         validator = Validator(ModelTask(ModelSource(__name__, "Order"), Mode.DISCARD_VALUE, Mode.FREEZE))
-        with without_garbage_collection():
+        with paused_collector():
             for batch in batches:
                 list(validator.sort(Piece(batch, Positions("f", 0, range(len(batch))), batch), None))
 

@@ -34,6 +34,7 @@ from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispa
 from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import (
+    BUCKETS,
     MAX_BAD_RECORDS,
     BadRecord,
     BlockCounts,
@@ -50,9 +51,6 @@ from schemactl.schema.typing.model import TypingTask
 
 _FEW_BYTES: Final = 1 << 22
 """A megabyte takes the kernel a tenth of what it takes to start a worker."""
-
-_BUCKETS: Final = 1_000_000
-"""Records fall into these by their hash; a sample takes the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +395,7 @@ def _locate_texts(spark: SparkSession, batch: Typed, task: TypingTask) -> _Locat
 
 def is_sampled(share: float, *columns: str) -> Column:
     """Return whether a record is taken, decided by ``columns``: the same ones at any time, spread over all files."""
-    return F.pmod(F.xxhash64(*columns), F.lit(_BUCKETS)) < round(share * _BUCKETS) if share < 1 else F.lit(True)
+    return F.pmod(F.xxhash64(*columns), F.lit(BUCKETS)) < round(share * BUCKETS) if share < 1 else F.lit(True)
 
 
 class _Located:

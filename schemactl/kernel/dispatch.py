@@ -146,7 +146,8 @@ def gather(
     """Yield the records of a block that are parsed at once, and the number of each, ascending.
 
     Records that seem to go to one table come together, so that its documents are worked on while they are in the
-    processor's cache. What the field looks like in a text is a guess: ``Dispatch.sort`` says where a document goes.
+    processor's cache. What the field looks like in a text is a guess: ``Dispatch.sort`` says where a document goes, and
+    documents of one table that look different may come out of their order.
 
     Args:
         runs: records that follow one another, and the number of the first.

@@ -7,10 +7,8 @@ documents value by value; tests hold this to it.
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, compress, repeat
 from operator import itemgetter
@@ -34,18 +32,6 @@ from schemactl.kernel.value_classes import (
 from schemactl.schema.types import DataType
 
 _BOOL: Final = str(DataType.BOOL)
-
-
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Keep Python from looking for cycles while a batch lives: documents have none, and it takes most of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 MOST_LEVELS: Final = 200

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.parquet
 
+from schemactl.garbage_collection import paused_collector
 from schemactl.kernel.arrays import message
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
-from schemactl.kernel.observation import without_garbage_collection
 from schemactl.kernel.outcome import RowOutcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
@@ -192,7 +192,7 @@ def _write(
     places = {table: at for at, tables in enumerate(job.plans) for table in tables}
     writer = None if job.folder is None else PartitionWriter(job.folder, makers)
     first = None
-    with without_garbage_collection():
+    with paused_collector():
         for table, found in chunks:
             name = job.stray if table is None else table
             at, chunk = None if name is None else places.get(name), found

@@ -16,13 +16,14 @@ from zlib import crc32
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemactl.garbage_collection import paused_collector
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
 from schemactl.kernel.arrays import message
 from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
-from schemactl.kernel.observation import Observer, without_garbage_collection
+from schemactl.kernel.observation import Observer
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
@@ -43,7 +44,7 @@ MAX_BAD_RECORDS: Final = 20
 
 _SHOWN_OF_BAD: Final = 200
 
-_BUCKETS: Final = 1_000_000
+BUCKETS: Final = 1_000_000
 """Records fall into these by their hash; a sample takes the first ones."""
 
 
@@ -138,7 +139,7 @@ class RecordReader:
             batches: as of ``records_of``.
             dispatch: what names their tables; those that seem to go to one table are read together.
         """
-        with without_garbage_collection():
+        with paused_collector():
             for (file, block), runs in groupby(self._runs(batches), itemgetter(0)):
                 for texts, records in gather((run[1:] for run in runs), dispatch, AT_ONCE):
                     yield from self._parse(file, block, texts, records)
@@ -174,7 +175,7 @@ class RecordReader:
             yield from Sorter(options).sort(self.read(batches, options.dispatch))
 
     def _read_rows(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[Piece | RowsPiece]:
-        with without_garbage_collection():
+        with paused_collector():
             for share in chain.from_iterable(batch.column("share").to_pylist() for batch in batches):
                 for address, block, rows in read_cells(share):
                     file, count = shown_path(address, self._folder), len(rows.faults)
@@ -233,7 +234,7 @@ class RowReader:
             batches: as of ``read_rows``, with the column ``sampled`` at the end where not all are read.
             options: how rows are read.
         """
-        with without_garbage_collection():
+        with paused_collector():
             yield from Sorter(options).sort(self._read(batches))
 
     def _read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
@@ -531,7 +532,7 @@ def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, li
 
 def is_sampled(text: bytes, share: float) -> bool:
     """Return whether a record is of a sample, decided by its text alone: the same ones at any time, over all files."""
-    return crc32(text) % _BUCKETS < round(share * _BUCKETS)
+    return crc32(text) % BUCKETS < round(share * BUCKETS)
 
 
 def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:

@@ -11,10 +11,11 @@ from typing import Any
 import dlt
 import pytest
 
+from schemactl.errors import ChangedMeanwhile
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.ledger import with_lost
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration, report_wanted
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.sync import SyncRequest, sync_schemas
 from schemactl.flows.target import find_destination, migratable
@@ -23,6 +24,7 @@ from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import write_evidence
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience
+from schemactl.migration.reports import PlanReport
 from schemactl.schema.changes import ColumnAdded
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
@@ -176,6 +178,25 @@ def test_a_migration_drops_nothing_that_was_lost(overwritten: Pipelines, allows_
     with pytest.warns(LeftOutWarning, match=r"`orders.b`"):
         report = plan_migration(request)
     assert report.plan.steps == ()
+
+
+def test_what_was_lost_is_said_once_where_the_destination_is_read_again(
+    overwritten: Pipelines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = 0
+
+    def changed_at_first(*arguments: Any, **options: Any) -> PlanReport:
+        nonlocal readings
+        readings += 1
+        if readings == 1:
+            raise ChangedMeanwhile("changed")
+        return report_wanted(*arguments, **options)
+
+    monkeypatch.setattr("schemactl.flows.migrate.plan.report_wanted", changed_at_first)
+    path = overwritten.root / "schemas/export/shop.schema.yaml"
+    with pytest.warns(LeftOutWarning, match=r"`orders.b`") as warned:
+        plan_migration(PlanRequest(str(path), overwritten.url, overwritten.root / "schemas", PlanOptions()))
+    assert (readings, len(warned)) == (2, 1)
 
 
 def test_a_comparison_with_the_destination_says_what_the_file_has_lost(overwritten: Pipelines) -> None:

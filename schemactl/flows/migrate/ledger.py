@@ -38,12 +38,24 @@ def restore_lost(schema: Schema, target: Target, session: MigrationSession) -> S
     Raises:
         DestinationError: the ledger cannot be read.
     """
-    if not _may_have_lost(schema, target):
-        return schema
-    found, names = _restore(schema, session)
+    found, names = find_lost(schema, target, session)
+    warn_of_restored(schema, names)
+    return found
+
+
+def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tuple[Schema, str]:
+    """Return a schema with what the file has lost, and the names of that as a text, empty for nothing.
+
+    Raises:
+        DestinationError: the ledger cannot be read.
+    """
+    return _restore(schema, session) if _may_have_lost(schema, target) else (schema, "")
+
+
+def warn_of_restored(schema: Schema, names: str) -> None:
+    """Warn of the tables and columns that a schema has got back; ``names`` is as of ``find_lost``."""
     if names:
         _warn(schema, f"{names} came from the destination again; `dlt pipeline NAME sync` lets the pipeline know them")
-    return found
 
 
 def warn_of_lost(schema: Schema, target: Target) -> None:

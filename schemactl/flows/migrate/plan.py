@@ -11,7 +11,7 @@ from typing import Final
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.binding import bind, unbound_plan
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
-from schemactl.flows.migrate.ledger import restore_lost
+from schemactl.flows.migrate.ledger import find_lost, warn_of_restored
 from schemactl.flows.migrate.proposal import plan_for
 from schemactl.flows.migrate.saved_plans import check_file, resume_plan
 from schemactl.flows.migrate.state import Found, find_wanted, read_state
@@ -104,11 +104,15 @@ def read_report(wanted: Wanted, notify: Progress = no_progress) -> PlanReport:
 
 
 def _read_report(wanted: Wanted, notify: Progress) -> PlanReport:
+    lost = ""
     with wanted.target.open_for_reading(wanted.schema.name, may_be_new=True) as session:
         if wanted.plan is None and wanted.migration is None:
-            wanted = replace(wanted, schema=bump(restore_lost(wanted.schema, wanted.target, session)))
+            schema, lost = find_lost(wanted.schema, wanted.target, session)
+            wanted = replace(wanted, schema=bump(schema))
         notify("reading the catalog", None)
-        return report_wanted(wanted, read_state(session, wanted.target, wanted.schema.name), notify)
+        report = report_wanted(wanted, read_state(session, wanted.target, wanted.schema.name), notify)
+    warn_of_restored(wanted.schema, lost)  # once, however often a destination is read that changes meanwhile
+    return report
 
 
 def report_wanted(
