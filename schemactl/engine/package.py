@@ -112,16 +112,16 @@ def write_rows(
     folders = {name: folder / f"table-{at}" for at, name in enumerate(schemas)}
     for name, target in folders.items():
         found = [part.files.tables[name] for part in parts if name in part.files.tables]
-        _take_files(files, [file.name for file in found], target)
+        _move_files(files, [file.name for file in found], target)
         if not any(target.iterdir()):
             pyarrow.parquet.write_table(schemas[name].empty_table(), target / "part-00000.parquet")
         if name in superseded:
-            _take_files(files, superseded[name], target / SUPERSEDED_FOLDER)
+            _move_files(files, superseded[name], target / SUPERSEDED_FOLDER)
     written = {}
     for at, (names, plan) in enumerate(plans.items()):
         own = {name: folders[name] for name in plan.tables}
         found = [part.files.rejects[at] for part in parts if at in part.files.rejects]
-        rejects = _take_rejects(found, files, folder / f"rejects-{at}")
+        rejects = _move_rejects(found, files, folder / f"rejects-{at}")
         written[names] = replace(_counted(outcomes[at], makers[at], plan), folders=own, rejects=rejects)
     shutil.rmtree(files, ignore_errors=True)
     return written
@@ -158,16 +158,16 @@ def _compared(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named(table, "primary_key"), *((sort[0],) if sort else ()))))
 
 
-def _take_files(files: Path, names: Sequence[str], target: Path) -> None:
+def _move_files(files: Path, names: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True)
     for at, name in enumerate(names):
         (files / name).rename(target / f"part-{at:05}.parquet")
 
 
-def _take_rejects(found: Sequence[WrittenFile], files: Path, target: Path) -> WrittenRejects | None:
+def _move_rejects(found: Sequence[WrittenFile], files: Path, target: Path) -> WrittenRejects | None:
     if not found:
         return None
-    _take_files(files, [file.name for file in found], target)
+    _move_files(files, [file.name for file in found], target)
     return WrittenRejects(target, sum(file.rows for file in found))
 
 

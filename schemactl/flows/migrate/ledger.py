@@ -49,7 +49,18 @@ def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tupl
     Raises:
         DestinationError: the ledger cannot be read.
     """
-    return _restore(schema, session) if _may_have_lost(schema, target) else (schema, "")
+    if not _may_have_lost(schema, target):
+        return schema, ""
+    found = schema
+    for lost in _lost(session, schema):
+        found = found.with_rest_of(lost)
+    added = [
+        f"`{name}.{column}`"
+        for name, table in found.tables.items()
+        for column in table.columns
+        if name not in schema.tables or column not in schema.tables[name].columns
+    ]
+    return found, ", ".join(added)
 
 
 def warn_of_restored(schema: Schema, names: str) -> None:
@@ -67,7 +78,7 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
     if not _may_have_lost(schema, target):
         return
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
-        _, names = _restore(schema, session)
+        _, names = find_lost(schema, target, session)
     if names:
         _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
 
@@ -82,20 +93,6 @@ def _may_have_lost(schema: Schema, target: Target) -> bool:
 def _warn(schema: Schema, message: str) -> None:
     reason = f"a pipeline of dlt has written over the file of schema `{schema.name}` without reading it"
     warnings.warn(LeftOutWarning(f"{reason}: {message}"), stacklevel=3)
-
-
-def _restore(schema: Schema, session: MigrationSession) -> tuple[Schema, str]:
-    """Return a schema with what it has lost, and the names of that as a text."""
-    found = schema
-    for lost in _lost(session, schema):
-        found = found.with_rest_of(lost)
-    added = [
-        f"`{name}.{column}`"
-        for name, table in found.tables.items()
-        for column in table.columns
-        if name not in schema.tables or column not in schema.tables[name].columns
-    ]
-    return found, ", ".join(added)
 
 
 def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:

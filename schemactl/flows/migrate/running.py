@@ -91,7 +91,7 @@ class Runner:
         with self.session.transaction():
             self._refuse_unfit(guarded)
             before = self._tables()
-            self._refuse_misfit(before)
+            self._check_fit(before)
             for places, table in self._at_once(before):
                 self._run_steps(places, table)
             check_end(self.session, self.module, before, self._left, "nothing was changed")
@@ -124,7 +124,7 @@ class Runner:
     def _go_on(self) -> None:
         self._refuse_unfit()
         before = self._tables()
-        self._refuse_misfit(before)
+        self._check_fit(before)
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
@@ -236,7 +236,7 @@ class Runner:
     def _tables(self) -> dict[str, Table]:
         return tables_now(self.session, self.module, self.plan.target)
 
-    def _refuse_misfit(self, before: Mapping[str, Table]) -> None:
+    def _check_fit(self, before: Mapping[str, Table]) -> None:
         try:
             apply_to_model(dict(before), self._left)
         except StepDoesNotFit as error:
