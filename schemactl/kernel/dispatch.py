@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -108,22 +110,23 @@ class Dispatch:
 
     def sort(self, piece: Piece) -> Iterator[Piece]:
         """Yield the documents of each table."""
-        by_value: dict[str, list[int]] = {}
-        groups: dict[str | None, list[int]] = {}
-        for at, value in enumerate(self._values(piece.documents)):
-            if type(value) is str:
-                by_value.setdefault(value, []).append(at)
-            else:
-                groups.setdefault(self._table_of(value), []).append(at)
-        for value, places in by_value.items():
-            groups.setdefault(self._table_of(value), []).extend(places)
-        for name, places in groups.items():
-            yield piece.taken(sorted(places), name)
+        values = self._values(piece.documents)
+        if type(values[0]) is str and values.count(values[0]) == len(values):
+            # Most pieces are of one table (``gather``).
+            yield replace(piece, table=self._table_of(values[0]))
+            return
+        groups: defaultdict[str | None, list[int]] = defaultdict(list)
+        for at, table in enumerate(self.tables_of(values)):
+            groups[table].append(at)
+        for table, places in groups.items():
+            yield piece.taken(places, table)
 
     def _values(self, documents: Sequence[Any]) -> list[Any]:
         if len(self.path) > 1:
             return [value_at(document, self.path) for document in documents]
         (key,) = self.path
+        with suppress(KeyError, TypeError):
+            return list(map(itemgetter(key), documents))
         return [document.get(key) if isinstance(document, dict) else None for document in documents]
 
     def tables_of(self, values: Sequence[Any]) -> list[str | None]:
@@ -165,17 +168,17 @@ def gather(
     held: dict[bytes, tuple[list[bytes], list[int]]] = {}
     size = 0
     for texts, first in runs:
-        for number, text in enumerate(texts, first):
-            found = find_value(text)
-            value = found[1] if found else b""
-            of_value = held.get(value)
-            if of_value is None:
-                of_value = held[value] = ([], [])
-            of_value[0].append(text)
-            of_value[1].append(number)
-            if len(of_value[0]) == enough:
-                yield held.pop(value)
-                size -= sum(map(len, of_value[0]))
+        places: defaultdict[bytes, list[int]] = defaultdict(list)
+        for at, found in enumerate(map(find_value, texts)):
+            places[found[1] if found else b""].append(at)
+        for value, of_value in places.items():
+            held_texts, numbers = held.setdefault(value, ([], []))
+            held_texts += _taken(texts, of_value)
+            numbers += [first + at for at in of_value]
+            while len(numbers) >= enough:
+                yield held_texts[:enough], numbers[:enough]
+                size -= sum(map(len, held_texts[:enough]))
+                del held_texts[:enough], numbers[:enough]
         size += sum(map(len, texts))
         if size >= _MOST_HELD:
             yield from _in_portions(held.values(), enough)
