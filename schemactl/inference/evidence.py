@@ -11,16 +11,19 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, TypeVar
 
 from schemactl.errors import Location
 from schemactl.inference.classes import NULL, OBJECT, classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import widen
 from schemactl.schema.types import DataType
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 MAX_EXAMPLE_LENGTH = 80
 
@@ -150,35 +153,43 @@ class Evidence:
         yield from self.counted.get(path, {}).items()
 
 
-def merge_all(parts: Iterable[Evidence]) -> Evidence:
-    """Merge any number of parts."""
-    return reduce(merge, parts, Evidence())
-
-
 def merge(left: Evidence, right: Evidence) -> Evidence:
-    """Return the evidence of both parts together.
+    """Return the evidence of both parts together, as ``merge_all`` does."""
+    return merge_all((left, right))
 
-    The parts must not overlap: a file that both have read would count twice, so callers refuse that before.
+
+def merge_all(parts: Iterable[Evidence]) -> Evidence:
+    """Return the evidence of all parts together.
+
+    The parts must not overlap: a file that two have read would count twice, so callers refuse that before.
     """
-    paths = _merge_paths(left.paths, right.paths)
-    files = _merge_keyed(left.files, right.files, _merge_file)
-    typed = _merge_keyed(left.typed, right.typed, widen)
-    stated = {path: types for path in typed if len(types := left.stated_types(path) | right.stated_types(path)) > 1}
-    witnesses = {**left.witnesses, **right.witnesses}
-    if left.paths and right.paths:
+    found = tuple(parts)
+    paths = _merge_paths(part.paths for part in found)
+    witnesses = {at: document for part in found for at, document in part.witnesses.items()}
+    if sum(bool(part.paths) for part in found) > 1:
         witnesses = cut_witnesses(paths, witnesses)
-    counted = _merge_paths(left.counted, right.counted)
-    room = _merge_keyed(left.room, right.room, widen)
-    return Evidence(paths, witnesses, files, typed, stated, counted, room)
+    typed = _merge_keyed((part.typed for part in found), widen)
+    stated = {path: frozenset().union(*(part.stated_types(path) for part in found)) for path in typed}
+    return Evidence(
+        paths,
+        witnesses,
+        files=_merge_keyed((part.files for part in found), _merge_file),
+        typed=typed,
+        stated={path: types for path, types in stated.items() if len(types) > 1},
+        counted=_merge_paths(part.counted for part in found),
+        room=_merge_keyed((part.room for part in found), widen),
+    )
 
 
-def _merge_paths(left: Mapping[Path, PathEvidence], right: Mapping[Path, PathEvidence]) -> dict[Path, PathEvidence]:
-    return _merge_keyed(left, right, lambda a, b: _merge_keyed(a, b, merge_classes))
+def _merge_paths(parts: Iterable[Mapping[Path, PathEvidence]]) -> dict[Path, PathEvidence]:
+    return _merge_keyed(parts, lambda left, right: _merge_keyed((left, right), merge_classes))
 
 
-def _merge_keyed(left: Mapping[Any, Any], right: Mapping[Any, Any], both: Any) -> dict[Any, Any]:
-    merged = dict(left)
-    for key, value in right.items():
+def _merge_keyed(
+    parts: Iterable[Mapping[_Key, _Value]], both: Callable[[_Value, _Value], _Value]
+) -> dict[_Key, _Value]:
+    merged: dict[_Key, _Value] = {}
+    for key, value in chain.from_iterable(part.items() for part in parts):
         merged[key] = both(merged[key], value) if key in merged else value
     return merged
 
@@ -207,11 +218,15 @@ def _merge_file(left: FileEvidence, right: FileEvidence) -> FileEvidence:
 
 
 def _least(left: Any, right: Any) -> Any:
-    return min((value for value in (left, right) if value is not None), default=None)
+    if left is None or right is None:
+        return right if left is None else left
+    return min(left, right)
 
 
 def _greatest(left: Any, right: Any) -> Any:
-    return max((value for value in (left, right) if value is not None), default=None)
+    if left is None or right is None:
+        return right if left is None else left
+    return max(left, right)
 
 
 def example_of(value: str | float | bool) -> str:
