@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -277,7 +278,7 @@ def _drop_superseded(
         frame = spark.createDataFrame(pa.table({"part": asked})).repartition(min(len(asked), _MOST_TASKS))
         arguments = {"folder": job.folder, "superseded": target.as_uri(), "keeps": list(plan.tables)}
         found = run_kernel(spark, frame, "schemactl.kernel.package", "drop_superseded", **arguments)
-        for number, table, kept, other in sorted(found, key=lambda each: each[:2]):
+        for number, table, kept, other in sorted(chain.from_iterable(found), key=lambda each: each[:2]):
             tables = parts[number].files.tables
             del tables[table]
             if kept.rows:

@@ -25,23 +25,21 @@ Batches = Iterable["pa.RecordBatch"]
 Records: TypeAlias = "DataFrame | list[pa.RecordBatch]"
 """Records in Spark, or those that are here: one partition."""
 
-MESSAGE = "message binary"
-"""The column that partitions give to the driver."""
-
 _SENT = ("schema", "inference", "normalization", "kernel")
 """The packages that the kernel imports, beside the modules at the top."""
 
 
 def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[Any]:
-    """Return what ``module.function(batches, **arguments)`` answers of each partition (``kernel.arrays.message``)."""
+    """Return what ``module.function(batches, **arguments)`` returns of each partition."""
     if isinstance(records, list):
-        run: Callable[..., Iterator[pa.RecordBatch]] = getattr(import_module(module), function)
-        return [pickle.loads(value.as_buffer()) for batch in run(records, **arguments) for value in batch.column(0)]
-    worker = for_workers(spark, module, function, **arguments)
-    return [pickle.loads(row[0]) for row in records.mapInArrow(worker, MESSAGE).collect()]
+        return [getattr(import_module(module), function)(records, **arguments)]
+    worker = for_workers(
+        spark, "schemactl.kernel.arrays", "answer", module=module, function=function, arguments=arguments
+    )
+    return [pickle.loads(row[0]) for row in records.mapInArrow(worker, "answer binary").collect()]
 
 
-def for_workers(spark: SparkSession, module: str, function: str, **arguments: Any) -> Callable[[Any], Iterator[Any]]:
+def for_workers(spark: SparkSession, module: str, function: str, /, **arguments: Any) -> Callable[[Any], Iterator[Any]]:
     """Return a function for ``mapInArrow`` that calls ``module.function(batches, **arguments)`` on a worker."""
     from pyspark import cloudpickle
 

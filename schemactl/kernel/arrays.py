@@ -1,13 +1,14 @@
 """Arrays of Arrow from and to buffers: ``pyarrow.array`` and ``to_numpy`` load pandas, which takes long.
 
-``message`` is the array by which a partition answers the driver (``engine.shipping.run_kernel``).
+``answer`` makes the array by which a partition answers the driver (``engine.shipping.run_kernel``).
 """
 
 from __future__ import annotations
 
 import pickle
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
@@ -21,9 +22,12 @@ def binary_array(values: Sequence[bytes]) -> pa.BinaryArray:
     return pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))])
 
 
-def message(answer: object) -> pa.RecordBatch:
-    """Return one row with an answer for the driver, pickled."""
-    return pa.RecordBatch.from_arrays([binary_array([pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)])], ["message"])
+def answer(
+    batches: Iterable[pa.RecordBatch], module: str, function: str, arguments: Mapping[str, Any]
+) -> Iterator[pa.RecordBatch]:
+    """Yield one row with what ``module.function(batches, **arguments)`` returns, pickled."""
+    found = getattr(import_module(module), function)(batches, **arguments)
+    yield pa.RecordBatch.from_arrays([binary_array([pickle.dumps(found, pickle.HIGHEST_PROTOCOL)])], ["answer"])
 
 
 def string_array(texts: Sequence[str]) -> pa.StringArray:

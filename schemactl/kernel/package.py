@@ -1,6 +1,6 @@
-"""One partition of records as Spark hands it over -> files of Parquet, and a message of what was written.
+"""One partition of records as Spark hands it over -> files of Parquet, and an answer that says what was written.
 
-Each attempt writes files of its own, whose names nobody else knows; what the driver gets no message of is never listed.
+Each attempt writes files of its own, whose names nobody else knows; what the driver gets no answer of is never listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from schemactl.garbage_collection import paused_collector
-from schemactl.kernel.arrays import message
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.outcome import RowOutcome
@@ -111,8 +110,8 @@ def write_documents(
     before: Mapping[tuple[str, int], int],
     gaps: Gaps | None = None,
     columns: Sequence[str] = (),
-) -> Iterator[pa.RecordBatch]:
-    """Write the rows of JSON documents; yield one message.
+) -> WrittenPart:
+    """Write the rows of JSON documents.
 
     Args:
         batches: as ``partitions.RecordReader`` reads them.
@@ -133,8 +132,8 @@ def write_typed(
     before: Mapping[tuple[str, int], int],
     source: TypedSource,
     gaps: Gaps | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Write the rows of sources that state their types; yield one message.
+) -> WrittenPart:
+    """Write the rows of sources that state their types.
 
     Args:
         batches: as of ``partitions.read_rows``.
@@ -187,7 +186,7 @@ def _write(
     chunks: Iterable[tuple[str | None, Chunk | RejectedRows | RejectedDocuments]],
     gaps: Gaps | None = None,
     types: Mapping[str, str] | None = None,
-) -> Iterator[pa.RecordBatch]:
+) -> WrittenPart:
     makers = job.makers()
     places = {table: at for at, tables in enumerate(job.plans) for table in tables}
     writer = None if job.folder is None else PartitionWriter(job.folder, makers)
@@ -212,7 +211,7 @@ def _write(
             if writer is not None:
                 writer.add(at, made)
         files = WrittenFiles() if writer is None else writer.close()
-    yield message(WrittenPart(first, files, tuple(maker.outcome for maker in makers)))
+    return WrittenPart(first, files, tuple(maker.outcome for maker in makers))
 
 
 def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
@@ -256,8 +255,8 @@ def find_records(
     wanted: Set[tuple[str, int]],
     source: TypedSource | None = None,
     gaps: Gaps | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield a message with the records of these files and numbers: file, number, JSON.
+) -> list[tuple[str, int, str]]:
+    """Return the records of these files and numbers: file, number, JSON.
 
     Args:
         batches: as of ``write_documents``, or as of ``partitions.read_rows``.
@@ -279,7 +278,7 @@ def find_records(
             if place in wanted:
                 record = json.dumps(chunk.whole_documents[at], default=text_of, ensure_ascii=False)
                 found.append((*place, record))
-    yield message(found)
+    return found
 
 
 # --- files ---
@@ -367,8 +366,8 @@ _KEY_NAMES: Final = ("dlt_id", "dlt_parent_id", "dlt_root_id", "DLT_ID", "DLT_PA
 
 def drop_superseded(
     batches: Iterable[pa.RecordBatch], folder: str, superseded: str, keeps: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
-    """Write files again without their superseded rows; yield a message for each file: what was kept, what was not.
+) -> list[tuple[int, str, WrittenFile, WrittenFile]]:
+    """Write files again without their superseded rows; return of each partition and table what was kept, and what not.
 
     Args:
         batches: a column ``part``: as JSON, the number of a partition, a table, and the names of the files with its
@@ -383,12 +382,14 @@ def drop_superseded(
     from pyarrow.dataset import dataset  # which loads pandas, where that is installed
 
     known = dataset(known_path, filesystem=known_system, format="parquet")
+    written = []
     for batch in batches:
         for text in batch.column("part").to_pylist():
             number, table, rows, places = json.loads(text)
             ordinals = known.to_table(["ordinal"], filter=pc.field("part") == number).column("ordinal")
-            found = _split_file(system, path, rows, places, ordinals, keeps_others=table in keeps)
-            yield message((number, table, *found))
+            kept, others = _split_file(system, path, rows, places, ordinals, keeps_others=table in keeps)
+            written.append((number, table, kept, others))
+    return written
 
 
 def _split_file(

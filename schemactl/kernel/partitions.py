@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from schemactl.garbage_collection import paused_collector
 from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.paths import Path
-from schemactl.kernel.arrays import message
 from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
@@ -381,8 +380,8 @@ def observe_partition(
     options: ReadOptions = AS_THEY_ARE,
     columns: Sequence[str] = (),
     source: TypedSource | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the ``Part`` of a partition, which has the evidence of each table.
+) -> Part:
+    """Return the findings of a partition, which have the evidence of each table.
 
     Args:
         batches: as of ``RecordReader``, or of ``RowReader``.
@@ -411,22 +410,22 @@ def observe_partition(
         for key, found in each.found().items():
             known[key] = known[key].merged(found) if key in known else found
     bad = tuple(reader.bad_records)
-    yield message(Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected))
+    return Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
 
 
-def count_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the number of records of a partition that are not blank."""
-    yield message(sum(not is_blank(text) for _, _, texts in records_of(batches) for text in texts))
+def count_partition(batches: Iterable[pa.RecordBatch]) -> int:
+    """Return the number of records of a partition that are not blank."""
+    return sum(not is_blank(text) for _, _, texts in records_of(batches) for text in texts)
 
 
 def recount_partition(
     batches: Iterable[pa.RecordBatch], folder: str, asked: Sequence[Scalars | Absences], share: float = 1
-) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the ``Part`` of a partition, which has a tally for each question."""
+) -> Part:
+    """Return the findings of a partition, which have a tally for each question."""
     reader, recount = RecordReader(folder, share), Recount(asked)
     for piece in reader.read(batches):
         recount.add(piece.documents, piece.positions)
-    yield message(Part(recount.tallies(), reader.blocks))
+    return Part(recount.tallies(), reader.blocks)
 
 
 def observe_rows_partition(
@@ -435,8 +434,8 @@ def observe_rows_partition(
     names: Sequence[str],
     types: Mapping[Path, str],
     dispatch: Dispatch | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield one row with the ``Part`` of a partition of a source that states its types.
+) -> Part:
+    """Return the findings of a partition of a source that states its types.
 
     Args:
         batches: as of ``read_rows``, with the column ``sampled`` at the end.
@@ -459,7 +458,7 @@ def observe_rows_partition(
                 shares.add_typed(table, rows, file, base, of_table)
         if shares.too_many:
             break
-    yield message(Part(shares.found(), blocks, too_many=shares.too_many))
+    return Part(shares.found(), blocks, too_many=shares.too_many)
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.evidence import Position
-from schemactl.kernel.arrays import message
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
@@ -26,8 +25,8 @@ TYPING: Final = "typing"
 """The entity of rejects of typing."""
 
 
-def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: TypingTask) -> Iterator[pa.RecordBatch]:
-    """Type the texts of a partition; yield one row with a ``Part``, which has the errors by field, and no contract.
+def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: TypingTask) -> Part:
+    """Type the texts of a partition; return its findings, which have the errors by field, and no contract.
 
     Args:
         batches: as of ``partitions.read_rows``: the columns of the typing, and after them why a row is bad.
@@ -52,7 +51,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
             number = base + int(places[each.first.number])
             placed = replace(each, first=Position(file, number))
             errors[name, ""] = errors[name, ""].merged(placed) if (name, "") in errors else placed
-    yield message(Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}))
+    return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors})
 
 
 def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import random
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_package import BEFORE, FILE, HERE, A, B, lines, message_of, read
+from test_package import BEFORE, FILE, HERE, A, B, lines, read
 from test_rows import LOAD, NOW, with_table
 
 from schemactl.inference.evidence import Evidence, Position, observe
@@ -38,8 +37,7 @@ RECORDS = [(A, 0, json.dumps(event)) for event in EVENTS]
 
 
 def observed(batches, dispatch):
-    (batch,) = observe_partition(batches, HERE, options=ReadOptions(dispatch=dispatch))
-    return pickle.loads(batch.column("message")[0].as_py())
+    return observe_partition(batches, HERE, options=ReadOptions(dispatch=dispatch))
 
 
 def plan_for(table, documents):
@@ -144,17 +142,17 @@ def test_rows_of_each_table_keep_their_places(tmp_path):
         plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=Dispatch(("type",)))
     )
 
-    message = message_of(write_documents([lines(*RECORDS)], job, HERE, BEFORE))
+    part = write_documents([lines(*RECORDS)], job, HERE, BEFORE)
 
-    rows = {table: read(tmp_path / "files", file) for table, file in message.files.tables.items()}
+    rows = {table: read(tmp_path / "files", file) for table, file in part.files.tables.items()}
     assert {table: len(found) for table, found in rows.items()} == {"click": 2, "buy": 2, "buy__items": 2}
     assert [row["x"] for row in rows["click"]] == [1, 2]
     assert set(rows["click"][0]) == {"type", "x", "_dlt_load_id", "_dlt_id"}
-    assert [outcome.tables["click"].read for outcome in message.outcomes[:1]] == [2]
-    assert message.outcomes[1].tables["buy"].read == 2
+    assert [outcome.tables["click"].read for outcome in part.outcomes[:1]] == [2]
+    assert part.outcomes[1].tables["buy"].read == 2
     # A row's key is made of its place in the file, which is the same without the dispatch.
     whole = RowsJob({("",): plan_for("click", EVENTS)}, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri())
-    alone = message_of(write_documents([lines(*RECORDS)], whole, HERE, BEFORE))
+    alone = write_documents([lines(*RECORDS)], whole, HERE, BEFORE)
     keys = [row["_dlt_id"] for row in read(tmp_path / "files", alone.files.tables["click"])]
     assert [row["_dlt_id"] for row in rows["click"]] == [keys[0], keys[2]]
 
@@ -168,8 +166,7 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
 
     sampled = pa.RecordBatch.from_pydict({"c0": kinds, "c1": numbers, **places, "sampled": pa.array([True] * 4)})
     types = {("type",): "text", ("n",): "bigint"}
-    (batch,) = observe_rows_partition([sampled], HERE, ("type", "n"), types, dispatch)
-    found = pickle.loads(batch.column("message")[0].as_py()).found
+    found = observe_rows_partition([sampled], HERE, ("type", "n"), types, dispatch).found
     assert {table: share.documents for table, share in found.items()} == {
         "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
     }  # fmt: skip
@@ -180,5 +177,5 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
     plans = {("click",): plan_for("click", [{"type": "click", "n": 1}])}
     job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=dispatch))
     source = TypedSource(("type", "n"))
-    message = message_of(write_typed([rows], job, HERE, BEFORE, source))
-    assert [row["n"] for row in read(tmp_path / "files", message.files.tables["click"])] == [1, 3]
+    part = write_typed([rows], job, HERE, BEFORE, source)
+    assert [row["n"] for row in read(tmp_path / "files", part.files.tables["click"])] == [1, 3]

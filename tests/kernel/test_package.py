@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -47,11 +46,6 @@ def lines(*records):
     return pa.RecordBatch.from_arrays([*columns, pa.array([True] * len(files))], ["file", "block", "text", "sampled"])
 
 
-def message_of(batches):
-    (batch,) = batches
-    return pickle.loads(batch.column("message")[0].as_py())
-
-
 def read(folder, file):
     return pyarrow.parquet.read_table(folder / file.name).to_pylist()
 
@@ -63,14 +57,14 @@ def test_lines_are_numbered_over_blocks_and_files(tmp_path):
     first = lines((A, 100, texts[3]), (A, 100, "  "), (A, 100, "{no"))
     second = lines((A, 100, texts[0]), (B, 0, texts[1]))
 
-    message = message_of(write_documents([first, second], job_of(plan, tmp_path / "files"), HERE, BEFORE))
+    part = write_documents([first, second], job_of(plan, tmp_path / "files"), HERE, BEFORE)
 
-    assert message.first == (FILE, 4)
-    assert message.files.tables["t"].rows == message.files.tables["t__l"].rows == 3
-    rows = {row["n"]: row["_dlt_id"] for row in read(tmp_path / "files", message.files.tables["t"])}
+    assert part.first == (FILE, 4)
+    assert part.files.tables["t"].rows == part.files.tables["t__l"].rows == 3
+    rows = {row["n"]: row["_dlt_id"] for row in read(tmp_path / "files", part.files.tables["t"])}
     wanted = expected(plan, [None] * 3 + [documents[3], None, None, documents[0]]).rows["t"]
     assert {row["n"]: row["_dlt_id"] for row in wanted if "n" in row}.items() <= {**rows, 1: rows[1]}.items()
-    assert message.outcomes[0].tables["t"].read == 3
+    assert part.outcomes[0].tables["t"].read == 3
 
 
 def test_partitions_add_up_to_the_whole(tmp_path):
@@ -80,8 +74,8 @@ def test_partitions_add_up_to_the_whole(tmp_path):
     before = {(FILE, at): at for at in range(len(documents))}
     records = [(A, at, json.dumps(document)) for at, document in enumerate(documents)]
 
-    whole = message_of(write_documents([lines(*records)], job, HERE, before))
-    parts = [message_of(write_documents([lines(*records[at : at + 10])], job, HERE, before)) for at in range(0, 40, 10)]
+    whole = write_documents([lines(*records)], job, HERE, before)
+    parts = [write_documents([lines(*records[at : at + 10])], job, HERE, before) for at in range(0, 40, 10)]
 
     outcome = parts[0].outcomes[0]
     for part in parts[1:]:
@@ -104,17 +98,17 @@ def test_partitions_add_up_to_the_whole(tmp_path):
 def test_each_attempt_has_files_of_its_own(tmp_path):
     plan = plan_of([{"n": 1}])
     job = job_of(plan, tmp_path / "files")
-    messages = [message_of(write_documents([lines((A, 0, '{"n": 1}'))], job, HERE, BEFORE)) for _ in range(2)]
-    names = [message.files.tables["t"].name for message in messages]
+    messages = [write_documents([lines((A, 0, '{"n": 1}'))], job, HERE, BEFORE) for _ in range(2)]
+    names = [part.files.tables["t"].name for part in messages]
     assert len(set(names)) == 2
-    first, second = (read(tmp_path / "files", message.files.tables["t"]) for message in messages)
+    first, second = (read(tmp_path / "files", part.files.tables["t"]) for part in messages)
     assert first == second
 
 
 def test_a_folder_out_of_reach_is_reported(tmp_path):
     job = RowsJob({("",): plan_of([{"n": 1}])}, LoadTime(LOAD, NOW), {}, (tmp_path / "far").as_uri())
     with pytest.raises(FileNotFoundError, match="does not reach the staging folder"):
-        list(write_documents([], job, HERE, BEFORE))
+        write_documents([], job, HERE, BEFORE)
 
 
 def test_superseded_rows_leave_with_what_is_nested_in_them(tmp_path):
@@ -123,26 +117,24 @@ def test_superseded_rows_leave_with_what_is_nested_in_them(tmp_path):
     files = tmp_path / "files"
     job = job_of(plan, files, t=("id",))
     batch = lines(*((A, 0, json.dumps(document)) for document in documents))
-    message = message_of(write_documents([batch], job, HERE, BEFORE))
-    places = read(files, message.files.places["t"])
+    part = write_documents([batch], job, HERE, BEFORE)
+    places = read(files, part.files.places["t"])
     assert [(row["ordinal"], row["file"], row["line"], row["c0"]) for row in places] == [
         (0, FILE, 1, 1), (1, FILE, 2, 2), (2, FILE, 3, 1),
     ]  # fmt: skip
-    assert [row["ordinal"] for row in read(files, message.files.places["t__l"])] == [0, 0, 1, 2]
+    assert [row["ordinal"] for row in read(files, part.files.places["t__l"])] == [0, 0, 1, 2]
 
     (tmp_path / "superseded").mkdir()
     superseded = pa.table({"part": [7, 8], "ordinal": [2, 0]})
     pyarrow.parquet.write_table(superseded, tmp_path / "superseded" / "part-0.parquet")
     asked = [
-        json.dumps([7, name, message.files.tables[name].name, message.files.places[name].name])
-        for name in ("t", "t__l")
+        json.dumps([7, name, part.files.tables[name].name, part.files.places[name].name]) for name in ("t", "t__l")
     ]
     found = drop_superseded(
         [pa.RecordBatch.from_pydict({"part": asked})], files.as_uri(), (tmp_path / "superseded").as_uri(),
         ["t"],
     )  # fmt: skip
-    messages = [pickle.loads(each.column(0)[0].as_py()) for each in found]
-    answers = {table: (kept, others) for _, table, kept, others in messages}
+    answers = {table: (kept, others) for _, table, kept, others in found}
 
     assert [row["id"] for row in pyarrow.parquet.read_table(files / answers["t"][0].name).to_pylist()] == [1, 2]
     assert [row["id"] for row in pyarrow.parquet.read_table(files / answers["t"][1].name).to_pylist()] == [1]
@@ -200,12 +192,12 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     source = TypedSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
 
     job = job_of(plan, tmp_path / "files")
-    message = message_of(write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, source))
+    part = write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, source)
 
-    assert tally_of(message.outcomes[0], job_of(plan, tmp_path).makers()[0].problems, plan).tables == {
+    assert tally_of(part.outcomes[0], job_of(plan, tmp_path).makers()[0].problems, plan).tables == {
         "t": RowCounts(2), "t__items": RowCounts(2), "t__items__prices": RowCounts(1),
     }  # fmt: skip
-    written = pyarrow.parquet.read_table(tmp_path / "files" / message.files.tables["t"].name)
+    written = pyarrow.parquet.read_table(tmp_path / "files" / part.files.tables["t"].name)
     assert written["far"].cast(pa.int64()).to_pylist() == [2**62, None]
     first, second = written.drop_columns(["far"]).to_pylist()
     assert {name: value for name, value in first.items() if not name.startswith("_dlt")} == {
@@ -223,9 +215,9 @@ def test_columns_of_stated_types_keep_them(tmp_path):
         "any": '{"b":[1],"a":null}',
     }
     assert second["any"] == "5"
-    items = read(tmp_path / "files", message.files.tables["t__items"])
+    items = read(tmp_path / "files", part.files.tables["t__items"])
     assert Counter(row["sku"] for row in items) == Counter(["x", None])
-    prices = read(tmp_path / "files", message.files.tables["t__items__prices"])
+    prices = read(tmp_path / "files", part.files.tables["t__items__prices"])
     assert [row["value"] for row in prices] == [Decimal("2.25")]
 
 
