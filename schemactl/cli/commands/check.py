@@ -12,10 +12,11 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, SchemaFiles, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -24,8 +25,8 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl check``."""
 
-    files: SchemaFiles = field(default_factory=list)
-    format: TextOrJson = "text"
+    files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

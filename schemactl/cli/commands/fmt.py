@@ -13,14 +13,12 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import CommonOptions, SchemaFiles, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, flag, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,11 +27,9 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl fmt``."""
 
-    files: SchemaFiles = field(default_factory=list)
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")] = (
-        False
-    )
-    format: TextOrJson = "text"
+    files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
+    check: bool = flag("Write nothing; exit with 1 where a file would change.")
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -15,12 +15,9 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.completing import complete_rules
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -29,11 +26,8 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 class Options(CommonOptions):
     """Options of ``schemactl rules``."""
 
-    rule: Annotated[
-        str | None,
-        typer.Argument(metavar="[RULE]", help="The id of a rule, such as C204.", autocompletion=complete_rules),
-    ] = None
-    format: TextOrJson = "text"
+    rule: str | None = argument("[RULE]", "The id of a rule, such as C204.", completes=complete_rules)
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -15,14 +15,12 @@ Examples:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_names
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, flag, option, text_or_json
 from schemactl.cli.terminal import Terminal, ask, write_report
 from schemactl.errors import ExitCode
 
@@ -34,23 +32,13 @@ if TYPE_CHECKING:
 class Options(CommonOptions):
     """Options of ``schemactl sync``."""
 
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="[NAME...]", help="Schemas; by default all.", autocompletion=complete_names),
-    ] = field(default_factory=list)
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 where an edit is not taken over.")
-    ] = False
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="DEST",
-            help="Take back what this destination holds, and a dlt pipeline has lost in the export file.",
-        ),
-    ] = None
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop what the edit drops without asking.")] = False
-    format: TextOrJson = "text"
+    names: Sequence[str] = argument("[NAME...]", "Schemas; by default all.", completes=complete_names, default=[])
+    check: bool = flag("Write nothing; exit with 1 where an edit is not taken over.")
+    to: str | None = option(
+        "Take back what this destination holds, and a dlt pipeline has lost in the export file.", metavar="DEST"
+    )
+    yes: bool = flag("Drop what the edit drops without asking.", short="-y")
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

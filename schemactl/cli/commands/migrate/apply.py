@@ -21,9 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import (
     FolderOptions,
@@ -32,8 +30,7 @@ from schemactl.cli.commands.migrate._options import (
     WritingOptions,
     with_spark,
 )
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import Ref, Setting, TextOrJson, read_count
+from schemactl.cli.options import Setting, flag, option, read_count, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -45,22 +42,12 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate apply``."""
 
-    format: TextOrJson = "text"
-    reference: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[REF|PLAN]", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
-        ),
-        Ref(),
-    ] = None
-    batch_rows: Annotated[
-        str,
-        typer.Option("--batch-rows", metavar="N", help="How many rows a transaction fills with `--online`."),
-        Setting(),
-    ] = "5000"
-    step_by_step: Annotated[
-        bool, typer.Option("--step-by-step", help="Keep each step when it is done, not all of them at the end.")
-    ] = False
+    format: str = text_or_json()
+    reference: str | None = ref("[REF|PLAN]", "The schema, or a plan `*.plan.json`.")
+    batch_rows: str = option(
+        "How many rows a transaction fills with `--online`.", setting=Setting(), metavar="N", default="5000"
+    )
+    step_by_step: bool = flag("Keep each step when it is done, not all of them at the end.")
 
 
 @with_spark

@@ -15,13 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import Ref, TextOrJson
+from schemactl.cli.options import flag, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -33,13 +30,9 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """Options of ``schemactl migrate baseline``."""
 
-    format: TextOrJson = "text"
-    reference: Annotated[
-        str,
-        typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references),
-        Ref(),
-    ]
-    force: Annotated[bool, typer.Option("--force", help="Record it although the tables are otherwise.")] = False
+    format: str = text_or_json()
+    reference: str = ref("REF", "The schema that the database has.")
+    force: bool = flag("Record it although the tables are otherwise.")
 
 
 @with_spark

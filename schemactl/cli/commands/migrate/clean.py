@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
-from schemactl.cli.options import TextOrJson
+from schemactl.cli.options import text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """Options of ``schemactl migrate clean``."""
 
-    format: TextOrJson = "text"
+    format: str = text_or_json()
 
 
 @with_spark

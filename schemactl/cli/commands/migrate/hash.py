@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, MigrationFolder, TextOrJson
+from schemactl.cli.options import CommonOptions, migration_folder, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -25,8 +25,8 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate hash``."""
 
-    dir: MigrationFolder
-    format: TextOrJson = "text"
+    dir: str = migration_folder()
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -23,9 +23,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from schemactl.cli.commands.migrate._options import (
     FolderOptions,
@@ -35,7 +33,7 @@ from schemactl.cli.commands.migrate._options import (
     with_spark,
 )
 from schemactl.cli.completing import complete_dialects, complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
+from schemactl.cli.options import VARIABLE_PREFIX, Group, findings_format, flag, option, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -48,48 +46,28 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate plan``."""
 
-    format: FindingsFormat = "text"
-    reference: Annotated[
-        str,
-        typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...", autocompletion=complete_references),
-        Ref(),
-    ]
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Keep the plan in FILE, named `*.plan.json`."),
-        Group.OUTPUT,
-    ] = None
-    check: Annotated[bool, typer.Option("--check", help="Exit with 1 where there is anything to do.")] = False
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            metavar="D",
-            help="Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
-            "the first migration is for: `postgresql`, or `duckdb,postgresql`.",
-            autocompletion=complete_dialects,
-        ),
+    format: str = findings_format()
+    reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
+    out: str | None = option("Keep the plan in FILE, named `*.plan.json`.", Group.OUTPUT, metavar="FILE", short="-o")
+    check: bool = flag("Exit with 1 where there is anything to do.")
+    dialect: str | None = option(
+        "Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
+        "the first migration is for: `postgresql`, or `duckdb,postgresql`.",
         Group.SCRIPT,
-    ] = None
-    start: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="REF",
-            help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name. "
-            "With --dir: the schema that the first migration begins with.",
-            autocompletion=complete_references,
-        ),
-        Ref(),
+        metavar="D",
+        completes=complete_dialects,
+    )
+    start: str | None = option(
+        "With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name. "
+        "With --dir: the schema that the first migration begins with.",
         Group.SCRIPT,
-    ] = None
+        metavar="REF",
+        completes=complete_references,
+        is_reference=True,
+        word="--from",
+    )
 
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="With --dir: what the migration is called; by default its first step."
-        ),
-    ] = None
+    name: str | None = option("With --dir: what the migration is called; by default its first step.", metavar="NAME")
 
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:

@@ -18,12 +18,9 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, with_spark
-from schemactl.cli.options import FindingsFormat, OptionalRef
+from schemactl.cli.options import findings_format, flag, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -32,11 +29,9 @@ from schemactl.errors import ExitCode, InputError
 class Options(PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
-    format: FindingsFormat = "text"
-    reference: OptionalRef = None
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")
-    ] = False
+    format: str = findings_format()
+    reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
+    check: bool = flag("Exit with 1 where something is pending, unfinished or changed by hand.")
 
 
 @with_spark
