@@ -18,8 +18,8 @@ from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.harmless import escape
+from schemactl.render.json import Shown, document
 from schemactl.render.reviews import OUTPUTS
-from schemactl.render.reviews.json import location_document
 from schemactl.render.reviews.markdown import LIMIT, code, fitting_table, heading, prose, word
 from schemactl.review.migration_rules import (
     DRIFT,
@@ -38,8 +38,9 @@ from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
-_STATED: Final = ("rule", "title", "message", "why", "fix", "table", "column", "fingerprint")
-"""What JSON says of a finding as it stands."""
+_SHOWN: Final[Shown] = {
+    "Finding": "migration=schema severity location rule title message why fix table column fingerprint"
+}
 _TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
 
@@ -98,15 +99,7 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
     return {
         "counts": {str(each): numbers[each] for each in (Severity.ERROR, Severity.WARN, Severity.INFO)},
         "plans": [plan_document(plan) for plan in plans],
-        "findings": [
-            {
-                "migration": finding.schema,
-                "severity": str(finding.severity),
-                "location": location_document(finding.location),
-                **{name: getattr(finding, name) for name in _STATED},
-            }
-            for finding in report.findings
-        ],
+        "findings": document(report.findings, _SHOWN),
     }
 
 

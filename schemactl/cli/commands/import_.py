@@ -85,9 +85,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     write_report(
         terminal,
         options,
-        (imported.before, imported.after, imported.changes, imported.violations, imported.written),
-        lambda shown: import_document(*shown),
-        lambda shown, look: print_import(*shown, look),
+        imported,
+        import_document,
+        lambda of, look: print_import(of.before, of.after, of.changes, of.violations, of.written, look),
     )
     is_pending = options.check and imported.changes_schema
     return ExitCode.FINDINGS if imported.violations or is_pending else ExitCode.DONE
