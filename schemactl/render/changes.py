@@ -42,7 +42,7 @@ def full_name(change: Change) -> str:
     return ".".join(part for part in place_of(change) if part)
 
 
-def describe(change: Change) -> str:
+def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     """Return what happened at the place of a change, names in backquotes, not yet escaped for any output."""
     match change:
         case TableAdded():
@@ -59,12 +59,25 @@ def describe(change: Change) -> str:
             return f"column removed, was {describe_column(change.column)}"
         case ColumnRenamed():
             return f"column renamed from `{change.before}` ({_source(change.is_stated)})"
-        case ColumnRetyped() | NullabilityChanged() | ColumnsReordered():
-            return _describe_form(change)
-        case (
-            HeaderChanged() | SettingChanged() | NormalizerChanged() | TablePropertyChanged() | ColumnPropertyChanged()
-        ):
-            return _describe_property(change)
+        case ColumnRetyped():
+            before, after = describe_type(change.before), describe_type(change.after)
+            if before != after:
+                return f"type {before} -> {after}"
+            return f"type stated anew: {show_value(change.before)} -> {show_value(change.after)}"
+        case NullabilityChanged() if change.is_restated:
+            return _stated("nullable", change.before, change.after)
+        case NullabilityChanged():
+            return "may no longer be null" if change.after is False else "may be null now"
+        case ColumnsReordered():
+            left = len(change.after) - _MOST_NAMES
+            names = ", ".join(f"`{name}`" for name in change.after[:_MOST_NAMES])
+            return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
+        case SettingChanged():
+            return f"setting {_stated(change.name, change.before, change.after)}"
+        case NormalizerChanged():
+            return f"normalizer {_stated(change.name, change.before, change.after)}"
+        case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
+            return _stated(change.name, change.before, change.after)
         case _:
             assert_never(change)
 
@@ -123,38 +136,6 @@ def what_changed(change: Change) -> str:
             return f"`{change.name}`"
         case _:
             return describe(change)
-
-
-def _describe_form(change: ColumnRetyped | NullabilityChanged | ColumnsReordered) -> str:
-    match change:
-        case ColumnRetyped():
-            before, after = describe_type(change.before), describe_type(change.after)
-            if before != after:
-                return f"type {before} -> {after}"
-            return f"type stated anew: {show_value(change.before)} -> {show_value(change.after)}"
-        case NullabilityChanged():
-            if change.is_restated:
-                return _stated("nullable", change.before, change.after)
-            return "may no longer be null" if change.after is False else "may be null now"
-        case ColumnsReordered():
-            left = len(change.after) - _MOST_NAMES
-            names = ", ".join(f"`{name}`" for name in change.after[:_MOST_NAMES])
-            return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
-        case _:
-            assert_never(change)
-
-
-def _describe_property(
-    change: HeaderChanged | SettingChanged | NormalizerChanged | TablePropertyChanged | ColumnPropertyChanged,
-) -> str:
-    stated = _stated(change.name, change.before, change.after)
-    match change:
-        case SettingChanged():
-            return f"setting {stated}"
-        case NormalizerChanged():
-            return f"normalizer {stated}"
-        case _:
-            return stated
 
 
 def _stated(name: str, before: Any, after: Any) -> str:
