@@ -10,10 +10,9 @@ from schemactl.migration.abilities import Abilities, Lock, Way, way_of
 from schemactl.migration.comparison import Comparison, compare
 from schemactl.migration.drafting import draft_steps
 from schemactl.migration.effects import stating
-from schemactl.migration.fit import fit
-from schemactl.migration.notes import Note
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.remarks import remarks
+from schemactl.migration.remarks import Note, remarks
+from schemactl.migration.retyping import fit
 from schemactl.migration.steps import (
     LATER,
     AddColumn,

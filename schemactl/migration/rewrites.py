@@ -14,11 +14,10 @@ from typing import cast
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import apply_to_model, are_done, effect
+from schemactl.migration.effects import apply_to_model, are_done, effect, is_counted_late
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step, table_of
-from schemactl.migration.tracing import is_counted_late
 from schemactl.schema.structure import DATABASE_TYPE, Stored
 from schemactl.schema.types import Table
 

@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any, Final, get_args
 
 from schemactl.migration.directory import write_migration
-from schemactl.migration.documents import to_document
 from schemactl.migration.reports import FolderApplyReport, FolderStanding, RebaseReport
-from schemactl.migration.saved import plan_document
+from schemactl.migration.saved import plan_document, to_document
 from schemactl.migration.steps import Step
 from schemactl.render import json as values
 from schemactl.render.json import Shown

@@ -32,10 +32,10 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import undo_of
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
+from schemactl.migration.retyping import fit
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,

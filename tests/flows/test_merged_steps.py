@@ -21,8 +21,7 @@ from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import StatusRequest, find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.proposal import propose
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration, propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable

@@ -16,8 +16,8 @@ from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, fin
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
-from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.schema.types import Schema
 

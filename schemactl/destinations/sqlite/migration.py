@@ -40,8 +40,8 @@ from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.comparison import spelled_as
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
-from schemactl.migration.spelling import spelled_as
 from schemactl.migration.statements import Engine, by_copy, checked_type, is_keyed
 from schemactl.migration.steps import (
     AddPrimaryKey,

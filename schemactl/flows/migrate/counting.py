@@ -8,6 +8,7 @@ from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
+from schemactl.migration.effects import in_first_names, is_counted_late, traced
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Blocker, Example, Unfit
@@ -27,7 +28,6 @@ from schemactl.migration.steps import (
     needs_count,
     table_of,
 )
-from schemactl.migration.tracing import in_first_names, is_counted_late, traced
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
 from schemactl.schema.renames import is_dlts_own

@@ -7,10 +7,16 @@ from pathlib import Path
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
-from schemactl.flows.migrate.binding import find_start_blocker, plan_in, unbound_plan
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.inspection import there_now
-from schemactl.flows.migrate.plan import Wanted, read_report, refuse_unfinished
+from schemactl.flows.migrate.plan import (
+    Wanted,
+    find_start_blocker,
+    plan_in,
+    read_report,
+    refuse_unfinished,
+    unbound_plan,
+)
 from schemactl.flows.migrate.state import Found, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.directory import Migration, json_name

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.tables import check_end, check_left, tables_now
+from schemactl.flows.migrate.state import check_end, check_left, tables_now
 from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan

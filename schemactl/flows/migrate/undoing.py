@@ -10,8 +10,7 @@ from itertools import groupby
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.running import halfway, list_steps, step_record
-from schemactl.flows.migrate.state import Found
-from schemactl.flows.migrate.tables import check_end, check_left
+from schemactl.flows.migrate.state import Found, check_end, check_left
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, render_step
