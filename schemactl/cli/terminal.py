@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
-from schemactl.errors import InputError, SchemactlError
+from schemactl.errors import ExitCode, InputError, SchemactlError
 
 if TYPE_CHECKING:
     from schemactl.cli.options import CommonOptions
@@ -76,15 +76,17 @@ class Terminal:
         return Look(self.width, self.color, is_quiet=options.quiet, is_verbose=options.verbose)
 
 
-def write_report(
+def write_report(  # noqa: PLR0913 - a function for each form
     terminal: Terminal,
     options: CommonOptions,
     report: R,
     document: Callable[[R], dict[str, Any]],
     text: Callable[[R, Look], str],
     findings: Callable[[str], str] | None = None,
-) -> None:
-    """Write a report in the form that the options ask for.
+    *,
+    fails: object = False,
+) -> ExitCode:
+    """Write a report in the form that the options ask for, and return the exit code.
 
     Args:
         terminal: where it goes.
@@ -93,6 +95,7 @@ def write_report(
         document: makes the JSON document of it.
         text: makes the text of it.
         findings: makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
+        fails: what of it fails the command; nothing, or False, where all is well.
     """
     if options.format == "json":
         from schemactl.render.json import render_document
@@ -102,6 +105,7 @@ def write_report(
         terminal.write(findings(options.format))
     else:
         terminal.write(text(report, terminal.look(options)))
+    return ExitCode.FINDINGS if fails else ExitCode.DONE
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:

@@ -36,5 +36,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
     from schemactl.render.files import check_document, print_check
 
-    write_report(terminal, options, found, check_document, print_check)
-    return ExitCode.FINDINGS if any(problems for _, problems in found) else ExitCode.DONE
+    return write_report(
+        terminal, options, found, check_document, print_check, fails=any(problems for _, problems in found)
+    )

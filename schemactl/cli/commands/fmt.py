@@ -39,5 +39,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
     from schemactl.render.files import format_document, print_format
 
-    write_report(terminal, options, found, format_document, partial(print_format, is_check=options.check))
-    return ExitCode.FINDINGS if options.check and any(is_changed for _, is_changed in found) else ExitCode.DONE
+    return write_report(
+        terminal,
+        options,
+        found,
+        format_document,
+        partial(print_format, is_check=options.check),
+        fails=options.check and any(is_changed for _, is_changed in found),
+    )

@@ -82,12 +82,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         terminal.report(print_losses(imported.losses, "the schema"))
     from schemactl.render.files import import_document, print_import
 
-    write_report(
+    return write_report(
         terminal,
         options,
         imported,
         import_document,
         lambda of, look: print_import(of.before, of.after, of.changes, of.violations, of.written, look),
+        fails=imported.violations or (options.check and imported.changes_schema),
     )
-    is_pending = options.check and imported.changes_schema
-    return ExitCode.FINDINGS if imported.violations or is_pending else ExitCode.DONE

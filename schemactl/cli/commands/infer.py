@@ -71,13 +71,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_data_findings
     from schemactl.render.infer import print_inference
 
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         lambda found: found.to_dict(),
         print_inference,
         lambda form: render_data_findings(report, form, "schemactl infer"),
+        fails=report.is_refused or (report.is_check and report.changes_schema),
     )
-    is_pending = report.is_check and report.changes_schema
-    return ExitCode.FINDINGS if report.is_refused or is_pending else ExitCode.DONE

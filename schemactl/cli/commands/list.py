@@ -31,5 +31,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.schema_text import list_document, print_list
 
     found = [(each.schema, each.is_pending) for each in list_schemas(Path(options.schemas))]
-    write_report(terminal, options, found, list_document, print_list)
-    return ExitCode.DONE
+    return write_report(terminal, options, found, list_document, print_list)

@@ -84,12 +84,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_data_findings
     from schemactl.render.normalize import print_load
 
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         lambda loaded: loaded.to_dict(),
         print_load,
         lambda form: render_data_findings(report.inference, form, "schemactl normalize"),
+        fails=report.stops,
     )
-    return ExitCode.FINDINGS if report.stops else ExitCode.DONE

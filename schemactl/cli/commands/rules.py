@@ -42,11 +42,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     rules = {rule.id: rule for rule in sorted((*all_rules(), *migration_rules()), key=lambda rule: rule.id)}
     if options.rule is None:
-        write_report(terminal, options, list(rules.values()), rules_document, print_rules)
-        return ExitCode.DONE
+        return write_report(terminal, options, list(rules.values()), rules_document, print_rules)
     chosen = rules.get(options.rule.upper())
     if chosen is None:
         hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
         raise InputError(f"there is no rule `{options.rule}`", hint=hint)
-    write_report(terminal, options, chosen, lambda rule: rules_document([rule]), print_rule)
-    return ExitCode.DONE
+    return write_report(terminal, options, chosen, lambda rule: rules_document([rule]), print_rule)

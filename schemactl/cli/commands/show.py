@@ -43,5 +43,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         (bump(each.schema), each.origin, sources_beside(each.history, each.schema.name) if options.lineage else {})
         for each in referred
     ]
-    write_report(terminal, options, found, schemas_document, print_schemas)
-    return ExitCode.DONE
+    return write_report(terminal, options, found, schemas_document, print_schemas)

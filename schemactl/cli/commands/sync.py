@@ -52,6 +52,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
     found = sync_schemas(request, agree)
-    write_report(terminal, options, found, sync_document, print_sync)
     is_pending = any(each.is_pending and not each.written for each in found)
-    return ExitCode.FINDINGS if is_pending else ExitCode.DONE
+    return write_report(terminal, options, found, sync_document, print_sync, fails=is_pending)

@@ -94,8 +94,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     if options.dir is not None:
         done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
-        write_report(terminal, options, done, partial(folder_apply_document, options.dir), print_folder_applied)
-        return ExitCode.FINDINGS if done.is_refused else ExitCode.DONE
+        printed = partial(folder_apply_document, options.dir)
+        return write_report(terminal, options, done, printed, print_folder_applied, fails=done.is_refused)
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, report, document, print_applied)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_applied, fails=report.is_refused)

@@ -51,5 +51,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
 
     report = record_baseline(request, agree)
-    write_report(terminal, options, report, document, print_baseline)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_baseline, fails=report.is_refused)

@@ -44,5 +44,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_checked
     from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, document, print_checked)
-    return ExitCode.FINDINGS if report.problems else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_checked, fails=report.problems)

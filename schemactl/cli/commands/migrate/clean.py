@@ -44,5 +44,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options)
 
     report = clean(CleanRequest(options.to, options.patience()), agree)
-    write_report(terminal, options, report, document, print_clean)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_clean, fails=report.is_refused)

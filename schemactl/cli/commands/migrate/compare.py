@@ -38,5 +38,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_compared
     from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, document, print_compared)
-    return ExitCode.DONE if report.is_same else ExitCode.FINDINGS
+    return write_report(terminal, options, report, document, print_compared, fails=not report.is_same)

@@ -38,5 +38,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate_json import document
 
     shown = partial(print_checked, good="and their sums are written")
-    write_report(terminal, options, report, document, shown)
-    return ExitCode.FINDINGS if report.problems else ExitCode.DONE
+    return write_report(terminal, options, report, document, shown, fails=report.problems)

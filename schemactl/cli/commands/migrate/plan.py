@@ -115,20 +115,20 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_plan_report
     from schemactl.render.migrate_json import document
 
-    write_report(
+    code = write_report(
         terminal,
         options,
         report,
         document,
         print_plan_report,
         lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
+        fails=report.stops or (options.check and report.plan.steps),
     )
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
         terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:
         terminal.report(f"wrote {options.out}\n")
-    is_pending = options.check and bool(report.plan.steps)
-    return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+    return code
 
 
 def _command(options: Options) -> str:
@@ -151,9 +151,8 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, document, lambda script, _: print_script(script, dialect))
-    is_pending = options.check and bool(report.plan.steps)
-    return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+    fails = report.stops or (options.check and report.plan.steps)
+    return write_report(terminal, options, report, document, lambda of, _: print_script(of, dialect), fails=fails)
 
 
 def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
@@ -178,6 +177,5 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         start=options.start,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
-    write_report(terminal, options, report, document, print_next)
-    is_pending = options.check and report.migration is not None
-    return ExitCode.FINDINGS if report.blockers or is_pending else ExitCode.DONE
+    fails = report.blockers or (options.check and report.migration is not None)
+    return write_report(terminal, options, report, document, print_next, fails=fails)

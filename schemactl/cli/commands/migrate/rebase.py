@@ -40,5 +40,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_rebased
     from schemactl.render.migrate_json import rebased_document
 
-    write_report(terminal, options, report, rebased_document, print_rebased)
-    return ExitCode.DONE
+    return write_report(terminal, options, report, rebased_document, print_rebased)

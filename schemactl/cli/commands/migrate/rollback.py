@@ -64,5 +64,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, report, document, print_rolled_back)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_rolled_back, fails=report.is_refused)

@@ -48,15 +48,15 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate_json import document
 
     plans = (report.planned.plan,) if report.planned else ()
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         document,
         print_status,
         lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
+        fails=options.check and not report.is_settled,
     )
-    return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE
 
 
 def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitCode:
@@ -70,16 +70,15 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
     from schemactl.render.migrate import print_standings
     from schemactl.render.migrate_json import standings_document
 
-    write_report(
+    return write_report(
         terminal,
         options,
         standings,
         partial(standings_document, folder),
         print_standings,
         lambda form: render_findings(report_of_standings(standings), (), form, "Migrations"),
+        fails=options.check and not all(each.is_settled for each in standings),
     )
-    is_settled = all(each.is_settled for each in standings)
-    return ExitCode.FINDINGS if options.check and not is_settled else ExitCode.DONE
 
 
 def _all_destinations() -> list[str]:

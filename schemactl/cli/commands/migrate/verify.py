@@ -61,12 +61,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_verified
     from schemactl.render.migrate_json import document
 
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         document,
         print_verified,
         lambda form: render_findings(report_of_verification(report), (), form, "Verification"),
+        fails=not report.is_clean,
     )
-    return ExitCode.DONE if report.is_clean else ExitCode.FINDINGS
