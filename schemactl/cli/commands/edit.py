@@ -49,9 +49,9 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Edit, and print what changed in the import file."""
-    from schemactl.flows.edit import EditRequest, edit_import
+    from schemactl.flows.edit import edit_import
     from schemactl.render.files import print_edit
-    from schemactl.schema.hints import parse_column
+    from schemactl.schema.hints import Hints, parse_column
 
     stated = options.column or options.write_disposition or options.contract
     if not (stated or options.naming):
@@ -59,15 +59,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if stated and options.naming:
         raise InputError("`--naming` stands alone", hint="state the rest in another call")
     edited = edit_import(
-        EditRequest(
-            name=options.name,
-            schemas=Path(options.schemas),
-            table=options.table,
-            columns=tuple(map(parse_column, options.column)),
-            write_disposition=options.write_disposition,
-            contract=options.contract,
-            naming=options.naming,
-        )
+        options.name,
+        Path(options.schemas),
+        Hints(tuple(map(parse_column, options.column)), options.write_disposition),
+        table=options.table,
+        contract=options.contract,
+        naming=options.naming,
     )
     printed = print_edit(
         options.name,

@@ -43,14 +43,14 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Take edits over, print what changed, and return 1 where one is not taken over."""
-    from schemactl.flows.sync import SyncRequest, sync_schemas
+    from schemactl.flows.sync import sync_schemas
     from schemactl.render.files import print_sync, question, sync_document
 
     def agree(planned: Sequence[Synced]) -> bool:
         shown = "" if options.yes else print_sync(planned, terminal.look(options))
         return ask(question(planned), shown, terminal, options)
 
-    request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
-    found = sync_schemas(request, agree)
+    names, folder = tuple(options.names), Path(options.schemas)
+    found = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)
     is_pending = any(each.is_pending and not each.written for each in found)
     return write_report(terminal, options, found, sync_document, print_sync, fails=is_pending)

@@ -45,30 +45,21 @@ from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 
 
-@dataclass(frozen=True, slots=True)
-class StatusRequest:
-    """A call of ``schemactl migrate status``.
-
-    Attributes:
-        reference: a REF; None for the last schema of the ledger.
-        options: how to plan what is pending.
-    """
-
-    reference: str | None
-    to: str | None
-    schemas: Path
-    options: PlanOptions
-
-
-def find_status(request: StatusRequest) -> StatusReport:
+def find_status(reference: str | None, to: str | None, schemas: Path, options: PlanOptions) -> StatusReport:
     """Return how a destination stands; nothing is written.
+
+    Args:
+        reference: a REF; None for the last schema of the ledger.
+        to: the destination's address.
+        schemas: the folder that names are looked up in.
+        options: how to plan what is pending.
 
     Raises:
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    target = migratable(request.to)
-    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
+    target = migratable(to)
+    wanted = find_wanted(reference, schemas) if reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
@@ -76,7 +67,7 @@ def find_status(request: StatusRequest) -> StatusReport:
         schema = wanted or found.known
         planned: PlanReport | None = None
         if schema is not None:
-            planned = report_wanted(Wanted(target, schema, request.options), found, resumes_any=True)
+            planned = report_wanted(Wanted(target, schema, options), found, resumes_any=True)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
         drift = find_drift(found, found.known) if is_settled and found.known else Drift()

@@ -39,16 +39,19 @@ class Options(WritingOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
     from schemactl.cli.terminal import ask
-    from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
+    from schemactl.flows.migrate.upkeep import record_baseline
     from schemactl.render.migrate import print_baseline
     from schemactl.render.migrate_json import document
-
-    request = BaselineRequest(
-        options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()
-    )
 
     def agree(report: BaselineReport) -> bool:
         return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
 
-    report = record_baseline(request, agree)
+    report = record_baseline(
+        options.reference,
+        options.to,
+        Path(options.schemas),
+        options.patience(),
+        agree,
+        is_forced=options.force,
+    )
     return write_report(terminal, options, report, document, print_baseline, fails=report.is_refused)

@@ -139,15 +139,14 @@ def _command(options: Options) -> str:
 
 
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
-    from schemactl.flows.migrate.script import ScriptRequest, write_script
+    from schemactl.flows.migrate.script import write_script
 
     check_is_plain(options.format, "a script is text")
     if options.to is not None:
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
     if options.out is not None or options.sign_key is not None:
         raise InputError("a script is no plan that could be applied", hint="leave `--out` out: `... > FILE.sql`")
-    request = ScriptRequest(options.reference, options.start, dialect, Path(options.schemas), options.planning())
-    report = write_script(request)
+    report = write_script(options.reference, options.start, dialect, Path(options.schemas), options.planning())
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
 

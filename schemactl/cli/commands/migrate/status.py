@@ -39,10 +39,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the state; return 1 under ``--check`` where it is not settled."""
     if options.dir is not None:
         return _print_standings(options, terminal, options.dir)
-    from schemactl.flows.migrate.inspection import StatusRequest, find_status
+    from schemactl.flows.migrate.inspection import find_status
 
-    request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
-    report = find_status(request)
+    report = find_status(options.reference, options.to, Path(options.schemas), options.planning())
     from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
     from schemactl.render.migrate_json import document
