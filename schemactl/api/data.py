@@ -196,15 +196,8 @@ def normalize(
         EngineError: Spark failed.
         DestinationError: the destination failed.
     """
-    request = InferRequest(
-        sources=(),
-        name=name,
-        table=table,
-        schemas=Path(schemas),
-        contract=contract,
-        hints=_hints(columns, write_disposition),
-        null_values=tuple(null_values),
-    )
+    request = InferRequest((), name, table, Path(schemas), contract=contract, null_values=tuple(null_values))
+    request = replace(request, hints=_hints(columns, write_disposition))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, spark) as (readable, open_session):
         call = NormalizeRequest(
