@@ -107,14 +107,9 @@ class OptionSpec:
 
     Attributes:
         help: what help says of it; empty for one that has no place on the command line.
-        group: the heading below which help shows it.
-        setting: where else it can be stated.
         metavar: what help calls its value; None where the field's type says it.
-        name: of the field.
         word: its name on the command line, where that is not the field's.
         short: another name there, of one letter.
-        annotation: the type of its values.
-        is_required: whether it has no default.
         completes: returns the values that begin with a text, for shells.
         bare: what it is where it stands without a value; None where it cannot.
         is_destination: whether it takes the address of a destination, or a name that settings give one.

@@ -31,7 +31,6 @@ class Edited:
 
     Attributes:
         path: the import file; the export file where there is no other.
-        changes: what changed there.
         is_taken_over: whether the export file has it already.
     """
 

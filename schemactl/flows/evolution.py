@@ -54,13 +54,10 @@ class Evolution:
     """The evolution of a schema by evidence.
 
     Attributes:
-        report: what is found; nothing is saved so far.
         before: the schema as it was, with what the call states, under names that the destination keeps.
-        schema: for ``save``.
         stored: the schema as ``save`` would store it, with its version and hash.
         hints: what a new import file holds: no column that data brought, as dlt writes it. None for a schema that is
             there: of that dlt writes all.
-        resolution: all that the data asks for.
         judgment: what the contract says of it.
         lineage: which source paths feed its tables and columns.
     """

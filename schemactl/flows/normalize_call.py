@@ -45,7 +45,6 @@ class NormalizeRequest:
 
     Attributes:
         inference: what it shares with ``infer``; the sample is the whole data, and nothing is a check.
-        to: the destination's address.
         rejects: a folder for what contracts refuse; None for a table beside the others.
         load_id: None for the time as dlt has it.
         new_only: whether to leave out files that were loaded before.

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReader:
-    """The records of a scan, while its session is open. Only what is called loads the modules that it needs.
-
-    Attributes:
-        spark: the session.
-        scan: of all records.
-        progress: called with each phase.
-    """
+    """The records of a scan, while its session is open. Only what is called loads the modules that it needs."""
 
     spark: Any
     scan: Scan

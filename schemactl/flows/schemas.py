@@ -41,8 +41,6 @@ class Opened:
         import_document: the import file, None where there is none; the export file where both are one.
         export_document: the export file, None where there is none.
         import_adopted: hash of the import file, where its content has taken the place of the export file's.
-        import_file: the import file as it was read.
-        export_file: the export file as it was read.
     """
 
     name: str

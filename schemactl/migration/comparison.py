@@ -48,7 +48,6 @@ class Comparison:
 
     Attributes:
         catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
-        schema: the schema.
         known: the last schema that the destination was brought to, as far as anyone knows.
         changes: from the catalog to the schema, as far as both can hold them.
         guesses: what looks like a rename, where nothing states it and no guess is asked for.

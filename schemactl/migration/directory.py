@@ -63,7 +63,6 @@ class Migration:
         base: hash of the schema that a destination must have; None for none.
         start: the schema that the first migration begins with, whole; None for no schema, and for all others.
         schema: the stored form, whole, of the schema that it leads to.
-        plans: its steps by dialect.
     """
 
     number: int
@@ -112,7 +111,6 @@ class Problem:
     Attributes:
         file: the name of a file; None where it is about the folder.
         message: part of a sentence, names in backquotes.
-        hint: the way out.
         line: in the file, from 1; None where it is about the whole.
     """
 

@@ -192,9 +192,7 @@ class PlannedStep:
     """A step with what is to be known of it before it runs.
 
     Attributes:
-        reason: the change that it is for.
         way: how the destination takes it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
-        undo: how it is undone.
         statements: what is run, in the destination's language; none before they are rendered.
         undo_statements: what undoes it, by itself.
         done_with: the number, from 1, of the last of the steps next to each other that one ``RewriteTable`` does; None

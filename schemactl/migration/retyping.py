@@ -47,7 +47,6 @@ class Retyping:
         stays_required: whether it may hold no nulls, before and afterwards.
         taken_names: names of all columns of the table, in the destination or in the schema.
         variant: the column that dlt would put values into that do not fit; None where its name is not known.
-        has_variant: whether the destination has it.
     """
 
     table: str

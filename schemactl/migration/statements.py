@@ -56,8 +56,6 @@ class Retype:
     """A conversion of the values of a column.
 
     Attributes:
-        before: the column as it is.
-        after: the column as it becomes.
         counts_seconds: whether numbers are seconds since 1970.
         is_strict: whether a value that loses digits, its time of day ... is refused.
     """
@@ -95,12 +93,7 @@ class Conversion(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CastOnly:
-    """A conversion by the engine's own casts, which decide what survives.
-
-    Attributes:
-        source: the value.
-        kind: its new type.
-    """
+    """A conversion by the engine's own casts, which decide what survives."""
 
     source: str
     kind: str
@@ -126,7 +119,6 @@ class Engine:
         sql: how it spells SQL.
         type_of: a column's type, checked.
         convert: how a value, not null, is converted.
-        limits: what it makes of names.
         parts_of: the names before that of a table in a dataset.
         cast_type: the type that a text is cast to for a column; None where assignments convert texts.
         new_parts: the names before the new one of a table that is renamed.
@@ -300,7 +292,6 @@ class Assignment:
 
     Attributes:
         column: the column, quoted.
-        value: what it gets.
         condition: of the rows that get it.
     """
 

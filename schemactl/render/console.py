@@ -31,7 +31,6 @@ class Look:
 
     Attributes:
         width: columns; None leaves every line whole, for other programs to read.
-        color: whether ANSI colors are used.
         is_quiet: only what needs attention is printed.
         is_verbose: all the evidence of a column is printed.
     """

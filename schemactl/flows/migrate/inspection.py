@@ -130,7 +130,6 @@ class VerifyRequest:
     Attributes:
         reference: a REF; None for the last schema of the ledger.
         looks_at_rows: whether values are looked at, or tables and columns alone.
-        sample: how many of the rows are read.
         unique: whether values are looked for that stand twice in a column which only the schema says is unique.
         primary_keys: whether nulls and values that stand twice are looked for in primary keys of the schema alone.
     """

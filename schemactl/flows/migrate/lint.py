@@ -55,7 +55,6 @@ class Judged:
 
     Attributes:
         plans: each with the risks, locks and undos of its steps; a folder's migrations once for each dialect.
-        report: the findings, in the form of a review.
     """
 
     plans: tuple[MigrationPlan, ...]

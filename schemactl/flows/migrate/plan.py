@@ -72,7 +72,6 @@ class Wanted:
 
     Attributes:
         options: what the user decides; a saved plan and a migration have decided.
-        allows_destructive: whether data may be lost.
     """
 
     target: MigrationTarget

@@ -46,9 +46,7 @@ class Runner:
     """A plan that is being applied.
 
     Attributes:
-        run: its line of the ledger.
         done: how many of its steps an earlier run has done.
-        notify: called for each step.
         retry: runs a transaction again that gave way to others.
         batch_rows: how many rows a transaction fills, where a step does not fill all of them at once.
     """
@@ -315,10 +313,6 @@ class LockRetry:
 
     While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
     rolled back, and the others get a pause to do their work.
-
-    Attributes:
-        retries: the number of retries.
-        progress: receives why each retry is needed.
     """
 
     retries: int

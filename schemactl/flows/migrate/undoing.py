@@ -178,15 +178,7 @@ def _places(undone: Sequence[UndoneStep]) -> Iterator[range]:
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """Steps that are about to be undone.
-
-    Attributes:
-        found: the destination.
-        report: what was found of them.
-        runs: that they are of, the last one first.
-        own: what undoes their own SQL.
-        tables: as they are before.
-    """
+    """Steps that are about to be undone."""
 
     found: Found
     report: RollbackReport
