@@ -96,11 +96,6 @@ class Outcome(StrEnum):
     """The person who was asked said no."""
 
 
-def is_refused(outcome: Outcome) -> bool:
-    """Return whether what was to be done was not done."""
-    return outcome in (Outcome.REFUSED, Outcome.DECLINED)
-
-
 class _Ended:
     """What a command that may write has done."""
 
@@ -110,7 +105,7 @@ class _Ended:
     @property
     def is_refused(self) -> bool:
         """Whether what was to be done was not done, or not all of it."""
-        return is_refused(self.outcome)
+        return self.outcome in (Outcome.REFUSED, Outcome.DECLINED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
+from functools import partial
 from typing import Any, Final, TypeVar, get_args
 
 from schemactl.errors import InputError, Location
@@ -304,10 +305,6 @@ def _tagged(kinds: Mapping[str, type]) -> Callable[[Any], Any]:
     return read
 
 
-def _built(kind: type) -> Callable[[Any], Any]:
-    return lambda document: from_document(kind, document)
-
-
 def _planned(document: Any) -> PlannedStep:
     # What it says of being destructive follows from its risk.
     return from_document(PlannedStep, {name: value for name, value in document.items() if name != "is_destructive"})
@@ -335,6 +332,6 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     ),
     "Change": _tagged(_CHANGES),
     "PlannedStep": _planned,
-    **{kind.__name__: _built(kind) for kind in (Lock, MigrationMark, Note, OwnSql, Place, Undo)},
+    **{kind.__name__: partial(from_document, kind) for kind in (Lock, MigrationMark, Note, OwnSql, Place, Undo)},
     **{kind.__name__: kind for kind in (Conversion, NoteKind, Phase, Risk, Taken, Way, When)},
 }

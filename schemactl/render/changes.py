@@ -153,17 +153,14 @@ def _stated(name: str, before: Any, after: Any) -> str:
 def _inside(before: Any, after: Any) -> str:
     """Return the leaves that differ: of a large value little does, as a rule."""
     leaves = details(before, after)
-    parts = [_stated(_at(leaf.path), leaf.before, leaf.after) for leaf in leaves[:_MOST_LEAVES] if leaf.path]
+    parts = []
+    for leaf in leaves[:_MOST_LEAVES]:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in leaf.path)  # `.not_null[2]`
+        parts += [_stated(place.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
     if not parts:
         return f"{show_value(before)} -> {show_value(after)}"
     left = len(leaves) - len(parts)
     return "; ".join(parts) + (f"; and {left} more" if left else "")
-
-
-def _at(path: tuple[str | int, ...]) -> str:
-    """Return a place in a value: ``not_null[2]``."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(steps).removeprefix(".")
 
 
 def _source(is_stated: bool) -> str:

@@ -169,7 +169,8 @@ def misplaced_after(
         source = origin_of((name, ""), steps)
         stated: dict[str, ColumnPlace] = {"": (tables[name], "")} if name in tables else {}
         if source is not None and (last := before.tables.get(source[0])) is not None:
-            claims = column_claims(table, _complete(last), last)
+            complete = {name: column for name, column in last.columns.items() if column.is_complete}
+            claims = column_claims(table, replace(last, columns=complete), last)
             stated |= {new: (source[0], old) for old, new in claims.items()}
         for column in ("", *table.columns):
             origin, wanted = origin_of((name, column), steps), stated.get(column)
@@ -190,10 +191,6 @@ def _is_mended(place: ColumnPlace, origin: ColumnPlace, found: Mapping[ColumnPla
     """Return whether a place has got at last what an earlier run did not move there."""
     before = found.get(place)
     return before is not None and before.origin == (origin[1] or origin[0])
-
-
-def _complete(table: Table) -> Table:
-    return replace(table, columns={name: column for name, column in table.columns.items() if column.is_complete})
 
 
 def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:

@@ -41,7 +41,7 @@ from schemactl.review.migration_rules import (
     MigrationRule,
     finding_of,
 )
-from schemactl.review.report import Compatibility, Finding, Report, Review, Version
+from schemactl.review.report import Compatibility, Report, Review, Version
 from schemactl.store.git import find_repository
 from schemactl.store.revision import files_at
 from schemactl.store.text import read_text
@@ -146,11 +146,12 @@ def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
 
 def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: Mapping[int, int]) -> Review:
     version = int(plan.schema["version"])
-    findings = [
-        found
-        for number, planned in enumerate(plan.steps, 1)
-        for found in _judge_step(number, planned, name, file, lines)
-    ]
+    findings = []
+    for number, planned in enumerate(plan.steps, 1):
+        at, table, column = Location(file, lines.get(number)), table_of(planned.step), column_of(planned.step)
+        what = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`"
+        for rule, message in _rules_of(planned):
+            findings.append(finding_of(rule, f"{what}: {message}", name, at=at, table=table, column=column))
     for own in plan.own:
         step, count = plan.steps[own.number - 1].step, len(own.statements)
         if not own.is_empty:
@@ -164,14 +165,6 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
         head=Version(origin=file, number=version, stated_hash=plan.target_hash, hash=plan.target_hash),
         findings=tuple(sorted(findings, key=lambda each: -each.severity.rank)),
     )
-
-
-def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: Mapping[int, int]) -> Iterator[Finding]:
-    for rule, message in _rules_of(planned):
-        table, column = table_of(planned.step), column_of(planned.step)
-        at = Location(file, lines.get(number))
-        sentence = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`: {message}"
-        yield finding_of(rule, sentence, name, at=at, table=table, column=column)
 
 
 def _rules_of(planned: PlannedStep) -> Iterator[tuple[MigrationRule, str]]:

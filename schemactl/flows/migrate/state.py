@@ -216,12 +216,9 @@ def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
         if key not in found:
             yield f"column `{table.name}.{column.name}` is missing"
         elif module.stored(found[key]) != module.stored(column):
-            is_, should = (_shown(module.stored(each)) for each in (found[key], column))
+            both = (module.stored(each).items() for each in (found[key], column))
+            is_, should = (", ".join(f"{name} {value}" for name, value in each) for each in both)
             yield f"column `{table.name}.{column.name}` is {is_}, and should be {should}"
     for key, column in found.items():
         if key not in stated:
             yield f"column `{table.name}.{column.name}` is still there"
-
-
-def _shown(properties: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in properties.items())
