@@ -11,7 +11,7 @@ from rich.text import Text
 
 from schemactl.errors import Problem
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_line, print_sections
+from schemactl.render.console import ERROR, WARNING, Look, indented, named, print_line, print_sections
 from schemactl.render.harmless import escape, show_name
 from schemactl.render.json import Shown, document
 from schemactl.render.schema_text import describe_size
@@ -57,18 +57,14 @@ def import_document(imported: Any) -> dict[str, Any]:
 
 
 def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -> Text:
-    line = Text().append(show_name(after.name), style=NAME)
     if before is None:
-        return line.append(f": new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
-    if not changes:
-        return line.append(": no changes")
-    return _versions(before, after)
+        return named(after.name, f"new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
+    return _versions(before, after) if changes else named(after.name, "no changes")
 
 
 def _versions(before: Schema, after: Schema) -> Text:
-    line = Text().append(show_name(after.name), style=NAME)
-    versions = f"version {before.version} -> {after.version}"
-    return line.append(f": {versions}, hash {escape(before.version_hash)} -> {escape(after.version_hash)}")
+    hashes = f"{escape(before.version_hash)} -> {escape(after.version_hash)}"
+    return named(after.name, f"version {before.version} -> {after.version}, hash {hashes}")
 
 
 def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:
@@ -121,8 +117,7 @@ def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
 def _section(each: Synced, look: Look) -> Iterator[RenderableType]:
     before, after = each.before, each.after
     if before is None:
-        line = Text().append(show_name(after.name), style=NAME)
-        yield line.append(f": new schema, version {after.version}, hash {escape(after.version_hash)}")
+        yield named(after.name, f"new schema, version {after.version}, hash {escape(after.version_hash)}")
     else:
         yield _versions(before, after)
     yield from (_change(change, look, each.dropped) for change in each.changes)

@@ -21,7 +21,7 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.render.changes import describe_type
-from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, named, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.review.wording import counted
 
@@ -56,7 +56,7 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
             f"{counted(len(report.tables), 'table')} and {counted(columns, 'column')}{would_be} new or changed"
         )
     what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
-    yield [Text().append(show_name(report.name), style=NAME).append(f": {what}"), *show_files(report, look)]
+    yield [named(report.name, what), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
     yield show_hints(report)

@@ -11,7 +11,7 @@ from rich.text import Text
 from schemactl.inference.report import NullFinding
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
-from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, named, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.render.infer import (
     first_files,
@@ -44,7 +44,6 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
         yield [*attention, *([_outcome(report)] if report.stops else [])]
         return
     inference = report.inference
-    line = Text().append(show_name(report.name), style=NAME)
     match report.outcome:
         case Outcome.LOADED:
             tables = sum(1 for table in report.tables if table.loaded)
@@ -55,7 +54,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
             what = "no new files"
         case Outcome.STOPPED:
             what = "nothing loaded"
-    yield [line.append(f": {what}"), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
+    yield [named(report.name, what), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
