@@ -88,14 +88,8 @@ def write_report(  # noqa: PLR0913 - a function for each form
 ) -> ExitCode:
     """Write a report in the form that the options ask for, and return the exit code.
 
-    Args:
-        terminal: where it goes.
-        options: of the command.
-        report: what was found.
-        document: makes the JSON document of it.
-        text: makes the text of it.
-        findings: makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
-        fails: what of it fails the command; nothing, or False, where all is well.
+    ``findings`` makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
+    ``fails`` is what of the report fails the command; nothing, or False, where all is well.
     """
     if options.format == "json":
         from schemactl.render.json import render_document

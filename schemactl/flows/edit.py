@@ -45,13 +45,8 @@ def edit_import(
 ) -> Edited:
     """State hints in the import file; where there is none, it begins as the stored schema, or as a new one.
 
-    Args:
-        name: of the schema.
-        schemas: the folder of ``import/`` and ``export/``.
-        hints: what is stated of columns and of the table.
-        table: that hints without a table are about; None for the only root table.
-        contract: of the schema; None to leave it.
-        naming: another naming convention, by which all names are made anew; None to leave it.
+    ``table`` is the one that hints without a table are about; None for the only root table. By another naming
+    convention all names are made anew.
 
     Raises:
         InputError: a hint or a file is wrong, or the file cannot be written.

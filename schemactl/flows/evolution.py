@@ -91,13 +91,8 @@ def evolve_schema(
 ) -> Evolution:
     """Return what the evidence makes of a schema; nothing is written.
 
-    Args:
-        request: what was asked for.
-        opened: the schema.
-        evidence: what the data holds.
-        is_loaded: whether the data is loaded there.
-        unfilled: what only rejected rows ask for, which does not come about.
-        after: what data of another root table has made of the schema in the same call.
+    ``unfilled`` is what only rejected rows ask for, which does not come about; ``after`` what data of another root
+    table has made of the schema in the same call.
 
     Raises:
         InputError: the schema does not allow such data, or two root tables of the call share one.

@@ -53,11 +53,8 @@ class ScanReader:
     ) -> dict[Tables, WrittenRows]:
         """Write the rows of plans, by what the scan calls their root tables; the rows of all are made together.
 
-        Args:
-            plans: of the tables.
-            folder: one of its own, which Spark's workers can write to.
-            load: its id and its time.
-            stored: what the destination keeps of a column (``Destination.stored``).
+        The folder is one of its own, which Spark's workers can write to; ``stored`` is what the destination keeps of a
+        column (``Destination.stored``).
 
         Raises:
             EngineError: Spark failed.

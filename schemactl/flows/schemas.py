@@ -86,11 +86,8 @@ def open_files(name: str, import_file: TextFile | None, export_file: TextFile | 
 def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> tuple[str, ...]:
     """Write what differs from the files that ``opened`` was read from, under the folder's lock.
 
-    Args:
-        folder: the folder that ``opened`` was read from.
-        opened: what ``open_schemas`` gave.
-        schema: ``opened.schema`` with its new content, or a new schema where that is None.
-        hints: what a new import file holds; by default all of the schema.
+    The schema is ``opened.schema`` with its new content, or a new one where that is None; ``hints`` is what a new
+    import file holds, by default all of the schema.
 
     Returns:
         The files written, the import file first; none where nothing has changed.

@@ -26,12 +26,8 @@ def sync_schemas(
 ) -> tuple[Synced, ...]:
     """Take the edits of import files over, all or none.
 
-    Args:
-        names: of schemas; none for all.
-        schemas: the folder of ``import/`` and ``export/``.
-        agree: shows what is planned, and returns whether the user agrees to drop what data brought.
-        is_check: whether nothing is written.
-        to: a destination, of which comes back what it holds and the export file has lost; None for none.
+    No names stand for all schemas. ``agree`` shows what is planned, and returns whether the user agrees to drop what
+    data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.
 
     Raises:
         InputError: there is no such schema, or a file cannot be read or written.

@@ -316,10 +316,7 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
 def place_before(place: ColumnPlace, steps: Sequence[Step], *, heeds_backfills: bool = False) -> ColumnPlace | None:
     """Return the names that a place has before some steps; None where it is not there yet.
 
-    Args:
-        place: after them.
-        steps: in their order.
-        heeds_backfills: whether a column that was filled is the one that its values come from.
+    ``heeds_backfills``: whether a column that was filled is the one that its values come from.
     """
     table, column = place
     for step in reversed(steps):

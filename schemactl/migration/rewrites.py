@@ -38,13 +38,7 @@ def with_rewrites(
     Of steps that were done at once some may have been undone by themselves: those that are left are done at once, if
     they still can be.
 
-    Args:
-        plan: of which each step that is left has its own statements.
-        tables: as they are before the first step that is left.
-        abilities: what the destination can do.
-        stored: what a catalog of the destination says of a column.
-        render: writes statements.
-        done: how many of the steps are done.
+    Each step that is left has its own statements; ``tables`` are as they are before the first of these.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.

@@ -220,9 +220,7 @@ def to_document(
 ) -> dict[str, Any]:
     """Return a value's fields as JSON data; what is not stated on a side of a change is left out.
 
-    Args:
-        value: what holds plain JSON data in its fields.
-        is_tagged: whether ``kind`` states the type, which steps and changes need to be read again.
+    ``is_tagged``: whether ``kind`` states the type, which steps and changes need to be read again.
     """
     kind = {"kind": type(value).__name__} if is_tagged else {}
     stated = {

@@ -138,10 +138,7 @@ def refuse_unfit(
 ) -> Iterator[PlanBlocker]:
     """Yield what speaks against steps by what was counted.
 
-    Args:
-        steps: of the whole plan.
-        counts: by the numbers of the steps.
-        is_begun: whether the ledger has the run: then neither its schema nor its plan can be another one.
+    ``is_begun``: whether the ledger has the run; then neither its schema nor its plan can be another one.
     """
     all_steps = [planned.step for planned in steps]
     for each in counts:

@@ -48,11 +48,7 @@ from schemactl.schema.types import Schema
 def find_status(reference: str | None, to: str | None, schemas: Path, options: PlanOptions) -> StatusReport:
     """Return how a destination stands; nothing is written.
 
-    Args:
-        reference: a REF; None for the last schema of the ledger.
-        to: the destination's address.
-        schemas: the folder that names are looked up in.
-        options: how to plan what is pending.
+    ``reference`` is a REF; None for the last schema of the ledger. The options say how to plan what is pending.
 
     Raises:
         InputError: the call is wrong, or the schema cannot be read.

@@ -64,9 +64,7 @@ class Judged:
 def judge(target: Path, since: str | None = None) -> Judged:
     """Return what is to be said of the migrations of a folder, or of a plan's file.
 
-    Args:
-        target: the folder, or the file.
-        since: a revision of git: only migrations that it does not have are judged, and others must be as it has them.
+    ``since`` is a revision of git: only migrations that it does not have are judged, and others must be as it has them.
 
     Raises:
         InputError: there is no such folder or file, or it is no plan.

@@ -134,11 +134,7 @@ def report_wanted(
 ) -> PlanReport:
     """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan.
 
-    Args:
-        wanted: what the destination is to have.
-        found: what it has; nothing is written.
-        notify: receives what is being done.
-        resumes_any: whether a run that stands half done goes on whatever it was begun for.
+    ``resumes_any``: whether a run that stands half done goes on whatever it was begun for.
     """
     unfinished = found.unfinished
     done: int | None = None

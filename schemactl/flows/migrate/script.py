@@ -42,12 +42,8 @@ def write_script(
 ) -> PlanReport:
     """Return the plan from one schema to another, with the statements of a dialect; no data is looked at.
 
-    Args:
-        reference: a REF, or the schema itself that the engine shall have.
-        start: a REF, or the schema itself that it has; None for no tables.
-        dialect: sqlglot's name for the engine.
-        schemas: the folder that names are looked up in.
-        options: what the user decides.
+    ``reference`` and ``start`` are REFs, or schemas themselves: what the engine shall have, and what it has; None for
+    no tables.
 
     Raises:
         InputError: there is no such dialect, or a schema cannot be read.
