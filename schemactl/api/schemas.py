@@ -18,8 +18,7 @@ from schemactl.flows.import_ import Imported, import_schema, read_source
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.script import write_script
-from schemactl.flows.pairs import Pair
-from schemactl.flows.references import Referred, find_schema
+from schemactl.flows.references import Pair, Referred, find_schema
 from schemactl.flows.schemas import with_lineage
 from schemactl.formats import FORMATS
 from schemactl.formats._folding import fold

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from schemactl.errors import ExitCode, InputError, SchemactlError
 
@@ -187,17 +187,7 @@ def forget_stdout() -> None:
         os.close(nowhere)
 
 
-class AskingOptions(Protocol):
-    """The options of a command that asks before it changes anything."""
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def yes(self) -> bool: ...
-
-
-def ask(question: str, text: str, terminal: Terminal, options: AskingOptions) -> bool:
+def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *, yes: bool) -> bool:
     """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about.
 
     Raises:
@@ -205,9 +195,9 @@ def ask(question: str, text: str, terminal: Terminal, options: AskingOptions) ->
     """
     if options.format == "text":
         terminal.write(text)
-    elif not options.yes:
+    elif not yes:
         terminal.report(text)
-    if options.yes:
+    if yes:
         return True
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on, and nothing was done", hint="`--yes` agrees beforehand")

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
-from schemactl.migration.keys import changed_keys
+from schemactl.migration.drafting import changed_keys
 from schemactl.migration.moves import is_fresh, kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin

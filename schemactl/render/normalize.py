@@ -163,12 +163,6 @@ def _balance(report: NormalizeReport) -> Iterator[Text]:
         yield Text(f"rejected rows and values are kept in {escape(report.rejects)}")
 
 
-def _reason(stop: Stop, report: NormalizeReport) -> str:
-    if stop is Stop.TYPING and report.inference is not None:
-        return why_untyped(report.inference)
-    return _REASONS[stop]
-
-
 def _outcome(report: NormalizeReport) -> Text:
     place = escape(report.destination)
     match report.outcome:
@@ -184,5 +178,6 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.NOTHING_NEW:
             return Text(f"nothing to do: {place} has them all")
         case Outcome.STOPPED:
-            reasons = ", ".join(_reason(stop, report) for stop in report.stops)
+            untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
+            reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)
             return Text(f"nothing loaded: {reasons}", style=ERROR)

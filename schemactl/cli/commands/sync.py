@@ -48,7 +48,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     def agree(planned: Sequence[Synced]) -> bool:
         shown = "" if options.yes else print_sync(planned, terminal.look(options))
-        return ask(question(planned), shown, terminal, options)
+        return ask(question(planned), shown, terminal, options, yes=options.yes)
 
     names, folder = tuple(options.names), Path(options.schemas)
     found = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)

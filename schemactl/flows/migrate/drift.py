@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import Found, earlier_names
-from schemactl.flows.pairs import comparable
-from schemactl.flows.references import Referred
+from schemactl.flows.references import Referred, comparable
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping, spelled_as
 from schemactl.migration.effects import ColumnPlace, place_before

@@ -18,13 +18,12 @@ from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, mi
 from schemactl.flows.migrate.ledger import restore_lost
 from schemactl.flows.migrate.plan import Wanted, report_wanted
 from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
-from schemactl.flows.pairs import comparable, reported
-from schemactl.flows.references import Referred
+from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.drafting import stated_key
 from schemactl.migration.effects import stating
-from schemactl.migration.keys import stated_key
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Run, RunState, StepState, Version
 from schemactl.migration.reports import (
@@ -69,7 +68,7 @@ def find_status(reference: str | None, to: str | None, schemas: Path, options: P
         drift = find_drift(found, found.known) if is_settled and found.known else Drift()
         return StatusReport(
             place=target.place(session),
-            there=there_now(found),
+            there=found.there,
             target=stated(schema) if schema else None,
             planned=planned,
             drift=drift.changes,
@@ -81,11 +80,6 @@ def find_status(reference: str | None, to: str | None, schemas: Path, options: P
 def stated(schema: Schema) -> Version:
     """Return what a schema says of itself."""
     return Version(schema.name, schema.version, schema.version_hash, None)
-
-
-def there_now(found: Found) -> Version | None:
-    """Return the schema that the ledger names last."""
-    return found.versions[0] if found.versions else None
 
 
 def past_run(session: MigrationSession, run: Run) -> PastRun:
@@ -110,7 +104,7 @@ def compare_destinations(base: str, head: str) -> CompareReport:
             found = read_state(session, target, name)
             marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
             last_migration = next((mark.name for mark in marks if mark is not None), None)
-            sides.append(Compared(target.place(session), there_now(found), last_migration))
+            sides.append(Compared(target.place(session), found.there, last_migration))
             catalogue = found.catalogue.schema
             tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
             own = replace(catalogue, name=name, tables=tables)

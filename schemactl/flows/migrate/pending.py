@@ -8,7 +8,6 @@ from pathlib import Path
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
-from schemactl.flows.migrate.inspection import there_now
 from schemactl.flows.migrate.plan import (
     Wanted,
     find_start_blocker,
@@ -115,7 +114,7 @@ def _ahead_of(found: Found, folder: Folder) -> _Ahead:
     is_unfinished = found.unfinished is not None and (
         (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
     )
-    place, there = found.place, there_now(found)
+    place, there = found.place, found.there
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
         message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"

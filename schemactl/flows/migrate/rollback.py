@@ -216,7 +216,7 @@ def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -
     render = found.target.renderer(found.session)
     for each_run in runs:
         for number in each_run.numbers:
-            planned = each_run.steps[number - 1]
+            planned = each_run.plan.steps[number - 1]
             if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
                 continue  # the ledger stays
             try:
@@ -232,7 +232,7 @@ def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -
 
 def _written(runs: Sequence[UndoneRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
     """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
-    steps = {each.run.run_id: each.steps for each in runs}
+    steps = {each.run.run_id: each.plan.steps for each in runs}
     for each in undone:
         added = each.planned.step
         later = [planned.step for planned in steps[each.run_id][each.number :]]

@@ -56,9 +56,14 @@ class Found:
         return self.target.place(self.session)
 
     @property
+    def there(self) -> Version | None:
+        """The schema that the ledger names last, without its content."""
+        return self.versions[0] if self.versions else None
+
+    @property
     def known_hash(self) -> str | None:
         """The hash that the ledger names last."""
-        return self.versions[0].version_hash if self.versions else None
+        return self.there.version_hash if self.there else None
 
 
 def find_wanted(reference: str | Schema, schemas: Path) -> Schema:

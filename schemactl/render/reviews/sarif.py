@@ -13,8 +13,7 @@ import schemactl
 from schemactl.errors import Location
 from schemactl.render.harmless import escape
 from schemactl.render.json import document, render_document
-from schemactl.render.places import nearest_place
-from schemactl.render.review_words import finding_details, silence_text
+from schemactl.render.review_words import finding_details, nearest_place, silence_text
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted

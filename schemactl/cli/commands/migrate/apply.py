@@ -85,11 +85,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return confirm_loss(options.protected_name if is_destructive else None, options.confirm, terminal)
 
     def agree(report: PlanReport) -> bool:
-        agreed = ask(question(report.plan), print_plan_report(report, look), terminal, options)
+        agreed = ask(question(report.plan), print_plan_report(report, look), terminal, options, yes=options.yes)
         return agreed and may_lose(report.plan.is_destructive)
 
     def agree_to_all(report: FolderApplyReport) -> bool:
-        agreed = ask(folder_question(report), print_pending(report, look), terminal, options)
+        agreed = ask(folder_question(report), print_pending(report, look), terminal, options, yes=options.yes)
         return agreed and may_lose(report.is_destructive)
 
     if options.dir is not None:

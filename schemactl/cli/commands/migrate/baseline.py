@@ -44,7 +44,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate_json import document
 
     def agree(report: BaselineReport) -> bool:
-        return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
+        return ask("record this", print_baseline(report, terminal.look(options)), terminal, options, yes=options.yes)
 
     report = record_baseline(
         options.reference,

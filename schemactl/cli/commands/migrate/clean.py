@@ -41,7 +41,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate_json import document
 
     def agree(report: CleanReport) -> bool:
-        return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options)
+        return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options, yes=options.yes)
 
     report = clean(options.to, options.patience(), agree)
     return write_report(terminal, options, report, document, print_clean, fails=report.is_refused)

@@ -60,7 +60,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
 
     def agree(report: RollbackReport) -> bool:
-        agreed = ask("undo these steps", print_rollback(report, terminal.look(options)), terminal, options)
+        shown = print_rollback(report, terminal.look(options))
+        agreed = ask("undo these steps", shown, terminal, options, yes=options.yes)
         return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
