@@ -193,7 +193,8 @@ def _say_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
     """Report what another list of detectors does, where the table was there before."""
     if after == before or root not in before.tables:
         return
-    names = detectors_of(after, root)
+    own = after.tables[root].properties.get(DETECTIONS) or ()
+    names = dict.fromkeys((*own, *(after.settings.get("detections") or ())))  # in the order in which they are asked
     listed = ", ".join(f"`{name}`" for name in names) or "none"
     yield f"detectors of table `{root}` are now {listed}; columns that are there keep their types"
 
@@ -409,9 +410,3 @@ def holds_texts(files: Iterable[str], input_format: str | None) -> bool:
 def _ending(name: str) -> str:
     suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
     return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSIONS), "")
-
-
-def detectors_of(schema: Schema, root: str) -> tuple[str, ...]:
-    """Return the detectors for the data of a root table, in the order they are asked."""
-    own = schema.tables[root].properties.get(DETECTIONS) or ()
-    return tuple(dict.fromkeys((*own, *(schema.settings.get("detections") or ()))))

@@ -59,7 +59,7 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
     yield [named(report.name, what), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
-    yield show_hints(report)
+    yield [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
     yield [*show_hashes(report), _outcome(report)]
 
 
@@ -181,11 +181,6 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
         yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
     else:
         yield Text(f"hash {after}, version {report.after_version}, as before")
-
-
-def show_hints(report: InferenceReport) -> list[Text]:
-    """Return what could be done besides, a line each."""
-    return [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
 
 
 def why_untyped(report: InferenceReport) -> str:

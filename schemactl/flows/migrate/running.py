@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.state import check_end, check_left, tables_now
+from schemactl.flows.migrate.state import check_end, check_left, tables_in
 from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
@@ -232,7 +232,7 @@ class Runner:
             raise StepBlocked(blockers, counts)
 
     def _tables(self) -> dict[str, Table]:
-        return tables_now(self.session, self.module, self.plan.target)
+        return tables_in(self.session.catalogue().schema, self.plan.target, self.module)
 
     def _check_fit(self, before: Mapping[str, Table]) -> None:
         try:

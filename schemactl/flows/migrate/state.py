@@ -132,11 +132,6 @@ def names_of(schemas: Iterable[Schema]) -> frozenset[tuple[str, str | None]]:
 # --- tables, and those that there should be ---
 
 
-def tables_now(session: MigrationSession, destination: Migrator, schema: Schema) -> dict[str, Table]:
-    """Return a model of the tables as they are; see ``tables_in``."""
-    return tables_in(session.catalogue().schema, schema, destination)
-
-
 def tables_in(catalogue: Schema, schema: Schema, destination: Migrator) -> dict[str, Table]:
     """Return a model of the tables of a catalog, under the names as the schema spells them.
 
@@ -146,21 +141,6 @@ def tables_in(catalogue: Schema, schema: Schema, destination: Migrator) -> dict[
     names = destination.NAMES
     check_names(schema, names)
     return dict(user_tables(spelled_as(catalogue, schema, names), None).tables)
-
-
-def expected_tables(tables: Mapping[str, Table], steps: Sequence[Step]) -> dict[str, Table]:
-    """Return what steps make of tables, of those that they touch.
-
-    Raises:
-        StepDoesNotFit: a step does not fit the tables.
-    """
-    made = dict(tables)
-    touched = set()
-    for step in steps:
-        before = set(made)
-        apply_to_model(made, (step,))
-        touched |= {table_of(step), *(set(made) - before)}
-    return {name: table for name, table in made.items() if name in touched}
 
 
 def check_left(
@@ -176,7 +156,13 @@ def check_left(
         DestinationError: they are otherwise.
         StepDoesNotFit: the steps do not fit the tables.
     """
-    expected = expected_tables(before, steps)
+    made = dict(before)
+    touched: set[str] = set()
+    for step in steps:
+        there = set(made)
+        apply_to_model(made, (step,))
+        touched |= {table_of(step), *(set(made) - there)}
+    expected = {name: table for name, table in made.items() if name in touched}
     gone = sorted({table_of(step) for step in steps} - set(expected))
     if wrong := _differences(expected, gone, session.catalogue().schema, module):
         raise DestinationError(f"{said}: {'; '.join(wrong)}")
