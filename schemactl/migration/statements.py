@@ -409,23 +409,16 @@ def convert_nulls_too(step: ChangeType, value: str, engine: Engine) -> str:
     return converted if engine.casts_nulls else f"CASE WHEN {value} IS NULL THEN NULL ELSE {converted} END"
 
 
-def by_copy(
-    step: Step, engine: Engine, dataset: str, table: Table | None, *, prefix: str = COPY_PREFIX
+def by_one_copy(
+    steps: Sequence[Step], engine: Engine, dataset: str, table: Table | None, *, prefix: str = COPY_PREFIX
 ) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as the step leaves it; see ``by_one_copy``.
+    """Return the statements that copy a table into one that is as steps about its columns leave it.
 
     Raises:
         InputError: the table is not known.
     """
     if table is None:
-        raise InputError(f"there is no table `{table_of(step)}` to copy")
-    return by_one_copy((step,), engine, dataset, table, prefix=prefix)
-
-
-def by_one_copy(
-    steps: Sequence[Step], engine: Engine, dataset: str, table: Table, *, prefix: str = COPY_PREFIX
-) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as steps about its columns leave it."""
+        raise InputError(f"there is no table `{table_of(steps[0])}` to copy")
     tables = {table.name: table}
     apply_to_model(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)

@@ -19,7 +19,7 @@ from schemactl.cli.options import (
     read_count,
     read_seconds,
 )
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, ask, confirm_loss
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -127,6 +127,15 @@ class WritingOptions(MigrateOptions):
         """The name that settings give the destination, where they protect it."""
         named = self.named_destination[0].values if self.named_destination else {}
         return str(named["name"]) if named.get("protected") is True else None
+
+    def agree(self, terminal: Terminal, question: str, shown: str, *, loses_data: bool = False) -> bool:
+        """Return whether a person agrees to what is shown; with the name of a protected destination that loses data.
+
+        Raises:
+            InputError: there is nobody to ask, or another name was typed beforehand.
+        """
+        agreed = ask(question, shown, terminal, self, yes=self.yes)
+        return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 
     def patience(self) -> Patience:
         """Return how long to wait for others.

@@ -53,7 +53,6 @@ class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
     from schemactl.render.migrate import (
@@ -81,16 +80,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     look = terminal.look(options)
 
-    def may_lose(is_destructive: bool) -> bool:
-        return confirm_loss(options.protected_name if is_destructive else None, options.confirm, terminal)
-
     def agree(report: PlanReport) -> bool:
-        agreed = ask(question(report.plan), print_plan_report(report, look), terminal, options, yes=options.yes)
-        return agreed and may_lose(report.plan.is_destructive)
+        shown = print_plan_report(report, look)
+        return options.agree(terminal, question(report.plan), shown, loses_data=report.plan.is_destructive)
 
     def agree_to_all(report: FolderApplyReport) -> bool:
-        agreed = ask(folder_question(report), print_pending(report, look), terminal, options, yes=options.yes)
-        return agreed and may_lose(report.is_destructive)
+        shown = print_pending(report, look)
+        return options.agree(terminal, folder_question(report), shown, loses_data=report.is_destructive)
 
     if options.dir is not None:
         done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))

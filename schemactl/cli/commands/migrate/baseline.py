@@ -38,13 +38,12 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
-    from schemactl.cli.terminal import ask
     from schemactl.flows.migrate.upkeep import record_baseline
     from schemactl.render.migrate import print_baseline
     from schemactl.render.migrate_json import document
 
     def agree(report: BaselineReport) -> bool:
-        return ask("record this", print_baseline(report, terminal.look(options)), terminal, options, yes=options.yes)
+        return options.agree(terminal, "record this", print_baseline(report, terminal.look(options)))
 
     report = record_baseline(
         options.reference,

@@ -35,13 +35,12 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Drop what is kept, and print it."""
-    from schemactl.cli.terminal import ask
     from schemactl.flows.migrate.upkeep import clean
     from schemactl.render.migrate import print_clean, print_kept
     from schemactl.render.migrate_json import document
 
     def agree(report: CleanReport) -> bool:
-        return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options, yes=options.yes)
+        return options.agree(terminal, "drop this for good", print_kept(report, terminal.look(options)))
 
     report = clean(options.to, options.patience(), agree)
     return write_report(terminal, options, report, document, print_clean, fails=report.is_refused)

@@ -41,7 +41,6 @@ class Options(WritingOptions, FolderOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.migrate import print_rollback, print_rolled_back
     from schemactl.render.migrate_json import document
@@ -61,8 +60,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     def agree(report: RollbackReport) -> bool:
         shown = print_rollback(report, terminal.look(options))
-        agreed = ask("undo these steps", shown, terminal, options, yes=options.yes)
-        return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
+        return options.agree(terminal, "undo these steps", shown, loses_data=True)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
     return write_report(terminal, options, report, document, print_rolled_back, fails=report.is_refused)
