@@ -28,19 +28,8 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep, Risk, caution
 from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.steps import column_of, name_of, needs_count, table_of
-from schemactl.review.migration_rules import (
-    BLOCKS_READERS,
-    BLOCKS_WRITERS,
-    CHANGED,
-    COUNTS,
-    FINAL,
-    IMPOSSIBLE,
-    LOSES,
-    OWN,
-    UNSOUND,
-    MigrationRule,
-    finding_of,
-)
+from schemactl.review import migration_rules as rules
+from schemactl.review.migration_rules import finding_of
 from schemactl.review.report import Compatibility, Report, Review, Version
 from schemactl.store.git import find_repository
 from schemactl.store.revision import files_at
@@ -91,7 +80,7 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
     reviews, plans = [], []
     problems = [
         finding_of(
-            UNSOUND,
+            rules.UNSOUND,
             problem.message,
             str(folder.path),
             at=Location(str(folder.path / (problem.file or "")), problem.line),
@@ -106,12 +95,14 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
         if stated is not None:
             at = Location(str(folder.path / json_name(each.name)))
             message = f"`{each.name}` is another one than in `{since}`"
-            problems.append(finding_of(CHANGED, message, str(folder.path), at=at))
+            problems.append(finding_of(rules.CHANGED, message, str(folder.path), at=at))
         for dialect in each.plans:
             try:
                 bound = derived_plan(each.unbound_plan(dialect), module_of(dialect).ABILITIES)
             except InputError as error:
-                problems.append(finding_of(UNSOUND, error.message, str(folder.path), at=Location(str(folder.path))))
+                problems.append(
+                    finding_of(rules.UNSOUND, error.message, str(folder.path), at=Location(str(folder.path)))
+                )
                 continue
             file = str(folder.path / sql_name(each.name, dialect))
             plans.append(bound)
@@ -156,7 +147,7 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
             what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
             message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{name_of(step)}`"
             at = Location(str(Path(file).parent / own.file))
-            findings.append(finding_of(OWN, message, name, at=at, table=table_of(step)))
+            findings.append(finding_of(rules.OWN, message, name, at=at, table=table_of(step)))
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
@@ -165,21 +156,21 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
     )
 
 
-def _rules_of(planned: PlannedStep) -> Iterator[tuple[MigrationRule, str]]:
+def _rules_of(planned: PlannedStep) -> Iterator[tuple[rules.MigrationRule, str]]:
     if not planned.is_possible:
-        yield IMPOSSIBLE, "the destination cannot take it"
+        yield rules.IMPOSSIBLE, "the destination cannot take it"
         return
     if planned.is_destructive:
-        yield LOSES, "its values are gone afterwards, and nothing undoes that"
+        yield rules.LOSES, "its values are gone afterwards, and nothing undoes that"
     elif not planned.undo.is_possible:
-        yield FINAL, planned.undo.note or "nothing undoes it"
+        yield rules.FINAL, planned.undo.note or "nothing undoes it"
     if planned.way is not Way.IN_PLACE:
         lasts = "are read" if planned.way is Way.SCAN else "are written"
         if planned.lock is not None and planned.lock.readers_wait:
-            yield BLOCKS_READERS, f"{planned.lock.mode} while all rows {lasts}: readers and writers wait"
+            yield rules.BLOCKS_READERS, f"{planned.lock.mode} while all rows {lasts}: readers and writers wait"
         elif planned.lock is None or planned.lock.writers_wait:
             mode = f"{planned.lock.mode} " if planned.lock is not None else ""
             if planned.risk in (Risk.BLOCKS, Risk.REWRITES):
-                yield BLOCKS_WRITERS, f"{mode}while all rows {lasts}: writers wait"
+                yield rules.BLOCKS_WRITERS, f"{mode}while all rows {lasts}: writers wait"
     if needs_count(planned.step):
-        yield COUNTS, caution(planned.step)
+        yield rules.COUNTS, caution(planned.step)
