@@ -188,12 +188,8 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             yield finding_of(rules.EVOLVES, message, name, table=table.name)
             continue
         for each in table.columns:
-            what = (
-                f"new column, {each.data_type}"
-                if each.is_new
-                else f"{each.before or 'no type yet'} -> {each.data_type}"
-            )
-            message = f"`{table.name}.{each.name}`: {what}"
+            what = "new column, " if each.is_new else f"{each.before or 'no type yet'} -> "
+            message = f"`{table.name}.{each.name}`: {what}{each.data_type}"
             yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
     for null in report.nulls:
         message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"

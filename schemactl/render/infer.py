@@ -52,9 +52,8 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
     if report.tables:
         columns = sum(len(table.columns) for table in report.tables)
         would_be = "" if report.written else " would be"
-        parts.append(
-            f"{counted(len(report.tables), 'table')} and {counted(columns, 'column')}{would_be} new or changed"
-        )
+        tables = counted(len(report.tables), "table")
+        parts.append(f"{tables} and {counted(columns, 'column')}{would_be} new or changed")
     what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
     yield [named(report.name, what), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
@@ -127,9 +126,8 @@ def show_violation(finding: ViolationFinding) -> Text:
 def _null(finding: NullFinding) -> Text:
     column = show_place(finding.table, finding.column)
     nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
-    return warning(
-        "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
-    )
+    where = f"first in {escape(str(finding.first))}"
+    return warning("warning", f"{column} allows no null, but {nulls}, {where}; dlt refuses such rows")
 
 
 def show_typing(finding: TypingFinding) -> Text:

@@ -335,14 +335,9 @@ def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableTyp
     for past in shown:
         run = past.run
         before = short_hash(run.from_hash) if run.from_hash else "nothing"
-        yield (
-            Text()
-            .append(f"{_time(run.started)}  ", style=FAINT)
-            .append(
-                f"{past.state}: {before} -> {short_hash(run.to_hash)}, {past.done:,} of "
-                f"{counted(past.steps, 'step')}, by {escape(run.who)}"
-            )
-        )
+        steps = f"{past.done:,} of {counted(past.steps, 'step')}, by {escape(run.who)}"
+        line = Text().append(f"{_time(run.started)}  ", style=FAINT)
+        yield line.append(f"{past.state}: {before} -> {short_hash(run.to_hash)}, {steps}")
     if len(runs) > len(shown):
         yield Text(f"... and {counted(len(runs) - len(shown), 'earlier run')} (`--verbose`)", style=FAINT)
 

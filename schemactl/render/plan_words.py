@@ -204,12 +204,8 @@ def lock(planned: PlannedStep) -> str | None:
 def held_locks(plan: MigrationPlan) -> str | None:
     """Return a warning that a transaction holds its locks to the end; None where readers wait for a moment at most."""
     blocks_readers = any(step.lock is not None and step.lock.readers_wait for step in plan.steps)
-    if (
-        plan.is_online
-        or len(plan.steps) < 2
-        or not blocks_readers
-        or all(step.way is Way.IN_PLACE for step in plan.steps)
-    ):
+    is_brief = len(plan.steps) < 2 or all(step.way is Way.IN_PLACE for step in plan.steps)
+    if plan.is_online or is_brief or not blocks_readers:
         return None
     return "in one transaction each lock is held until the last step is done; with `--step-by-step` only by its step"
 

@@ -77,16 +77,10 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
         each.name: {name: stated_before[name] for name in own_files_of(each.name, stated_before)}
         for each in folder.migrations
     }
-    reviews, plans = [], []
-    problems = [
-        finding_of(
-            rules.UNSOUND,
-            problem.message,
-            str(folder.path),
-            at=Location(str(folder.path / (problem.file or "")), problem.line),
-        )
-        for problem in check_problems(folder)
-    ]
+    reviews, plans, problems, name = [], [], [], str(folder.path)
+    for problem in check_problems(folder):
+        at = Location(str(folder.path / (problem.file or "")), problem.line)
+        problems.append(finding_of(rules.UNSOUND, problem.message, name, at=at))
     for each in folder.migrations:
         stated = known.get(json_name(each.name))
         own = {name: file_hash(folder.files[name]) for name in own_files_of(each.name, folder.files)}
@@ -95,19 +89,17 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
         if stated is not None:
             at = Location(str(folder.path / json_name(each.name)))
             message = f"`{each.name}` is another one than in `{since}`"
-            problems.append(finding_of(rules.CHANGED, message, str(folder.path), at=at))
+            problems.append(finding_of(rules.CHANGED, message, name, at=at))
         for dialect in each.plans:
             try:
                 bound = derived_plan(each.unbound_plan(dialect), module_of(dialect).ABILITIES)
             except InputError as error:
-                problems.append(
-                    finding_of(rules.UNSOUND, error.message, str(folder.path), at=Location(str(folder.path)))
-                )
+                problems.append(finding_of(rules.UNSOUND, error.message, name, at=Location(name)))
                 continue
             file = str(folder.path / sql_name(each.name, dialect))
             plans.append(bound)
             reviews.append(_review(bound, f"{each.name} ({dialect})", each.base, file, _lines(each, dialect)))
-    of_folder = Review(name=str(folder.path), base=None, head=None, findings=tuple(problems))
+    of_folder = Review(name=name, base=None, head=None, findings=tuple(problems))
     found = (of_folder, *reviews) if problems else tuple(reviews)
     return Judged(tuple(plans), Report(compatibility=Compatibility.FULL, reviews=found, command=COMMAND))
 
