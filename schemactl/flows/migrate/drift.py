@@ -18,6 +18,7 @@ from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Misplaced
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.steps import Step, table_of
+from schemactl.review.rule import place_of
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -79,8 +80,10 @@ def find_drift(found: Found, schema: Schema) -> Drift:
             variants.append(change)
         elif isinstance(change, NullabilityChanged) and change in allowed:
             by_hand += [] if (change.table, change.column) in nullable else [change]
-        elif not _is_harmless(change, schema, target) and not _was_left_out(change, left_out):
-            by_hand.append(change)
+        elif not _is_harmless(change, schema, target):
+            # A table or column may be there because nobody has allowed to drop it.
+            was_left_out = isinstance(change, TableAdded | ColumnAdded) and place_of(change) in left_out
+            by_hand += [] if was_left_out else [change]
     return Drift(tuple(by_hand), tuple(variants))
 
 
@@ -95,17 +98,6 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return table is not None and kept_origin(change.column.name) in table.columns
         case ColumnPropertyChanged(name=property_name) if property_name == DATABASE_TYPE:
             return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
-        case _:
-            return False
-
-
-def _was_left_out(change: Change, left_out: frozenset[tuple[str, str | None]]) -> bool:
-    """Return whether a table or column is there because nobody has allowed to drop it."""
-    match change:
-        case TableAdded():
-            return (change.table.name, None) in left_out
-        case ColumnAdded():
-            return (change.table, change.column.name) in left_out
         case _:
             return False
 

@@ -31,8 +31,8 @@ from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
 from schemactl.migration.steps import CreateTable, RenameColumn, Step, table_of
 from schemactl.progress import Progress, no_progress
+from schemactl.review.rule import place_of
 from schemactl.schema.changes import (
-    Change,
     ColumnPropertyChanged,
     ColumnRemoved,
     ColumnRetyped,
@@ -234,6 +234,10 @@ def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
 # counted where they are. A destination that does not have the schema that the migration begins with is refused.
 
 
+_IN_THE_WAY: Final = TableRemoved | ColumnRemoved | ColumnRetyped | NullabilityChanged | ColumnPropertyChanged
+"""Changes by hand that are in a step's way; a table or column more is not."""
+
+
 def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
     """Return the steps of a migration for a kind of destination, with the risks and undos that they have there.
 
@@ -264,24 +268,11 @@ def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None
     if found.known is None:
         return None
     touched = {table_of(planned.step) for planned in plan_in(migration, found.target).steps}
-    drift = [_place_of(change) for change in find_drift(found, found.known).changes]
+    drift = [place_of(change) for change in find_drift(found, found.known).changes if isinstance(change, _IN_THE_WAY)]
     if differing := sorted({".".join(part for part in each if part) for each in drift if each[0] in touched}):
         names = ", ".join(f"`{each}`" for each in differing)
         return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
     return None
-
-
-def _place_of(change: Change) -> tuple[str | None, str | None]:
-    """Return the table and the column of a change by hand; a table or column more is in no step's way."""
-    match change:
-        case TableRemoved():
-            return change.table.name, None
-        case ColumnRemoved():
-            return change.table, change.column.name
-        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
-            return change.table, change.column
-        case _:
-            return None, None
 
 
 def _refuse(migration: Migration, message: str) -> PlanBlocker:
