@@ -221,6 +221,9 @@ def _proven(step: SetNotNull | Backfill) -> Iterator[Step]:
     yield Prepare(step, Phase.VALIDATE_CHECK)
 
 
+# --- whether the values of one type fit another one, sizes and time zones included ---
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """What becomes of the values of a column.
