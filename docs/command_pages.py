@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator
 from inspect import cleandoc, get_annotations
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
-
-from typer.models import ArgumentInfo, OptionInfo
 
 from schemactl.cli.app import PROGRAM
 from schemactl.cli.commands import command_names, load_command
@@ -93,7 +90,7 @@ def page(name: str) -> str:
 def _command(words: str, text: str | None, options: type[CommonOptions]) -> Iterator[str]:
     """Yield the lines about one command: how it is called, its help and examples, its own options by their groups."""
     specs = [each for each in option_specs(options) if not each.setting.in_file_only]
-    arguments = [each for each in specs if isinstance(_info(each), ArgumentInfo)]
+    arguments = [each for each in specs if each.is_argument]
     usage = " ".join([PROGRAM, words, *(_metavar(each) for each in arguments), "[OPTIONS]"])
     about, examples = split_examples(text or "")
     yield from ("```text", usage, "```", "", *_described(about))
@@ -129,32 +126,22 @@ def _declaring(options: type[CommonOptions], spec: OptionSpec) -> type:
     return next(cls for cls in options.__mro__ if spec.name in get_annotations(cls))
 
 
-def _info(spec: OptionSpec) -> OptionInfo | ArgumentInfo:
-    return next(each for each in get_args(spec.annotation) if isinstance(each, OptionInfo | ArgumentInfo))
-
-
 def _metavar(spec: OptionSpec) -> str:
-    info = _info(spec)
-    if info.metavar:
-        return str(info.metavar)
-    if isinstance(info, ArgumentInfo):
-        return spec.name.upper()
+    if spec.metavar:
+        return spec.metavar
     return "" if spec.kind is bool else "|".join(spec.choices) or "TEXT"
 
 
 def _names(spec: OptionSpec) -> str:
-    info = _info(spec)
-    stated = (info.default, *(info.param_decls or ()))  # typer takes the first name for a default until a command runs
-    names = [each for each in stated if isinstance(each, str) and each.startswith("-")]
     value = f" {_metavar(spec)}".rstrip()
-    return ", ".join(f"`{_cell(each + (value if each.startswith('--') else ''))}`" for each in names)
+    return ", ".join(f"`{_cell(each + (value if each.startswith('--') else ''))}`" for each in spec.words)
 
 
 def _help(spec: OptionSpec) -> str:
-    text = _info(spec).help or ""
-    if not spec.is_required and spec.default and spec.kind is not list and "[default:" not in text:
+    text = spec.help
+    if not spec.is_required and spec.default and spec.kind is not list:
         text += f" Default: `{spec.default}`."
-    return _escaped(re.sub(r"\s*\[default: (.*)\]$", r" Default: `\1`.", text))
+    return _escaped(text)
 
 
 def _setting(spec: OptionSpec) -> str:

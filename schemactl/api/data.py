@@ -57,6 +57,7 @@ class SparkDataFrame(Protocol):
     def createOrReplaceGlobalTempView(self, name: str) -> None: ...
 
 
+_Kind: TypeAlias = "tuple[str, ...] | _Documents | ArrowStream | SparkDataFrame"
 Data: TypeAlias = str | Path | Iterable[str | Path] | Iterable[Document] | ArrowStream | SparkDataFrame
 
 
@@ -196,15 +197,8 @@ def normalize(
         EngineError: Spark failed.
         DestinationError: the destination failed.
     """
-    request = InferRequest(
-        sources=(),
-        name=name,
-        table=table,
-        schemas=Path(schemas),
-        contract=contract,
-        hints=_hints(columns, write_disposition),
-        null_values=tuple(null_values),
-    )
+    request = InferRequest((), name, table, Path(schemas), contract=contract, null_values=tuple(null_values))
+    request = replace(request, hints=_hints(columns, write_disposition))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, spark) as (readable, open_session):
         call = NormalizeRequest(
@@ -239,11 +233,6 @@ _MEMORY = "documents"
 
 
 @dataclass(frozen=True, slots=True)
-class _Sources:
-    stated: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Documents:
     stated: Iterable[Any]
 
@@ -272,22 +261,24 @@ def _as_dict(value: Any) -> dict[str, Any]:
     raise TypeError(f"a value of type `{type(value).__name__}`")
 
 
-def _kind_of(data: Data) -> _Sources | _Documents | ArrowStream | SparkDataFrame:
+def _kind_of(data: Data) -> _Kind:
     match data:
         case str() | Path():
-            return _Sources((str(data),))
+            return (str(data),)
         case SparkDataFrame() | ArrowStream():
             return data
     items = iter(data)
     first = next(items, None)
     if isinstance(first, (str, Path)):
-        return _Sources((str(first), *(str(each) for each in items)))
+        return (str(first), *(str(each) for each in items))
     return _Documents(chain(() if first is None else (first,), items))
 
 
 @contextmanager
 def _readable(
-    kind: _Sources | _Documents | ArrowStream | SparkDataFrame, request: InferRequest, spark: SparkSettings | None
+    kind: tuple[str, ...] | _Documents | ArrowStream | SparkDataFrame,
+    request: InferRequest,
+    spark: SparkSettings | None,
 ) -> Iterator[tuple[InferRequest, OpenSession | None]]:
     """Hand out the request with sources that Spark reads, and what opens its session; None for the usual way."""
     from schemactl.engine.session import SparkOptions
@@ -297,8 +288,8 @@ def _readable(
     request = replace(request, spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
     session = settings.session
     with ExitStack() as left:
-        if isinstance(kind, _Sources):
-            request = replace(request, sources=kind.stated)
+        if isinstance(kind, tuple):
+            request = replace(request, sources=kind)
         else:
             if request.dispatch is None:
                 request = replace(request, table=request.table or _table_of(request))

@@ -17,9 +17,8 @@ from schemactl.flows.diff import DiffRequest, review_pairs
 from schemactl.flows.import_ import Imported, import_schema, read_source
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.script import ScriptRequest, write_script
-from schemactl.flows.pairs import Pair
-from schemactl.flows.references import Referred, find_schema
+from schemactl.flows.migrate.script import write_script
+from schemactl.flows.references import Pair, Referred, find_schema
 from schemactl.flows.schemas import with_lineage
 from schemactl.formats import FORMATS
 from schemactl.formats._folding import fold
@@ -174,7 +173,7 @@ def plan(
         return plan_migration(PlanRequest(reference, to, Path(schemas), options, allow_destructive, kept))
     if to is not None or out is not None:
         raise InputError("`dialect` is for engines that are not connected", hint="leave `to` and `out` out")
-    return write_script(ScriptRequest(reference, start, dialect, Path(schemas), options))
+    return write_script(reference, start, dialect, Path(schemas), options)
 
 
 @hinting_at_extras()

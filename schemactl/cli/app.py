@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import typer
 from typer.main import get_command
@@ -23,7 +23,7 @@ from schemactl import __version__
 from schemactl.cli import commands
 from schemactl.cli.commands import CommandModule, all_options, command_names, load_command
 from schemactl.cli.environments import at_environment, at_references
-from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions
+from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions, flag
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
 from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
 from schemactl.cli.terminal import (
@@ -244,17 +244,12 @@ def _print_version(asked: bool) -> None:
 class RootOptions(CommonOptions):
     """The options that may stand before the command's name."""
 
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            "-V",
-            is_eager=True,
-            callback=_print_version,
-            help="Print the versions of schemactl, Python, Spark and Java.",
-        ),
+    version: bool = flag(
+        "Print the versions of schemactl, Python, Spark and Java.",
         Group.GLOBAL,
-    ] = False
+        short="-V",
+        callback=_print_version,
+    )
 
 
 def _start(context: typer.Context, **_: Any) -> None:

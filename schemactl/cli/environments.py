@@ -39,8 +39,6 @@ class Environment:
     """A destination that settings name.
 
     Attributes:
-        name: as ``--to`` names it.
-        address: where it is.
         is_protected: whether a person has to type its name before data is lost there.
         options: settings of commands that hold for it.
     """

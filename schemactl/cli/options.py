@@ -1,8 +1,6 @@
 """Options of commands, as dataclasses: those that all share, and how a field declares one.
 
-A field ``Annotated[TYPE, typer.Option(...)] = DEFAULT`` is one option. Annotated with a `Setting` as well, it
-can also be stated in a settings file and in the environment (`schemactl.cli.settings`); with a `Group`, help shows it
-below that heading.
+A field ``NAME: TYPE = option(HELP, ...)`` is one option; `parsing` makes typer's of it, `settings` finds its value.
 """
 
 from __future__ import annotations
@@ -10,15 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from glob import has_magic
 from inspect import get_annotations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
-
-import typer
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from schemactl.cli.completing import (
     complete_contracts,
@@ -41,6 +38,11 @@ if TYPE_CHECKING:
 
 VARIABLE_PREFIX: Final = "SCHEMACTL_"
 """The prefix of all variables that state options."""
+
+T = TypeVar("T")
+
+_SPEC: Final = "option"
+"""The key of an option's declaration in the metadata of its field."""
 
 _SMALL_BYTES: Final = 64 << 20
 """Up to here a driver with one compiler takes less processor time, on every format that was measured."""
@@ -99,53 +101,122 @@ class Bare:
     looks_like_value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dest:
-    """Marks an option that takes the address of a destination, or the name that settings give one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionSpec:
+    """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).
+
+    Attributes:
+        help: what help says of it; empty for one that has no place on the command line.
+        metavar: what help calls its value; None where the field's type says it.
+        word: its name on the command line, where that is not the field's.
+        short: another name there, of one letter.
+        completes: returns the values that begin with a text, for shells.
+        bare: what it is where it stands without a value; None where it cannot.
+        is_destination: whether it takes the address of a destination, or a name that settings give one.
+        is_reference: whether it takes references to schemas, of which one may be the name of a destination.
+        callback: called with its value before anything else is done; None for none.
+    """
+
+    help: str
+    group: Group = Group.OPTIONS
+    setting: Setting = _ON_COMMAND_LINE_ONLY
+    metavar: str | None = None
+    name: str = ""
+    word: str | None = None
+    short: str | None = None
+    annotation: Any = None
+    default: Any = None
+    is_required: bool = False
+    is_argument: bool = False
+    completes: Callable[..., list[str]] | None = None
+    bare: Bare | None = None
+    is_destination: bool = False
+    is_reference: bool = False
+    callback: Callable[[bool], None] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its names on the command line."""
+        return tuple(each for each in (self.word or f"--{self.key}", self.short) if each)
+
+    @property
+    def key(self) -> str:
+        """Its name in settings files, for example ``on-bad-record``."""
+        return self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return VARIABLE_PREFIX + self.name.upper()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values it can have; empty where it can have any."""
+        return get_args(self._type) if get_origin(self._type) is Literal else ()
+
+    @property
+    def kind(self) -> type:
+        """The kind of its values: ``str``, ``bool`` or ``list``."""
+        return list if get_origin(self._type) is Sequence else bool if self._type is bool else str
+
+    @property
+    def _type(self) -> Any:
+        """The type of its values where it has one."""
+        parts = get_args(self.annotation)
+        return next((part for part in parts if part is not NoneType), None) if NoneType in parts else self.annotation
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """Marks an option that takes references to schemas, of which one may be the name of a destination."""
+def option(
+    help: str,
+    group: Group = Group.OPTIONS,
+    setting: Setting = _ON_COMMAND_LINE_ONLY,
+    *,
+    default: T | None = None,
+    **more: Any,
+) -> T:
+    """Declare an option, in place of its field's default; ``more`` are attributes of `OptionSpec`."""
+    spec = OptionSpec(help=help, group=group, setting=setting, default=default, **more)
+    start: dict[str, Any] = {"default": default}
+    if isinstance(default, list):
+        start = {"default_factory": default.copy}
+    return cast("T", field(**({} if spec.is_required else start), metadata={_SPEC: spec}))
 
 
-TextOrJson = Annotated[
-    Literal["text", "json"],
-    typer.Option("--format", help="How the result is printed."),
-    Setting(),
-    Group.OUTPUT,
-]
-"""The option ``--format`` of a command with these two."""
+def flag(help: str, group: Group = Group.OPTIONS, setting: Setting = _ON_COMMAND_LINE_ONLY, **more: Any) -> bool:
+    """Declare an option that takes no value, and is False where it is not stated."""
+    return option(help, group, setting, default=False, **more)
 
 
-FindingsFormat = Annotated[
-    Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"],
-    typer.Option("--format", help="How the result is printed."),
-    Setting(),
-    Group.OUTPUT,
-]
-"""The option ``--format`` of those whose result has findings."""
+def argument(metavar: str, help: str, *, default: T | None = None, **more: Any) -> T:
+    """Declare an argument: required where no default is stated, and its metavar does not stand in brackets."""
+    is_required = default is None and not metavar.startswith("[")
+    return option(help, metavar=metavar, default=default, is_argument=True, is_required=is_required, **more)
 
 
-OptionalRef = Annotated[
-    str | None,
-    typer.Argument(metavar="[REF]", help="The schema; by default the ledger's.", autocompletion=complete_references),
-    Ref(),
-]
-"""The schema that a destination is held against."""
+def ref(metavar: str, help: str, **more: Any) -> Any:
+    """Declare an argument that is a REF, or several."""
+    return argument(metavar, help, completes=complete_references, is_reference=True, **more)
 
-MigrationFolder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the migrations.")]
 
-SchemaFiles = Annotated[
-    list[str], typer.Argument(metavar="[FILE...]", help="Schema files; by default all of the folder.")
-]
+def text_or_json(**more: Any) -> str:
+    """Declare ``--format`` of a command whose result is text or JSON."""
+    more = {"annotation": Literal["text", "json"], **more}
+    return option("How the result is printed.", Group.OUTPUT, Setting(), default="text", **more)
 
-OutputFile = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write the result to a file instead."),
-    Group.OUTPUT,
-]
-"""The option ``--output`` of those whose result may go to a file."""
+
+def findings_format() -> str:
+    """Declare ``--format`` of a command whose result has findings."""
+    return text_or_json(annotation=Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"])
+
+
+def output_file() -> str | None:
+    """Declare ``--output``, where the result of a command may go to a file."""
+    return option("Write the result to a file instead.", Group.OUTPUT, metavar="FILE", short="-o")
+
+
+def migration_folder() -> str:
+    """Declare the folder of migrations that a command is about."""
+    return argument("DIR", "The folder of the migrations.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,38 +231,26 @@ class StatedTable:
 class CommonOptions:
     """The options of every command; they may stand before the command's name as well."""
 
-    schemas: Annotated[
-        str,
-        typer.Option("--schemas", metavar="DIR", help="The folder that holds `import/` and `export/`."),
+    schemas: str = option(
+        "The folder that holds `import/` and `export/`.",
+        Group.GLOBAL,
         Setting(is_path=True, found_by=("import", "export")),
+        metavar="DIR",
+        default="schemas",
+    )
+    format: str = text_or_json(annotation=str, metavar="FORMAT")
+    naming_module: Sequence[str] = option(
+        "Admit a module of your own as a naming convention or normalizer that schemas name; may be given more "
+        "than once.",
         Group.GLOBAL,
-    ] = "schemas"
-    format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="How the result is printed."), Setting(), Group.OUTPUT
-    ] = "text"
-    naming_module: Annotated[
-        list[str],
-        typer.Option(
-            "--naming-module",
-            metavar="MODULE",
-            help="Admit a module of your own as a naming convention or normalizer that schemas name; may be given more "
-            "than once.",
-        ),
         Setting(in_file=False),
-        Group.GLOBAL,
-    ] = field(default_factory=list)
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print only what needs attention."), Setting(), Group.OUTPUT
-    ] = False
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print all the evidence as well."), Setting(), Group.OUTPUT
-    ] = False
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks and Spark's log."), Setting(), Group.GLOBAL
-    ] = False
-    color: Annotated[
-        Literal["auto", "always", "never"], typer.Option("--color", help="When to use colors."), Setting(), Group.OUTPUT
-    ] = "auto"
+        metavar="MODULE",
+        default=[],
+    )
+    quiet: bool = flag("Print only what needs attention.", Group.OUTPUT, Setting(), short="-q")
+    verbose: bool = flag("Print all the evidence as well.", Group.OUTPUT, Setting(), short="-v")
+    debug: bool = flag("Show tracebacks and Spark's log.", Group.GLOBAL, Setting())
+    color: Literal["auto", "always", "never"] = option("When to use colors.", Group.OUTPUT, Setting(), default="auto")
 
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:  # noqa: ARG003
@@ -203,58 +262,39 @@ class CommonOptions:
 class SparkCommandOptions(CommonOptions):
     """The options of a command that works with Spark."""
 
-    master: Annotated[
-        str | None,
-        typer.Option("--master", metavar="URL", help="The Spark master: `local[*]`, `spark://HOST:PORT`, `yarn` ..."),
-        Setting(),
+    master: str | None = option(
+        "The Spark master: `local[*]`, `spark://HOST:PORT`, `yarn` ...", Group.SPARK, Setting(), metavar="URL"
+    )
+    remote: str | None = option("A Spark Connect server, `sc://HOST:PORT`.", Group.SPARK, Setting(), metavar="URL")
+    conf: Sequence[str] = option(
+        "A setting of Spark; may be given more than once.",
         Group.SPARK,
-    ] = None
-    remote: Annotated[
-        str | None,
-        typer.Option("--remote", metavar="URL", help="A Spark Connect server, `sc://HOST:PORT`."),
-        Setting(),
-        Group.SPARK,
-    ] = None
-    conf: Annotated[
-        list[str],
-        typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be given more than once."),
         Setting(in_environment=False),
+        metavar="K=V",
+        default=[],
+    )
+    java_cache: str | None = option(
+        "Keep what Java learns of Spark there: the first command takes half a minute longer, later ones start "
+        "faster; not with `--remote`.",
         Group.SPARK,
-    ] = field(default_factory=list)
-    java_cache: Annotated[
-        str | None,
-        typer.Option(
-            "--java-cache",
-            metavar="DIR",
-            help="Keep what Java learns of Spark there: the first command takes half a minute longer, later ones start "
-            "faster; not with `--remote`.",
-        ),
         Setting(is_path=True),
+        metavar="DIR",
+    )
+    keep_spark: str | None = option(
+        "Leave Spark running for later commands, for so long after the last one (`90s`, `15m`, `2h`; `off`); "
+        "they start in seconds. `schemactl engine` shows and ends it; not with `--remote` or `--debug`.",
         Group.SPARK,
-    ] = None
-    keep_spark: Annotated[
-        str | None,
-        typer.Option(
-            "--keep-spark",
-            metavar="[15m]",
-            help="Leave Spark running for later commands, for so long after the last one (`90s`, `15m`, `2h`; `off`); "
-            "they start in seconds. `schemactl engine` shows and ends it; not with `--remote` or `--debug`.",
-        ),
         Setting(),
-        Bare("15m", r"\d+(\.\d+)?[smh]|off"),
-        Group.SPARK,
-    ] = None
+        metavar="[15m]",
+        bare=Bare("15m", r"\d+(\.\d+)?[smh]|off"),
+    )
 
-    examples: Annotated[
-        Literal["none", "masked", "plain"] | None,
-        typer.Option(
-            "--examples",
-            help="How values of rows are shown and kept in evidence: not at all, by their shape, or as they are. By "
-            "default masked where `CI` is set and for columns marked as personal (`x-annotation-pii` ...), else plain.",
-        ),
-        Setting(),
+    examples: Literal["none", "masked", "plain"] | None = option(
+        "How values of rows are shown and kept in evidence: not at all, by their shape, or as they are. By "
+        "default masked where `CI` is set and for columns marked as personal (`x-annotation-pii` ...), else plain.",
         Group.OUTPUT,
-    ] = None
+        Setting(),
+    )
 
     def spark(self) -> SparkOptions:
         """Return which Spark to use.
@@ -309,198 +349,127 @@ def is_small(sources: Sequence[str]) -> bool:
 class DataOptions(SparkCommandOptions):
     """Options of the commands by which data evolves a schema."""
 
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that `infer "
-            "--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
-        ),
-    ] = field(default_factory=list)
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            help="The schema's name; by default the source's, and what `SOURCE.schema.yaml` beside it states holds as "
-            "`--hints` does.",
-            autocompletion=complete_names,
-        ),
+    sources: Sequence[str] = argument(
+        "SOURCE...",
+        "Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that `infer "
+        "--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
+        default=[],
+    )
+    name: str | None = option(
+        "The schema's name; by default the source's, and what `SOURCE.schema.yaml` beside it states holds as "
+        "`--hints` does.",
         Group.SCHEMA,
-    ] = None
-    table: Annotated[
-        list[str],
-        typer.Option(
-            "--table",
-            metavar="TABLE|TABLE=SOURCE",
-            help="The root table; by default the schema's only one, or one named after the source. With a source, the "
-            "table of that data; may be given more than once: `--table 'contacts=crm/*.csv'`.",
-        ),
+        metavar="NAME",
+        completes=complete_names,
+    )
+    table: Sequence[str] = option(
+        "The root table; by default the schema's only one, or one named after the source. With a source, the "
+        "table of that data; may be given more than once: `--table 'contacts=crm/*.csv'`.",
         Group.INPUT,
-    ] = field(default_factory=list)
-    table_per_file: Annotated[
-        bool, typer.Option("--table-per-file", help="Give each file a root table, named after the file."), Group.INPUT
-    ] = False
-    table_by: Annotated[
-        str | None,
-        typer.Option(
-            "--table-by",
-            metavar="FIELD",
-            help="Give each record the root table that this field of it names: `type`, `meta.kind`; records without "
-            "such a text go to `--table`, if it is given.",
-        ),
+        metavar="TABLE|TABLE=SOURCE",
+        default=[],
+    )
+    table_per_file: bool = flag("Give each file a root table, named after the file.", Group.INPUT)
+    table_by: str | None = option(
+        "Give each record the root table that this field of it names: `type`, `meta.kind`; records without "
+        "such a text go to `--table`, if it is given.",
         Group.INPUT,
-    ] = None
-    dispatch: Annotated[
-        list[str],
-        typer.Option(
-            "--dispatch",
-            metavar="VALUE=TABLE,...",
-            help="Tables of values of the field of `--table-by` that are not called after them: "
-            "`click=click_events,purchase=purchase_events`.",
-        ),
+        metavar="FIELD",
+    )
+    dispatch: Sequence[str] = option(
+        "Tables of values of the field of `--table-by` that are not called after them: "
+        "`click=click_events,purchase=purchase_events`.",
+        Group.INPUT,
         Setting(in_environment=False),
+        metavar="VALUE=TABLE,...",
+        default=[],
+    )
+    model: str | None = option(
+        "A Pydantic model that states the columns and validates the data; a union with a discriminator "
+        "names the table of each record. The module is imported: its code runs.",
         Group.INPUT,
-    ] = field(default_factory=list)
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="MODULE:CLASS",
-            help="A Pydantic model that states the columns and validates the data; a union with a discriminator "
-            "names the table of each record. The module is imported: its code runs.",
-        ),
         Setting(in_file=False),
-        Group.INPUT,
-    ] = None
-    contract: Annotated[
-        str | None,
-        typer.Option(
-            "--contract",
-            metavar="C",
-            help="What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
-            "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
-            autocompletion=complete_contracts,
-        ),
-        Setting(),
+        metavar="MODULE:CLASS",
+    )
+    contract: str | None = option(
+        "What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
+        "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
         Group.CONTRACT,
-    ] = None
-    column: Annotated[
-        list[str],
-        typer.Option(
-            "--column",
-            metavar="NAME:TYPE,HINT",
-            help="What a column is, whatever the data says: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may "
-            "be given more than once.",
-        ),
-        Setting(in_environment=False),
-        Group.SCHEMA,
-    ] = field(default_factory=list)
-    write_disposition: Annotated[
-        Literal["append", "replace", "merge", "skip"] | None,
-        typer.Option("--write-disposition", help="What a load does with the rows of the root table that are there."),
         Setting(),
+        metavar="C",
+        completes=complete_contracts,
+    )
+    column: Sequence[str] = option(
+        "What a column is, whatever the data says: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may "
+        "be given more than once.",
         Group.SCHEMA,
-    ] = None
-    hints: Annotated[
-        str | None,
-        typer.Option(
-            "--hints",
-            metavar="FILE",
-            help="A schema file with what tables, columns and settings are, whatever the data says; it may leave out "
-            "all else.",
-        ),
+        Setting(in_environment=False),
+        metavar="NAME:TYPE,HINT",
+        default=[],
+    )
+    write_disposition: Literal["append", "replace", "merge", "skip"] | None = option(
+        "What a load does with the rows of the root table that are there.", Group.SCHEMA, Setting()
+    )
+    hints: str | None = option(
+        "A schema file with what tables, columns and settings are, whatever the data says; it may leave out all else.",
+        Group.SCHEMA,
         Setting(is_path=True),
-        Group.SCHEMA,
-    ] = None
-    on_bad_record: Annotated[
-        Literal["stop", "skip"],
-        typer.Option("--on-bad-record", help="What a record that cannot be read does."),
-        Setting(),
-        Group.CONTRACT,
-    ] = "stop"
-    input_format: Annotated[
-        str | None,
-        typer.Option(
-            "--input-format",
-            metavar="FORMAT",
-            help="The sources' format, if it is misdetected.",
-            autocompletion=complete_input_formats,
-        ),
-        Setting(),
+        metavar="FILE",
+    )
+    on_bad_record: Literal["stop", "skip"] = option(
+        "What a record that cannot be read does.", Group.CONTRACT, Setting(), default="stop"
+    )
+    input_format: str | None = option(
+        "The sources' format, if it is misdetected.",
         Group.INPUT,
-    ] = None
-    naming: Annotated[
-        str | None,
-        typer.Option(
-            "--naming",
-            metavar="NAME",
-            autocompletion=complete_namings,
-            help="How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
-            "`sql_cs_v1`, `s3_tables`, `hash_names`, or a module of your own.",
-        ),
         Setting(),
+        metavar="FORMAT",
+        completes=complete_input_formats,
+    )
+    naming: str | None = option(
+        "How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
+        "`sql_cs_v1`, `s3_tables`, `hash_names`, or a module of your own.",
         Group.SCHEMA,
-    ] = None
-    normalizer: Annotated[
-        str | None,
-        typer.Option(
-            "--normalizer",
-            metavar="NAME",
-            autocompletion=complete_normalizers,
-            help="How a new schema's data becomes tables: `relational`, `relational_no_coercion`, `nested` (it keeps "
-            "structs and lists), or a module of your own.",
-        ),
         Setting(),
+        metavar="NAME",
+        completes=complete_namings,
+    )
+    normalizer: str | None = option(
+        "How a new schema's data becomes tables: `relational`, `relational_no_coercion`, `nested` (it keeps "
+        "structs and lists), or a module of your own.",
         Group.SCHEMA,
-    ] = None
-    typing: Annotated[
-        str | None,
-        typer.Option(
-            "--typing",
-            metavar="FILE|NAME",
-            help="How columns of texts become typed ones: an Arc schema file, or a schema that was imported from one.",
-        ),
+        Setting(),
+        metavar="NAME",
+        completes=complete_normalizers,
+    )
+    typing: str | None = option(
+        "How columns of texts become typed ones: an Arc schema file, or a schema that was imported from one.",
         Group.INPUT,
-    ] = None
-    typing_errors: Annotated[
-        Literal["column", "reject", "fail"],
-        typer.Option(
-            "--typing-errors",
-            help="What becomes of rows with texts that cannot be typed: nulls, with the reasons in the column "
-            "`_errors`; rejects; or nothing is written. Where a field allows no null, nothing is written anyway.",
-        ),
-        Setting(),
+        metavar="FILE|NAME",
+    )
+    typing_errors: Literal["column", "reject", "fail"] = option(
+        "What becomes of rows with texts that cannot be typed: nulls, with the reasons in the column "
+        "`_errors`; rejects; or nothing is written. Where a field allows no null, nothing is written anyway.",
         Group.CONTRACT,
-    ] = "column"
-    null_value: Annotated[
-        list[str],
-        typer.Option(
-            "--null-value",
-            metavar="TEXT",
-            help="A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",
-        ),
+        Setting(),
+        default="column",
+    )
+    null_value: Sequence[str] = option(
+        "A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",
+        Group.INPUT,
         Setting(in_environment=False, section=("csv", "null-values")),
+        metavar="TEXT",
+        default=[],
+    )
+    detect: str | None = option(
+        "Detectors that give new columns types by their values: `digits,number,bool,iso_date` (the default of "
+        "CSV, TSV and XML), `iso_timestamp`, `timestamp`, `large_integer`, `all_text`; `--detect=-NAME,+NAME` "
+        "changes the list.",
         Group.INPUT,
-    ] = field(default_factory=list)
-    detect: Annotated[
-        str | None,
-        typer.Option(
-            "--detect",
-            metavar="LIST",
-            help="Detectors that give new columns types by their values: `digits,number,bool,iso_date` (the default of "
-            "CSV, TSV and XML), `iso_timestamp`, `timestamp`, `large_integer`, `all_text`; `--detect=-NAME,+NAME` "
-            "changes the list.",
-        ),
         Setting(in_environment=False),
-        Group.INPUT,
-    ] = None
-    resolve_collisions: Annotated[
-        bool,
-        typer.Option("--resolve-collisions", help="Give keys that become one column a column each."),
-        Setting(),
-        Group.SCHEMA,
-    ] = False
+        metavar="LIST",
+    )
+    resolve_collisions: bool = flag("Give keys that become one column a column each.", Group.SCHEMA, Setting())
 
     def all_sources(self) -> list[str]:
         """Return the sources, those of single tables too."""
@@ -681,41 +650,6 @@ def parse_keep(text: str) -> float | None:
     raise InputError(f"`{text}` is not a time (`--keep-spark`)", hint="write it like `90s`, `15m` or `2h`, or `off`")
 
 
-@dataclass(frozen=True, slots=True)
-class OptionSpec:
-    """One option as its field declares it.
-
-    Attributes:
-        key: its name in settings files, for example ``on-bad-record``.
-        kind: ``str``, ``bool`` or ``list``.
-        choices: the values it can have; empty where it can have any.
-        is_required: whether it has no default.
-        setting: where else it can be stated.
-        bare: what it is where it stands without a value; None where it cannot.
-        group: the heading below which help shows it.
-        is_destination: whether it takes the address of a destination, or a name that settings give one.
-        is_reference: whether it takes references to schemas.
-    """
-
-    name: str
-    key: str
-    annotation: Any
-    kind: type
-    choices: tuple[str, ...]
-    default: Any
-    is_required: bool
-    setting: Setting
-    bare: Bare | None
-    group: Group
-    is_destination: bool = False
-    is_reference: bool = False
-
-    @property
-    def variable(self) -> str:
-        """Its name in the environment."""
-        return VARIABLE_PREFIX + self.name.upper()
-
-
 def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
     """Return the options that a dataclass declares: its own first, then those that it shares with others."""
     declared: Any = options  # mypy takes the hash of its objects for that of the class
@@ -724,35 +658,9 @@ def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
 
 @cache
 def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
-    hints = get_type_hints(options, include_extras=True)
+    types = get_type_hints(options)
     # The last class of the order that declares an option is the one that declared it first.
     classes_up = {name: up for up, each in enumerate(options.__mro__) for name in get_annotations(each)}
     ordered = sorted(fields(options), key=lambda declared: classes_up[declared.name])
-    return tuple(_spec(declared, hints[declared.name]) for declared in ordered)
-
-
-def _spec(declared: Field[Any], annotation: Any) -> OptionSpec:
-    plain, *extras = get_args(annotation)
-    if type(None) in get_args(plain):  # it is optional
-        plain = next((part for part in get_args(plain) if part is not type(None)), plain)
-    choices = get_args(plain) if get_origin(plain) is Literal else ()
-    return OptionSpec(
-        name=declared.name,
-        key=declared.name.replace("_", "-"),
-        annotation=annotation,
-        kind=str if choices else get_origin(plain) or plain,
-        choices=choices,
-        default=_default(declared),
-        is_required=declared.default is MISSING and declared.default_factory is MISSING,
-        setting=next((extra for extra in extras if isinstance(extra, Setting)), _ON_COMMAND_LINE_ONLY),
-        bare=next((extra for extra in extras if isinstance(extra, Bare)), None),
-        group=next((extra for extra in extras if isinstance(extra, Group)), Group.OPTIONS),
-        is_destination=any(isinstance(extra, Dest) for extra in extras),
-        is_reference=any(isinstance(extra, Ref) for extra in extras),
-    )
-
-
-def _default(declared: Field[Any]) -> Any:
-    if declared.default_factory is not MISSING:
-        return declared.default_factory()
-    return None if declared.default is MISSING else declared.default
+    specs = ((each.name, each.metadata[_SPEC]) for each in ordered)
+    return tuple(replace(spec, name=name, annotation=spec.annotation or types[name]) for name, spec in specs)

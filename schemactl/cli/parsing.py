@@ -5,15 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from inspect import cleandoc
 from textwrap import dedent
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
-from typer.models import OptionInfo, ParameterInfo
 
 from schemactl.cli.options import Bare, CommonOptions, Group, OptionSpec, option_specs
 
@@ -137,7 +135,7 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     about, examples = split_examples(text)
-    bare = {f"--{spec.key}": spec.bare for spec in option_specs(options) if spec.bare is not None}
+    bare = {spec.words[0]: spec.bare for spec in option_specs(options) if spec.bare is not None}
     cls = type("Command", (PlainCommand,), {"bare": bare, "examples": examples})
     command = app.command(name=name, cls=cls, help=about, short_help=about.partition("\n")[0])
     command(with_signature(invoke, options))
@@ -146,22 +144,24 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
 
 def with_signature(function: Callable[..., Any], options: type[CommonOptions]) -> Callable[..., Any]:
     """Give ``function(context, **stated)`` the signature that makes typer ask for the options."""
-    specs = [spec for spec in option_specs(options) if not spec.setting.in_file_only]
+    parameters = [_parameter(spec) for spec in option_specs(options) if not spec.setting.in_file_only]
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    parameters = [_parameter(spec) for spec in specs]
     function.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-    function.__annotations__ = {spec.name: spec.annotation for spec in specs}
+    function.__annotations__ = {each.name: each.annotation for each in parameters}
     return function
 
 
 def _parameter(spec: OptionSpec) -> inspect.Parameter:
-    kind, *extras = get_args(spec.annotation)
-    info = next(copy(extra) for extra in extras if isinstance(extra, ParameterInfo))
-    if isinstance(info, OptionInfo):
-        info.rich_help_panel = spec.group
-        info.show_default = False
+    shown: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar, "autocompletion": spec.completes}
+    if spec.is_argument:
+        info: Any = typer.Argument(**shown)
+    else:
         if not spec.is_required and spec.default and spec.kind is not list:
-            info.help = f"{info.help}  [default: {spec.default}]"
+            shown["help"] = f"{spec.help}  [default: {spec.default}]"
+        if spec.callback is not None:
+            shown |= {"callback": spec.callback, "is_eager": True}
+        info = typer.Option(*spec.words, rich_help_panel=spec.group, show_default=False, **shown)
+    kind = list[str] if spec.kind is list else spec.annotation
     default = inspect.Parameter.empty if spec.is_required else None
     return inspect.Parameter(
         spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]

@@ -48,7 +48,6 @@ class SettingsFile:
     Attributes:
         path: how messages call it.
         folder: what its relative paths start from.
-        text: what it holds.
         table: the part of it that is ours.
     """
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from typer.models import OptionInfo
-
 from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
 from schemactl.cli.settings import DESTINATIONS, FALSE, OF_DESTINATIONS, TRUE
 from schemactl.review.silences import SILENCE_SCHEMA
@@ -83,8 +81,7 @@ def _table(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shape(spec: OptionSpec) -> dict[str, Any]:
-    option = next((each for each in spec.annotation.__metadata__ if isinstance(each, OptionInfo)), None)
-    said = {"description": option.help} if option is not None and option.help else {}
+    said = {"description": spec.help} if spec.help else {}
     if spec.setting.in_file_only:
         return {**said, "type": "array", "items": SILENCE_SCHEMA}
     if spec.kind is bool:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from schemactl.errors import InputError, SchemactlError
+from schemactl.errors import ExitCode, InputError, SchemactlError
 
 if TYPE_CHECKING:
     from schemactl.cli.options import CommonOptions
@@ -76,23 +76,20 @@ class Terminal:
         return Look(self.width, self.color, is_quiet=options.quiet, is_verbose=options.verbose)
 
 
-def write_report(
+def write_report(  # noqa: PLR0913 - a function for each form
     terminal: Terminal,
     options: CommonOptions,
     report: R,
     document: Callable[[R], dict[str, Any]],
     text: Callable[[R, Look], str],
     findings: Callable[[str], str] | None = None,
-) -> None:
-    """Write a report in the form that the options ask for.
+    *,
+    fails: object = False,
+) -> ExitCode:
+    """Write a report in the form that the options ask for, and return the exit code.
 
-    Args:
-        terminal: where it goes.
-        options: of the command.
-        report: what was found.
-        document: makes the JSON document of it.
-        text: makes the text of it.
-        findings: makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
+    ``findings`` makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
+    ``fails`` is what of the report fails the command; nothing, or False, where all is well.
     """
     if options.format == "json":
         from schemactl.render.json import render_document
@@ -102,6 +99,7 @@ def write_report(
         terminal.write(findings(options.format))
     else:
         terminal.write(text(report, terminal.look(options)))
+    return ExitCode.FINDINGS if fails else ExitCode.DONE
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:
@@ -189,17 +187,7 @@ def forget_stdout() -> None:
         os.close(nowhere)
 
 
-class AskingOptions(Protocol):
-    """The options of a command that asks before it changes anything."""
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def yes(self) -> bool: ...
-
-
-def ask(question: str, text: str, terminal: Terminal, options: AskingOptions) -> bool:
+def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *, yes: bool) -> bool:
     """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about.
 
     Raises:
@@ -207,9 +195,9 @@ def ask(question: str, text: str, terminal: Terminal, options: AskingOptions) ->
     """
     if options.format == "text":
         terminal.write(text)
-    elif not options.yes:
+    elif not yes:
         terminal.report(text)
-    if options.yes:
+    if yes:
         return True
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on, and nothing was done", hint="`--yes` agrees beforehand")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations import is_migrator
 from schemactl.errors import InputError, Location
 from schemactl.flows.lineage import sources_beside
-from schemactl.flows.pairs import Pair, comparable, find_pairs, reported
-from schemactl.flows.references import Referred, find_schema
+from schemactl.flows.references import Pair, Referred, comparable, find_pairs, find_schema, reported
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.garbage_collection import paused_collector

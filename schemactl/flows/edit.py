@@ -15,7 +15,7 @@ from schemactl.schema.changes import Change
 from schemactl.schema.contract import Contract
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
-from schemactl.schema.hints import ColumnHint, Hints, only_root, with_hints
+from schemactl.schema.hints import Hints, only_root, with_hints
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
@@ -26,32 +26,11 @@ from schemactl.store.text import read_text, replace_file
 
 
 @dataclass(frozen=True, slots=True)
-class EditRequest:
-    """The request of ``schemactl edit``.
-
-    Attributes:
-        table: that hints without a table are about; None for the only root table.
-        write_disposition: of the table; None to leave it.
-        contract: of the schema; None to leave it.
-        naming: another naming convention, by which all names are made anew; None to leave it.
-    """
-
-    name: str
-    schemas: Path
-    table: str | None = None
-    columns: tuple[ColumnHint, ...] = ()
-    write_disposition: str | None = None
-    contract: str | None = None
-    naming: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Edited:
     """The outcome of an edit.
 
     Attributes:
         path: the import file; the export file where there is no other.
-        changes: what changed there.
         is_taken_over: whether the export file has it already.
     """
 
@@ -61,22 +40,32 @@ class Edited:
     is_taken_over: bool = False
 
 
-def edit_import(request: EditRequest) -> Edited:
+def edit_import(
+    name: str, schemas: Path, hints: Hints, *, table: str | None, contract: str | None, naming: str | None
+) -> Edited:
     """State hints in the import file; where there is none, it begins as the stored schema, or as a new one.
+
+    ``table`` is the one that hints without a table are about; None for the only root table. By another naming
+    convention all names are made anew.
 
     Raises:
         InputError: a hint or a file is wrong, or the file cannot be written.
     """
-    folder = SchemasFolder.at(request.schemas)
-    opened = open_schemas(folder, request.name)
-    if request.naming is not None:
-        return _named_anew(folder, opened, request.naming)
+    folder = SchemasFolder.at(schemas)
+    opened = open_schemas(folder, name)
+    if naming is not None:
+        return _named_anew(folder, opened, naming)
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
-    before = document.schema if document else stored or new_schema(request.name)
-    after = _stated(request, before)
+    before = document.schema if document else stored or new_schema(name)
+    root = naming_of(before).normalize_tables_path(table) if table else only_root(before)
+    after = with_hints(before, hints, root)
+    if contract is not None:
+        Contract.of(contract)
+        parts = dict(part.split("=", 1) for part in contract.split(",")) if "=" in contract else contract
+        after = replace(after, settings={**after.settings, "schema_contract": parts})
     file = opened.import_file
-    path = file.path if file else new_file(folder.imports, request.name)
+    path = file.path if file else new_file(folder.imports, name)
     changes = diff(before, after, guess_renames=False)
     if changes or document is None:
         content = bump(replace(after, imported_version_hash=None)) if document is None else bump(after)
@@ -135,17 +124,6 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
 
 def _naming_of(schema: Schema) -> str:
     return convention_name(NormalizerConfig.of(schema.normalizers).naming)
-
-
-def _stated(request: EditRequest, before: Schema) -> Schema:
-    naming = naming_of(before)
-    root = naming.normalize_tables_path(request.table) if request.table else only_root(before)
-    after = with_hints(before, Hints(request.columns, request.write_disposition), root)
-    if request.contract is None:
-        return after
-    Contract.of(request.contract)
-    stated = dict(part.split("=", 1) for part in request.contract.split(",")) if "=" in request.contract else None
-    return replace(after, settings={**after.settings, "schema_contract": stated or request.contract})
 
 
 def read_hints(path: Path) -> Schema:

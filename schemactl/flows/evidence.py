@@ -104,10 +104,7 @@ _LONGEST_RECORD: Final = 1_000
 def with_records(report: InferenceReport, reader: ScanReader | None, schema: Schema) -> InferenceReport:
     """Return a report with the records that violate a contract, where it has none yet.
 
-    Args:
-        report: of one root table's data.
-        reader: finds records; None where they are not all at hand.
-        schema: marks columns as personal; where one is, records are masked.
+    ``reader`` is None where not all records are at hand. They are masked where the schema marks a column as personal.
     """
     lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
     if reader is None or not lacking:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from schemactl.errors import InputError
-from schemactl.flows.detection import detectors_of, with_detection
 from schemactl.flows.evidence import table_of
 from schemactl.flows.models import with_model
 from schemactl.flows.resolution import fit_to_data, resolve_data, root_table
@@ -41,6 +40,13 @@ if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRows
     from schemactl.flows.request import InferRequest
 
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from schemactl.engine.input import COMPRESSIONS, TEXTS
+from schemactl.schema.detectors import DETECTORS
+
 MOST_NAMES: Final = 3
 """Columns that a hint names."""
 
@@ -54,13 +60,10 @@ class Evolution:
     """The evolution of a schema by evidence.
 
     Attributes:
-        report: what is found; nothing is saved so far.
         before: the schema as it was, with what the call states, under names that the destination keeps.
-        schema: for ``save``.
         stored: the schema as ``save`` would store it, with its version and hash.
         hints: what a new import file holds: no column that data brought, as dlt writes it. None for a schema that is
             there: of that dlt writes all.
-        resolution: all that the data asks for.
         judgment: what the contract says of it.
         lineage: which source paths feed its tables and columns.
     """
@@ -94,13 +97,8 @@ def evolve_schema(
 ) -> Evolution:
     """Return what the evidence makes of a schema; nothing is written.
 
-    Args:
-        request: what was asked for.
-        opened: the schema.
-        evidence: what the data holds.
-        is_loaded: whether the data is loaded there.
-        unfilled: what only rejected rows ask for, which does not come about.
-        after: what data of another root table has made of the schema in the same call.
+    ``unfilled`` is what only rejected rows ask for, which does not come about; ``after`` what data of another root
+    table has made of the schema in the same call.
 
     Raises:
         InputError: the schema does not allow such data, or two root tables of the call share one.
@@ -195,7 +193,8 @@ def _say_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
     """Report what another list of detectors does, where the table was there before."""
     if after == before or root not in before.tables:
         return
-    names = detectors_of(after, root)
+    own = after.tables[root].properties.get(DETECTIONS) or ()
+    names = dict.fromkeys((*own, *(after.settings.get("detections") or ())))  # in the order in which they are asked
     listed = ", ".join(f"`{name}`" for name in names) or "none"
     yield f"detectors of table `{root}` are now {listed}; columns that are there keep their types"
 
@@ -313,3 +312,101 @@ def _unfilled(evolution: Evolution, rows: WrittenRows) -> Iterator[tuple[str, st
             is_asked_for = (name, column.name) in evolution.resolution.taken
             if is_new and is_asked_for and (name, column.name) not in rows.filled:
                 yield name, column.name
+
+
+# --- `--detect`: which detectors give types to the values of a table ---
+
+_BY_DEFAULT: Final = ("digits", "number", "bool", "iso_date")
+_OF_DLT: Final = frozenset(
+    ("timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double")
+)
+"""Those that dlt knows: it refuses a schema whose ``settings`` name others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The detectors of a schema and of one of its root tables.
+
+    Attributes:
+        schema: in ``settings.detections``, which dlt reads.
+        table: in the table's ``x-detections``; these are asked first, and of whole columns.
+    """
+
+    schema: tuple[str, ...]
+    table: tuple[str, ...]
+
+
+def with_detection(
+    before: Schema, table: str, source: str, asked: str | None, files: Iterable[str], input_format: str | None
+) -> Schema:
+    """Return the schema with the detectors for its data, to infer by.
+
+    Raises:
+        InputError: there is no such detector.
+    """
+    known = before.tables.get(table)
+    stated = known.properties.get(DETECTIONS) if known else None
+    found = Detection(tuple(before.settings.get("detections") or ()), tuple(stated or ()))
+    wanted = found
+    if asked is not None:
+        wanted = parse_detection(asked, found)
+    elif known is None and _has_no_rules(before) and holds_texts(files, input_format):
+        wanted = replace(found, table=_BY_DEFAULT)
+    if wanted == found:
+        return before
+    there = known or Table(table, {}, {"write_disposition": "append", "resource": source})
+    kept = {key: value for key, value in there.properties.items() if key != DETECTIONS}
+    own = {DETECTIONS: list(wanted.table)} if wanted.table else {}
+    changed = replace(there, properties={**kept, **own})
+    return replace(before.with_table(changed), settings={**before.settings, "detections": list(wanted.schema)})
+
+
+def parse_detection(asked: str, found: Detection) -> Detection:
+    """Return the detectors that ``--detect`` asks for.
+
+    Names take the place of those that are there; ``-name`` and ``+name`` alone take one away or add one.
+
+    Raises:
+        InputError: there is no such detector.
+    """
+    names = [name.strip() for name in asked.split(",") if name.strip()]
+    for name in names:
+        DETECTORS[name.lstrip("+-")]
+    changes = [name for name in names if name.startswith(("+", "-"))]
+    if not changes:
+        return _parted(names)
+    if len(changes) < len(names):
+        raise InputError(f"`--detect {asked}` both names detectors and changes them", hint="do one of the two")
+    kept = [
+        [name for name in there if f"-{name}" not in changes and f"+{name}" not in changes]
+        for there in (found.schema, found.table)
+    ]
+    added = _parted([name[1:] for name in changes if name.startswith("+")])
+    return Detection((*kept[0], *added.schema), (*kept[1], *added.table))
+
+
+def _parted(names: Iterable[str]) -> Detection:
+    parts: tuple[list[str], list[str]] = ([], [])
+    for name in names:
+        parts[name not in _OF_DLT].append(name)
+    return Detection(tuple(parts[0]), tuple(parts[1]))
+
+
+def _has_no_rules(schema: Schema) -> bool:
+    """Return whether nobody has said yet how types are found."""
+    usual = new_schema(schema.name).settings["detections"]
+    return not schema.settings.get("preferred_types") and schema.settings.get("detections") == usual
+
+
+def holds_texts(files: Iterable[str], input_format: str | None) -> bool:
+    """Return whether all values of some files are texts, by the format that is stated or by the names."""
+    if input_format is not None:
+        return input_format in TEXTS
+    known = {ending for each in TEXTS.values() for ending in each}
+    endings = [_ending(name) for name in files]
+    return bool(endings) and known.issuperset(endings)
+
+
+def _ending(name: str) -> str:
+    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSIONS), "")

@@ -102,9 +102,8 @@ _LINES: Final = {
 def name_schema(file: Path, schema: Path) -> bool:
     """Let the first comment of a YAML or TOML file name its JSON Schema, and return whether the file was written.
 
-    Args:
-        file: is written with that line, in place of one that named another schema; nothing else changes.
-        schema: the JSON Schema's file; it is named by its path from there.
+    That line takes the place of one that named another schema; nothing else changes. The JSON Schema's file is named by
+    its path from there.
 
     Raises:
         InputError: the file is neither, or cannot be read or written.

@@ -60,7 +60,6 @@ class Imported:
     Attributes:
         before: the schema as it was stored, None where there was none.
         after: as it is stored now, or would be.
-        changes: what changed in its content.
         violations: what the stored schema's contract does not let through; then nothing is written.
         losses: what the files say and the schema does not.
     """

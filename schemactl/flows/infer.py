@@ -22,7 +22,7 @@ from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike
 from schemactl.flows.target import find_destination
-from schemactl.inference.evidence import Evidence, Position, merge, merge_all, observe
+from schemactl.inference.evidence import Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, SourceWarning, merge_reports
@@ -143,7 +143,9 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
             seen = zip(parts, evolutions, strict=True)
             hidden = merge_all(hide_values(part.evidence, evolution.resolution) for part, evolution in seen)
             _, lineage = save_lineage(folder, request.name, [each.lineage for each in evolutions])
-            kept = _save_evidence(request, hidden)
+            kept = () if request.evidence_file is None else (str(request.evidence_file),)
+            if request.evidence_file is not None:
+                replace_file(request.evidence_file, write_evidence(hidden))
             return replace(report, saved=bool(written), written=(*written, *lineage, *kept))
     raise unsteady(request.name)
 
@@ -176,13 +178,6 @@ def _check_evidence_file(path: Path | None) -> None:
         raise InputError(f"the name of saved evidence ends in `{ENDING}`, not like `{path.name}`", hint=hint)
     if path.is_dir():
         raise InputError(f"`{path}` is a folder, not a file")
-
-
-def _save_evidence(request: InferRequest, evidence: Evidence) -> tuple[str, ...]:
-    if request.evidence_file is None:
-        return ()
-    replace_file(request.evidence_file, write_evidence(evidence))
-    return (str(request.evidence_file),)
 
 
 @contextmanager

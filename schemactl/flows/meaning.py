@@ -29,7 +29,6 @@ class Meaning:
     """A schema of a folder.
 
     Attributes:
-        opened: its files.
         folder: where they are; the history of the import file in git says what was edited.
     """
 

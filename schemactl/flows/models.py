@@ -32,7 +32,6 @@ class TableModel:
 
     Attributes:
         fields: its columns, and those of what is nested in it.
-        contract: of the table, in full.
         is_authoritative: whether its columns come about whatever the contract says (dlt's ``is_authoritative_model``).
     """
 

@@ -57,8 +57,6 @@ class _Basis:
     """The data of one root table, and the functions that make its rows.
 
     Attributes:
-        data: what they are made of.
-        evolution: what becomes of the schema.
         unfilled: what only rejected rows ask for, which the evolution is without.
     """
 

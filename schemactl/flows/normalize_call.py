@@ -1,31 +1,35 @@
-"""The call of ``schemactl normalize``: what was asked for, checked before Spark is started."""
+"""The call of ``schemactl normalize``: what was asked for, and which files it is about, before Spark is started."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import glob
+import re
+import time
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import folder_of
-from schemactl.errors import InputError
+from schemactl.errors import InputError, Location
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
-from schemactl.flows.loading import choose_load_id, remember, without_seen
 from schemactl.flows.migrate.ledger import with_lost
-from schemactl.flows.own_files import without_own
 from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.fitting import without_long_names
-from schemactl.normalization.package import INPUTS_TABLE, LoadedInput
+from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, PastLoads
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.own_folder import PREFIX
+from schemactl.store.sources import LeftOutWarning, is_local
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
@@ -41,7 +45,6 @@ class NormalizeRequest:
 
     Attributes:
         inference: what it shares with ``infer``; the sample is the whole data, and nothing is a check.
-        to: the destination's address.
         rejects: a folder for what contracts refuse; None for a table beside the others.
         load_id: None for the time as dlt has it.
         new_only: whether to leave out files that were loaded before.
@@ -144,3 +147,127 @@ def check_root(table: str) -> None:
     """
     if table.lower() in (REJECTS_TABLE, INPUTS_TABLE):
         raise InputError(f"`{table}` is a table of schemactl's own", hint="name another one with `--table`")
+
+
+# --- its id, and the files that earlier loads have taken ---
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def choose_load_id(stated: str | None) -> str:
+    """Return the id of a load: the one stated, else dlt's, the seconds since 1970.
+
+    Raises:
+        InputError: it cannot be a part of a file's name, or is longer than dlt's column for it.
+    """
+    if stated is None:
+        return str(time.time())
+    if not _LOAD_ID.fullmatch(stated):
+        hint = "at most 64 letters, digits, `.`, `_` and `-`, a letter or digit first"
+        raise InputError(f"`{stated}` cannot be the id of a load", hint=hint)
+    return stated
+
+
+def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
+    """Return the local files with size and time of change, for later loads to know them.
+
+    Raises:
+        InputError: one is not there any more.
+    """
+    return tuple(_remembered(each.path) for each in inputs if each.is_local)
+
+
+def _remembered(path: str) -> LoadedInput:
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+    modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
+    return LoadedInput(str(Path.cwd() / path), status.st_size, modified)
+
+
+def without_seen(
+    inputs: Iterable[Input], files: Iterable[LoadedInput], past: PastLoads
+) -> tuple[tuple[Input, ...], tuple[str, ...]]:
+    """Return the inputs that were not loaded before as they are now, and the paths of the others.
+
+    Raises:
+        InputError: one is no file of this machine, so its changes cannot be seen.
+    """
+    now = {file.path: file for file in files}
+    new: list[Input] = []
+    seen: list[str] = []
+    for each in inputs:
+        if not each.is_local:
+            hint = "name files or folders, or leave `--new-only` out"
+            raise InputError(f"it is unknown whether `{each.path}` is new", hint=hint)
+        path = str(Path.cwd() / each.path)
+        if past.inputs.get(path) == now[path]:
+            seen.append(each.path)
+        else:
+            new.append(each)
+    return tuple(new), tuple(seen)
+
+
+# --- files that schemactl itself writes ---
+#
+# They are no data: `schemactl normalize .` would read them the second time. A source that lies within such a folder is
+# meant.
+
+_DATASET_MARK: Final = "init"
+"""The file that dlt's `filesystem` destination puts into the folder of a dataset."""
+
+
+def without_own(
+    inputs: Iterable[Input], sources: Sequence[str], own: Iterable[Path], rejects: Path | None = None
+) -> tuple[Input, ...]:
+    """Return the inputs that do not stand in folders of our own; a `LeftOutWarning` reports the others.
+
+    Args:
+        inputs: what the sources name.
+        sources: as the call names them.
+        own: folders that schemactl writes to; tables and the like stand in folders below them, not in them.
+        rejects: the folder that holds files of rejects; None where there is none.
+
+    Raises:
+        InputError: no other is left.
+    """
+    inputs = tuple(inputs)
+    real = {folder.resolve(): folder for folder in own}
+    flat = {rejects.resolve(): rejects} if rejects else {}
+    meant = [_fixed_part(source) for source in sources if is_local(source)]
+    kept: list[Input] = []
+    left_out: dict[str, set[Path]] = {}
+    for each in inputs:
+        place = Path(each.path).resolve() if each.is_local else None
+        folder = next((folder for folder in (*real, *flat) if place and _is_own(place, folder, folder in flat)), None)
+        if (
+            place is None
+            or folder is None
+            or any(folder in path.parents and place.is_relative_to(path) for path in meant)
+        ):
+            kept.append(each)
+        else:
+            left_out.setdefault(str((real | flat)[folder]), set()).add(place)
+    if left_out:
+        shown = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
+        if not kept:
+            hint = "load into another place, or name the files to load one by one"
+            raise InputError(f"the sources hold no files but those where schemactl writes: {shown}", hint=hint)
+        warnings.warn(f"files where schemactl writes were left out: {shown}", LeftOutWarning, stacklevel=2)
+    return tuple(kept)
+
+
+def _is_own(place: Path, folder: Path, is_flat: bool) -> bool:
+    if place.parent == folder:
+        return is_flat or place.name == _DATASET_MARK
+    return folder in place.parents
+
+
+def _fixed_part(source: str) -> Path:
+    """Return the place of a source; of a pattern the part before its first wildcard."""
+    if Path(source).exists():
+        return Path(source).resolve()
+    return Path(*takewhile(lambda part: not glob.has_magic(part), Path(source).parts)).resolve()

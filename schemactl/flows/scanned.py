@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReader:
-    """The records of a scan, while its session is open. Only what is called loads the modules that it needs.
-
-    Attributes:
-        spark: the session.
-        scan: of all records.
-        progress: called with each phase.
-    """
+    """The records of a scan, while its session is open. Only what is called loads the modules that it needs."""
 
     spark: Any
     scan: Scan
@@ -59,11 +53,8 @@ class ScanReader:
     ) -> dict[Tables, WrittenRows]:
         """Write the rows of plans, by what the scan calls their root tables; the rows of all are made together.
 
-        Args:
-            plans: of the tables.
-            folder: one of its own, which Spark's workers can write to.
-            load: its id and its time.
-            stored: what the destination keeps of a column (``Destination.stored``).
+        The folder is one of its own, which Spark's workers can write to; ``stored`` is what the destination keeps of a
+        column (``Destination.stored``).
 
         Raises:
             EngineError: Spark failed.

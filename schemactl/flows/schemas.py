@@ -41,8 +41,6 @@ class Opened:
         import_document: the import file, None where there is none; the export file where both are one.
         export_document: the export file, None where there is none.
         import_adopted: hash of the import file, where its content has taken the place of the export file's.
-        import_file: the import file as it was read.
-        export_file: the export file as it was read.
     """
 
     name: str
@@ -88,11 +86,8 @@ def open_files(name: str, import_file: TextFile | None, export_file: TextFile | 
 def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> tuple[str, ...]:
     """Write what differs from the files that ``opened`` was read from, under the folder's lock.
 
-    Args:
-        folder: the folder that ``opened`` was read from.
-        opened: what ``open_schemas`` gave.
-        schema: ``opened.schema`` with its new content, or a new schema where that is None.
-        hints: what a new import file holds; by default all of the schema.
+    The schema is ``opened.schema`` with its new content, or a new one where that is None; ``hints`` is what a new
+    import file holds, by default all of the schema.
 
     Returns:
         The files written, the import file first; none where nothing has changed.

@@ -252,10 +252,8 @@ class _Survey:
     def answer(self, saved: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:
         """Answer the questions.
 
-        Args:
-            saved: the part of the data that only its evidence records.
-            scanned: the part that can be looked at again.
-            again: looks at it; None where there is none.
+        Of the data ``saved`` is the part that only its evidence records, ``scanned`` the one that ``again`` looks at
+        again.
         """
         request, evidence = self._request, merge(saved, scanned)
         check_documents(request.sources, evidence.files)

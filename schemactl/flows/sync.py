@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from schemactl.errors import InputError, nearest_or_all
@@ -16,32 +16,27 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
 
-@dataclass(frozen=True, slots=True)
-class SyncRequest:
-    """The request of ``schemactl sync``.
-
-    Attributes:
-        names: of schemas; none for all.
-        to: a destination, of which comes back what it holds and the export file has lost; None for none.
-    """
-
-    names: tuple[str, ...]
-    schemas: Path
-    is_check: bool = False
-    to: str | None = None
-
-
-def sync_schemas(request: SyncRequest, agree: Callable[[tuple[Synced, ...]], bool]) -> tuple[Synced, ...]:
+def sync_schemas(
+    names: tuple[str, ...],
+    schemas: Path,
+    agree: Callable[[tuple[Synced, ...]], bool],
+    *,
+    is_check: bool = False,
+    to: str | None = None,
+) -> tuple[Synced, ...]:
     """Take the edits of import files over, all or none.
+
+    No names stand for all schemas. ``agree`` shows what is planned, and returns whether the user agrees to drop what
+    data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.
 
     Raises:
         InputError: there is no such schema, or a file cannot be read or written.
     """
-    folder = SchemasFolder.at(request.schemas)
-    found = _find(request.names, folder)
-    contents = tuple(_content(meaning, request.to) for meaning in found)
+    folder = SchemasFolder.at(schemas)
+    found = _find(names, folder)
+    contents = tuple(_content(meaning, to) for meaning in found)
     planned = tuple(_plan(folder, *each) for each in zip(found, contents, strict=True))
-    if request.is_check or any(each.open_questions for each in planned):
+    if is_check or any(each.open_questions for each in planned):
         return planned
     if any(each.dropped for each in planned) and not agree(planned):
         return planned

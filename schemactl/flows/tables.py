@@ -35,7 +35,6 @@ class Part:
     Attributes:
         request: the call as if it were about this data alone.
         saved: files of saved evidence.
-        inputs: data to read.
         is_stated: whether the call names the table.
     """
 
@@ -121,7 +120,6 @@ class TableData:
 
     Attributes:
         request: the call as if it were about this data alone.
-        evidence: of the data.
         tables: what the scan calls the table: its only one, or values of the field that names tables.
         typing: what is wrong with texts that are typed, and with documents that a model rejects.
         rejected: documents that a model rejects and that are of no table: how many, by input; with the first table.

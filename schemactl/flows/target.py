@@ -37,8 +37,6 @@ class Target:
 
     Attributes:
         kind: the scheme of its addresses.
-        destination: the module that knows it.
-        url: the address, with its scheme.
     """
 
     kind: str

@@ -92,7 +92,6 @@ class Abilities:
         write_values: the way of filling a column of stored rows.
         describe_table: the way of setting the descriptions of a table and its columns, which its catalog states.
         kept_description: what a catalog keeps of a description; asked with whether it is a table's.
-        names: what becomes of names.
         lock: the lock that a step takes on its table; None where it takes none, or the engine locks no tables.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
             as a function of both types, as ``x-database-type`` has them; None where no load does.

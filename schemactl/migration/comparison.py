@@ -1,4 +1,4 @@
-"""Brings a destination's catalog and a schema to what both can hold, and finds what differs."""
+"""Brings a destination's catalog and a schema to what both can hold, names included, and finds what differs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from schemactl.errors import InputError, Problem
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import described
 from schemactl.migration.moves import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.spelling import check_names, spelled_as
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -28,7 +28,7 @@ from schemactl.schema.diff import diff
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
 from schemactl.schema.settings import NormalizerConfig
-from schemactl.schema.structure import Stored, structure_of
+from schemactl.schema.structure import NameLimits, Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
@@ -48,7 +48,6 @@ class Comparison:
 
     Attributes:
         catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
-        schema: the schema.
         known: the last schema that the destination was brought to, as far as anyone knows.
         changes: from the catalog to the schema, as far as both can hold them.
         guesses: what looks like a rename, where nothing states it and no guess is asked for.
@@ -367,3 +366,51 @@ def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
 
     tables = {name: replace(table, properties=parent_of(name)) for name, table in catalogue.tables.items()}
     return replace(catalogue, tables=tables)
+
+
+# --- names ---
+
+
+def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
+    """Return the catalog with the schema's spelling of names that differ in case alone, where the two are one name."""
+    if limits.is_case_sensitive:
+        return catalogue
+    spelling = {name.lower(): name for name in schema.tables}
+    tables = {}
+    for table in catalogue.tables.values():
+        name = spelling.get(table.name.lower(), table.name)
+        own = schema.tables[name].columns if name in schema.tables else {}
+        if name == table.name and own.keys() >= table.columns.keys():
+            tables[name] = table
+            continue
+        of_columns = {column.lower(): column for column in own}
+        columns = {
+            found: replace(column, name=found)
+            for column in table.columns.values()
+            for found in (of_columns.get(column.name.lower(), column.name),)
+        }
+        tables[name] = replace(table, name=name, columns=columns)
+    return replace(catalogue, tables=tables)
+
+
+def check_names(schema: Schema, limits: NameLimits) -> None:
+    """Refuse names that a destination cuts, or takes for one.
+
+    Raises:
+        InputError: two names of the schema are one in the destination, or a name is longer than it allows.
+    """
+    problems: list[Problem] = []
+    for names, place in _namespaces(schema):
+        long = filter(limits.is_too_long, names)
+        problems += (Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
+        problems += (Problem(f"{place}`{one}` and `{other}` are one name") for one, other in limits.clashes(names))
+    if problems:
+        hint = "`schemactl infer SOURCE... --to DEST` makes names that fit; or choose a naming convention of one case"
+        raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
+
+
+def _namespaces(schema: Schema) -> Iterator[tuple[list[str], str]]:
+    made = [table for table in schema.tables.values() if not table.is_new]
+    yield [table.name for table in made], ""
+    for table in made:
+        yield [column.name for column in table.columns.values() if column.is_complete], f"`{table.name}`: "

@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.documents import from_document, to_document
-from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When, read_own
 from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, with_own
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.saved import content_hash, step_document
+from schemactl.migration.remarks import Note
+from schemactl.migration.saved import content_hash, from_document, step_document, to_document
 from schemactl.migration.steps import LATER, CreateTable, column_of, is_outside_transaction, name_of, table_of
 from schemactl.schema.types import Properties, Schema, schema_from_dict
 
@@ -64,7 +63,6 @@ class Migration:
         base: hash of the schema that a destination must have; None for none.
         start: the schema that the first migration begins with, whole; None for no schema, and for all others.
         schema: the stored form, whole, of the schema that it leads to.
-        plans: its steps by dialect.
     """
 
     number: int
@@ -113,7 +111,6 @@ class Problem:
     Attributes:
         file: the name of a file; None where it is about the folder.
         message: part of a sentence, names in backquotes.
-        hint: the way out.
         line: in the file, from 1; None where it is about the whole.
     """
 

@@ -65,10 +65,8 @@ def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
 def in_order(pairs: Mapping[str, str], taken: Collection[str], limits: NameLimits) -> Iterator[tuple[str, str]]:
     """Yield renames so that each new name is free when its turn comes; a circle goes by a name that nobody has.
 
-    Args:
-        pairs: new names by old ones, in the order to keep where it does not matter.
-        taken: names of all columns, before and afterwards.
-        limits: of names.
+    The renames are new names by old ones, in the order to keep where it does not matter; ``taken`` are the names of all
+    columns, before and afterwards.
     """
     left = dict(pairs)
     while left:

@@ -61,7 +61,6 @@ class OwnSql:
     """What one file runs, in the transaction of its step.
 
     Attributes:
-        file: its name.
         number: of the step, from 1.
         statements: what runs; ``DATASET`` stands for the dataset.
         undo: what undoes that; None where the file does not say it.

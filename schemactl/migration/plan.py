@@ -11,9 +11,9 @@ from typing import Any
 
 from schemactl.errors import InputError
 from schemactl.migration.effects import apply_to_model, described
-from schemactl.migration.notes import Note
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
+from schemactl.migration.remarks import Note
 from schemactl.migration.steps import LATER, Step, is_outside_transaction, needs_count, table_of
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 

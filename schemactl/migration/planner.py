@@ -10,10 +10,9 @@ from schemactl.migration.abilities import Abilities, Lock, Way, way_of
 from schemactl.migration.comparison import Comparison, compare
 from schemactl.migration.drafting import draft_steps
 from schemactl.migration.effects import stating
-from schemactl.migration.fit import fit
-from schemactl.migration.notes import Note
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.remarks import remarks
+from schemactl.migration.remarks import Note, remarks
+from schemactl.migration.retyping import fit
 from schemactl.migration.steps import (
     LATER,
     AddColumn,
@@ -193,9 +192,7 @@ class PlannedStep:
     """A step with what is to be known of it before it runs.
 
     Attributes:
-        reason: the change that it is for.
         way: how the destination takes it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
-        undo: how it is undone.
         statements: what is run, in the destination's language; none before they are rendered.
         undo_statements: what undoes it, by itself.
         done_with: the number, from 1, of the last of the steps next to each other that one ``RewriteTable`` does; None

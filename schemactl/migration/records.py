@@ -69,7 +69,6 @@ class Blocker:
     """Why a step cannot be done, whatever the values are: what its table is, or asks for.
 
     Attributes:
-        message: what is so.
         hint: the way out; None where there is none to name.
     """
 
@@ -102,8 +101,6 @@ class Run:
         run_id: any text that no other run has.
         plan_hash: of the plan file's content.
         from_hash: of the schema before; None where there was none.
-        to_hash: of the schema afterwards.
-        who: user and machine.
         plan: the plan as the text of JSON; empty where there is none (a baseline).
     """
 
@@ -126,7 +123,6 @@ class StepRecord:
     Attributes:
         number: its place in the plan, from 1.
         statements_hash: SHA-256, in hex, of the statements.
-        undo_statements: what undoes it.
     """
 
     run_id: str

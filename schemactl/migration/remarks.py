@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison, has_backfill
-from schemactl.migration.keys import changed_keys
+from schemactl.migration.drafting import changed_keys
 from schemactl.migration.moves import is_fresh, kept_origin, kept_table_origin
-from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
@@ -23,6 +24,47 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.renames import is_dlts_own, is_newly_stated, origins
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    DRIFT = "drift"
+    """The destination has it, and no schema that is known; it is left alone."""
+    LEFT_OUT = "left out"
+    """The schema has it no more; to drop it loses data, which nobody has allowed."""
+    KEPT = "kept"
+    """An old column that an earlier plan kept beside its successor."""
+    STAYS = "stays"
+    """What hangs on a column stays with it when another one takes its name."""
+    WAITS = "waits"
+    """The schema has it, and dlt makes it when data comes; so does schemactl."""
+    RENAME = "rename"
+    """Something is gone and something is new that looks like it; nothing says that it is the same."""
+    NULLABLE = "nullable"
+    """A column is added as nullable, although the schema says otherwise: stored rows have no value."""
+    PRIMARY_KEY = "primary key"
+    """A primary key, or that nulls are allowed, is not planned: no column of a key may be null."""
+    VARIANT = "variant"
+    """A variant column that the schema does not know yet takes values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something to report beside the steps.
+
+    Attributes:
+        table, column: where; no column for a whole table.
+        message: what is so, names in backquotes.
+        hint: what can be done about it; may be empty.
+    """
+
+    kind: NoteKind
+    table: str
+    column: str | None
+    message: str
+    hint: str = ""
+
 
 _LEFT = "is left alone: the schema does not know it"
 _TAKE_OVER = "take it over into the schema"

@@ -96,11 +96,6 @@ class Outcome(StrEnum):
     """The person who was asked said no."""
 
 
-def is_refused(outcome: Outcome) -> bool:
-    """Return whether what was to be done was not done."""
-    return outcome in (Outcome.REFUSED, Outcome.DECLINED)
-
-
 class _Ended:
     """What a command that may write has done."""
 
@@ -110,7 +105,7 @@ class _Ended:
     @property
     def is_refused(self) -> bool:
         """Whether what was to be done was not done, or not all of it."""
-        return is_refused(self.outcome)
+        return self.outcome in (Outcome.REFUSED, Outcome.DECLINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +113,6 @@ class ApplyReport(_Ended):
     """What ``apply`` has done.
 
     Attributes:
-        planned: what was to be done.
-        seconds: that the steps took.
         copy: the file that keeps what was there before a destructive plan; None where there is none.
     """
 
@@ -201,7 +194,6 @@ class RollbackReport(_Ended):
 
     Attributes:
         before, after: hash of the schema; ``after`` is None where the ledger names none from before.
-        steps: what is undone, in this order.
         counted: what the data says of them; numbers are places in ``steps``.
     """
 
@@ -233,7 +225,6 @@ class BaselineReport(_Ended):
     """What ``baseline`` has recorded.
 
     Attributes:
-        tables: how many the schema has there.
         drift: from the schema to the tables, of those that the schema knows.
     """
 
@@ -247,12 +238,7 @@ class BaselineReport(_Ended):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Whether a folder of migrations can be trusted.
-
-    Attributes:
-        folder: where it is.
-        migrations: their names, in their order.
-    """
+    """Whether a folder of migrations can be trusted."""
 
     folder: str
     migrations: tuple[str, ...]
@@ -264,9 +250,7 @@ class NextReport:
     """The next migration of a folder.
 
     Attributes:
-        folder: where it is.
         migration: None where the schema has not changed.
-        blockers: why it is not written.
         there: how it would run at the destination that was named; None where none was.
     """
 
@@ -359,7 +343,6 @@ class CompareReport:
     """How two destinations differ.
 
     Attributes:
-        base, head: the two.
         changes: from the tables of the first to those of the second, in terms that both keep.
     """
 
@@ -379,8 +362,6 @@ class OddValues:
     """Stored values that are not what the schema says.
 
     Attributes:
-        message: what is wrong with them.
-        count: how many there are.
         rows: how many rows the table has.
     """
 
@@ -425,8 +406,6 @@ class VerifyReport:
     """Whether tables and values are as a schema says.
 
     Attributes:
-        drift: from the schema to the tables.
-        odd: what was found in the rows.
         tables: how many were held against it.
         columns: in how many of them values were looked at.
         rows: how many rows were read for that.

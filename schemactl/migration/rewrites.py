@@ -14,11 +14,10 @@ from typing import cast
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import apply_to_model, are_done, effect
+from schemactl.migration.effects import apply_to_model, are_done, effect, is_counted_late
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step, table_of
-from schemactl.migration.tracing import is_counted_late
 from schemactl.schema.structure import DATABASE_TYPE, Stored
 from schemactl.schema.types import Table
 
@@ -39,13 +38,7 @@ def with_rewrites(
     Of steps that were done at once some may have been undone by themselves: those that are left are done at once, if
     they still can be.
 
-    Args:
-        plan: of which each step that is left has its own statements.
-        tables: as they are before the first step that is left.
-        abilities: what the destination can do.
-        stored: what a catalog of the destination says of a column.
-        render: writes statements.
-        done: how many of the steps are done.
+    Each step that is left has its own statements; ``tables`` are as they are before the first of these.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.

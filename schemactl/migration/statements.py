@@ -56,8 +56,6 @@ class Retype:
     """A conversion of the values of a column.
 
     Attributes:
-        before: the column as it is.
-        after: the column as it becomes.
         counts_seconds: whether numbers are seconds since 1970.
         is_strict: whether a value that loses digits, its time of day ... is refused.
     """
@@ -95,12 +93,7 @@ class Conversion(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CastOnly:
-    """A conversion by the engine's own casts, which decide what survives.
-
-    Attributes:
-        source: the value.
-        kind: its new type.
-    """
+    """A conversion by the engine's own casts, which decide what survives."""
 
     source: str
     kind: str
@@ -126,7 +119,6 @@ class Engine:
         sql: how it spells SQL.
         type_of: a column's type, checked.
         convert: how a value, not null, is converted.
-        limits: what it makes of names.
         parts_of: the names before that of a table in a dataset.
         cast_type: the type that a text is cast to for a column; None where assignments convert texts.
         new_parts: the names before the new one of a table that is renamed.
@@ -300,7 +292,6 @@ class Assignment:
 
     Attributes:
         column: the column, quoted.
-        value: what it gets.
         condition: of the rows that get it.
     """
 
@@ -418,23 +409,16 @@ def convert_nulls_too(step: ChangeType, value: str, engine: Engine) -> str:
     return converted if engine.casts_nulls else f"CASE WHEN {value} IS NULL THEN NULL ELSE {converted} END"
 
 
-def by_copy(
-    step: Step, engine: Engine, dataset: str, table: Table | None, *, prefix: str = COPY_PREFIX
+def by_one_copy(
+    steps: Sequence[Step], engine: Engine, dataset: str, table: Table | None, *, prefix: str = COPY_PREFIX
 ) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as the step leaves it; see ``by_one_copy``.
+    """Return the statements that copy a table into one that is as steps about its columns leave it.
 
     Raises:
         InputError: the table is not known.
     """
     if table is None:
-        raise InputError(f"there is no table `{table_of(step)}` to copy")
-    return by_one_copy((step,), engine, dataset, table, prefix=prefix)
-
-
-def by_one_copy(
-    steps: Sequence[Step], engine: Engine, dataset: str, table: Table, *, prefix: str = COPY_PREFIX
-) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as steps about its columns leave it."""
+        raise InputError(f"there is no table `{table_of(steps[0])}` to copy")
     tables = {table.name: table}
     apply_to_model(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)

@@ -42,7 +42,7 @@ def full_name(change: Change) -> str:
     return ".".join(part for part in place_of(change) if part)
 
 
-def describe(change: Change) -> str:
+def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     """Return what happened at the place of a change, names in backquotes, not yet escaped for any output."""
     match change:
         case TableAdded():
@@ -59,12 +59,25 @@ def describe(change: Change) -> str:
             return f"column removed, was {describe_column(change.column)}"
         case ColumnRenamed():
             return f"column renamed from `{change.before}` ({_source(change.is_stated)})"
-        case ColumnRetyped() | NullabilityChanged() | ColumnsReordered():
-            return _describe_form(change)
-        case (
-            HeaderChanged() | SettingChanged() | NormalizerChanged() | TablePropertyChanged() | ColumnPropertyChanged()
-        ):
-            return _describe_property(change)
+        case ColumnRetyped():
+            before, after = describe_type(change.before), describe_type(change.after)
+            if before != after:
+                return f"type {before} -> {after}"
+            return f"type stated anew: {show_value(change.before)} -> {show_value(change.after)}"
+        case NullabilityChanged() if change.is_restated:
+            return _stated("nullable", change.before, change.after)
+        case NullabilityChanged():
+            return "may no longer be null" if change.after is False else "may be null now"
+        case ColumnsReordered():
+            left = len(change.after) - _MOST_NAMES
+            names = ", ".join(f"`{name}`" for name in change.after[:_MOST_NAMES])
+            return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
+        case SettingChanged():
+            return f"setting {_stated(change.name, change.before, change.after)}"
+        case NormalizerChanged():
+            return f"normalizer {_stated(change.name, change.before, change.after)}"
+        case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
+            return _stated(change.name, change.before, change.after)
         case _:
             assert_never(change)
 
@@ -125,38 +138,6 @@ def what_changed(change: Change) -> str:
             return describe(change)
 
 
-def _describe_form(change: ColumnRetyped | NullabilityChanged | ColumnsReordered) -> str:
-    match change:
-        case ColumnRetyped():
-            before, after = describe_type(change.before), describe_type(change.after)
-            if before != after:
-                return f"type {before} -> {after}"
-            return f"type stated anew: {show_value(change.before)} -> {show_value(change.after)}"
-        case NullabilityChanged():
-            if change.is_restated:
-                return _stated("nullable", change.before, change.after)
-            return "may no longer be null" if change.after is False else "may be null now"
-        case ColumnsReordered():
-            left = len(change.after) - _MOST_NAMES
-            names = ", ".join(f"`{name}`" for name in change.after[:_MOST_NAMES])
-            return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
-        case _:
-            assert_never(change)
-
-
-def _describe_property(
-    change: HeaderChanged | SettingChanged | NormalizerChanged | TablePropertyChanged | ColumnPropertyChanged,
-) -> str:
-    stated = _stated(change.name, change.before, change.after)
-    match change:
-        case SettingChanged():
-            return f"setting {stated}"
-        case NormalizerChanged():
-            return f"normalizer {stated}"
-        case _:
-            return stated
-
-
 def _stated(name: str, before: Any, after: Any) -> str:
     if name == NESTED_TYPE:
         before, after = (describe_nested(each) if isinstance(each, str) else each for each in (before, after))
@@ -172,17 +153,14 @@ def _stated(name: str, before: Any, after: Any) -> str:
 def _inside(before: Any, after: Any) -> str:
     """Return the leaves that differ: of a large value little does, as a rule."""
     leaves = details(before, after)
-    parts = [_stated(_at(leaf.path), leaf.before, leaf.after) for leaf in leaves[:_MOST_LEAVES] if leaf.path]
+    parts = []
+    for leaf in leaves[:_MOST_LEAVES]:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in leaf.path)  # `.not_null[2]`
+        parts += [_stated(place.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
     if not parts:
         return f"{show_value(before)} -> {show_value(after)}"
     left = len(leaves) - len(parts)
     return "; ".join(parts) + (f"; and {left} more" if left else "")
-
-
-def _at(path: tuple[str | int, ...]) -> str:
-    """Return a place in a value: ``not_null[2]``."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(steps).removeprefix(".")
 
 
 def _source(is_stated: bool) -> str:

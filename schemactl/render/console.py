@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from schemactl.errors import LOG_COMMANDS
-from schemactl.render.harmless import escape
+from schemactl.render.harmless import escape, show_name
 from schemactl.review.wording import counted
 
 Item = TypeVar("Item")
@@ -31,7 +31,6 @@ class Look:
 
     Attributes:
         width: columns; None leaves every line whole, for other programs to read.
-        color: whether ANSI colors are used.
         is_quiet: only what needs attention is printed.
         is_verbose: all the evidence of a column is printed.
     """
@@ -77,6 +76,11 @@ def _shown(line: str) -> str:
 def warning(word: str, message: str, style: str = WARNING) -> Text:
     """Return a line that begins with a word in a style of its own."""
     return Text().append(word, style=style).append(f": {message}")
+
+
+def named(name: str, message: str) -> Text:
+    """Return a line about something that has a name."""
+    return warning(show_name(name), message, NAME)
 
 
 def indented(line: Text) -> Padding:

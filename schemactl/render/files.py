@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from schemactl.errors import Problem
 from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, NAME, WARNING, Look, indented, print_line, print_sections
+from schemactl.render.console import ERROR, WARNING, Look, indented, named, print_line, print_sections
 from schemactl.render.harmless import escape, show_name
-from schemactl.render.reviews.json import change_document, location_document
+from schemactl.render.json import Shown, document
 from schemactl.render.schema_text import describe_size
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
@@ -22,6 +22,14 @@ from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
     from schemactl.schema.import_merge import Synced
+
+_SHOWN: Final[Shown] = {
+    "Imported": "name=after.name before after changes violations written",
+    "Synced": "name=after.name before after is_pending changes dropped open_questions written",
+    "Schema": "version hash=version_hash",
+    "Violation": "table column entity mode expected found",
+    "Problem": "message location=at hint",
+}
 
 
 def print_import(
@@ -42,51 +50,21 @@ def print_import(
     return print_sections([lines], look)
 
 
-def import_document(
-    before: Schema | None,
-    after: Schema,
-    changes: Sequence[Change],
-    violations: Sequence[Violation],
-    written: Sequence[str],
-) -> dict[str, Any]:
-    """Return what ``schemactl import --format json`` prints; the arguments are those of ``print_import``."""
-    return {
-        "name": after.name,
-        "before": _version(before) if before else None,
-        "after": _version(after),
-        "changes": [change_document(change) for change in changes],
-        "violations": [
-            {
-                "table": violation.table,
-                "column": violation.column,
-                "entity": str(violation.entity),
-                "mode": str(violation.mode),
-                "expected": violation.expected,
-                "found": violation.found,
-            }
-            for violation in violations
-        ],
-        "written": list(written),
-    }
-
-
-def _version(schema: Schema) -> dict[str, Any]:
-    return {"version": schema.version, "hash": schema.version_hash}
+def import_document(imported: Any) -> dict[str, Any]:
+    """Return what ``schemactl import --format json`` prints."""
+    found: dict[str, Any] = document(imported, _SHOWN)
+    return found
 
 
 def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -> Text:
-    line = Text().append(show_name(after.name), style=NAME)
     if before is None:
-        return line.append(f": new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
-    if not changes:
-        return line.append(": no changes")
-    return _versions(before, after)
+        return named(after.name, f"new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
+    return _versions(before, after) if changes else named(after.name, "no changes")
 
 
 def _versions(before: Schema, after: Schema) -> Text:
-    line = Text().append(show_name(after.name), style=NAME)
-    versions = f"version {before.version} -> {after.version}"
-    return line.append(f": {versions}, hash {escape(before.version_hash)} -> {escape(after.version_hash)}")
+    hashes = f"{escape(before.version_hash)} -> {escape(after.version_hash)}"
+    return named(after.name, f"version {before.version} -> {after.version}, hash {hashes}")
 
 
 def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:
@@ -131,28 +109,15 @@ def question(found: Sequence[Synced]) -> str:
 
 def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
     """Return what ``schemactl sync --format json`` prints."""
-    return {
-        "schemas": [
-            {
-                "name": each.after.name,
-                "before": _version(each.before) if each.before else None,
-                "after": _version(each.after),
-                "is_pending": each.is_pending and not each.written,
-                "changes": [change_document(change) for change in each.changes],
-                "dropped": list(each.dropped),
-                "open_questions": list(each.open_questions),
-                "written": list(each.written),
-            }
-            for each in found
-        ]
-    }
+    is_pending = [each.is_pending and not each.written for each in found]
+    documents = zip(document(list(found), _SHOWN), is_pending, strict=True)
+    return {"schemas": [{**each, "is_pending": pending} for each, pending in documents]}
 
 
 def _section(each: Synced, look: Look) -> Iterator[RenderableType]:
     before, after = each.before, each.after
     if before is None:
-        line = Text().append(show_name(after.name), style=NAME)
-        yield line.append(f": new schema, version {after.version}, hash {escape(after.version_hash)}")
+        yield named(after.name, f"new schema, version {after.version}, hash {escape(after.version_hash)}")
     else:
         yield _versions(before, after)
     yield from (_change(change, look, each.dropped) for change in each.changes)
@@ -183,18 +148,7 @@ def print_check(found: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> 
 
 def check_document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
     """Return what ``schemactl check --format json`` prints."""
-    return {
-        "files": [
-            {
-                "path": str(path),
-                "problems": [
-                    {"message": each.message, "location": location_document(each.at), "hint": each.hint}
-                    for each in problems
-                ],
-            }
-            for path, problems in found
-        ]
-    }
+    return {"files": [{"path": str(path), "problems": document(problems, _SHOWN)} for path, problems in found]}
 
 
 def print_format(found: Sequence[tuple[Path, bool]], look: Look, *, is_check: bool) -> str:

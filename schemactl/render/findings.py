@@ -18,28 +18,20 @@ from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.harmless import escape
+from schemactl.render.json import Shown, document
 from schemactl.render.reviews import OUTPUTS
-from schemactl.render.reviews.json import location_document
 from schemactl.render.reviews.markdown import LIMIT, code, fitting_table, heading, prose, word
-from schemactl.review.migration_rules import (
-    DRIFT,
-    EVOLVES,
-    PENDING,
-    REFUSED,
-    UNFINISHED,
-    UNREAD,
-    VALUES,
-    VIOLATES,
-    finding_of,
-)
+from schemactl.review import migration_rules as rules
+from schemactl.review.migration_rules import finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 
-_STATED: Final = ("rule", "title", "message", "why", "fix", "table", "column", "fingerprint")
-"""What JSON says of a finding as it stands."""
+_SHOWN: Final[Shown] = {
+    "Finding": "migration=schema severity location rule title message why fix table column fingerprint"
+}
 _TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
 
@@ -98,15 +90,7 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
     return {
         "counts": {str(each): numbers[each] for each in (Severity.ERROR, Severity.WARN, Severity.INFO)},
         "plans": [plan_document(plan) for plan in plans],
-        "findings": [
-            {
-                "migration": finding.schema,
-                "severity": str(finding.severity),
-                "location": location_document(finding.location),
-                **{name: getattr(finding, name) for name in _STATED},
-            }
-            for finding in report.findings
-        ],
+        "findings": document(report.findings, _SHOWN),
     }
 
 
@@ -119,7 +103,7 @@ def report_of_status(report: StatusReport) -> Report:
     """Return what is not settled at a destination as findings."""
     name, found = report.place.shown, list[Finding]()
     if report.unfinished is not None:
-        found.append(finding_of(UNFINISHED, _half_done(report.unfinished), name))
+        found.append(finding_of(rules.UNFINISHED, _half_done(report.unfinished), name))
     elif report.planned is not None:
         found += _of_plan(report.planned, name)
     found += [_drifted(change, name) for change in report.drift]
@@ -132,10 +116,10 @@ def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
     for each in standings:
         name, found = each.place.shown, list[Finding]()
         if each.is_unfinished:
-            found.append(finding_of(UNFINISHED, f"`{each.pending[0]}` stands half done", name))
+            found.append(finding_of(rules.UNFINISHED, f"`{each.pending[0]}` stands half done", name))
         if each.blocker is not None:
-            found.append(finding_of(REFUSED, each.blocker.message, name))
-        found += [finding_of(PENDING, f"`{migration}` is pending", name) for migration in each.pending]
+            found.append(finding_of(rules.REFUSED, each.blocker.message, name))
+        found += [finding_of(rules.PENDING, f"`{migration}` is pending", name) for migration in each.pending]
         reviews.append(Review(name=name, base=None, head=None, findings=tuple(found)))
     return Report(compatibility=Compatibility.FULL, reviews=tuple(reviews), command="schemactl migrate status")
 
@@ -143,30 +127,30 @@ def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
 def report_of_verification(report: VerifyReport) -> Report:
     """Return what is otherwise at a destination than its schema says as findings."""
     name = report.place.shown
-    found = [finding_of(UNFINISHED, _half_done(report.unfinished), name)] if report.unfinished is not None else []
+    found = [finding_of(rules.UNFINISHED, _half_done(report.unfinished), name)] if report.unfinished is not None else []
     found += [_drifted(change, name) for change in (*report.drift, *report.variants)]
     for odd in report.odd:
         message = f"`{odd.table}.{odd.column}`: {odd.count:,} of {odd.rows:,} rows: {odd.message}"
-        found.append(finding_of(VALUES, message, name, table=odd.table, column=odd.column))
-    found += [finding_of(VALUES, each.message, name, table=each.table) for each in report.disagreements]
+        found.append(finding_of(rules.VALUES, message, name, table=odd.table, column=odd.column))
+    found += [finding_of(rules.VALUES, each.message, name, table=each.table) for each in report.disagreements]
     for each in report.misplaced:
         thing = f"{each.table}.{each.column}" if each.column else each.table
         message = f"`{thing}` does not hold what `{each.origin}` held, as `x-renamed-from` says"
-        found.append(finding_of(VALUES, message, name, table=each.table, column=each.column))
+        found.append(finding_of(rules.VALUES, message, name, table=each.table, column=each.column))
     return _report("schemactl migrate verify", report.place, found)
 
 
 def _of_plan(report: PlanReport, name: str) -> list[Finding]:
-    found = [finding_of(REFUSED, blocker.message, name) for blocker in report.blockers]
+    found = [finding_of(rules.REFUSED, blocker.message, name) for blocker in report.blockers]
     if report.plan.steps:
         message = f"{counted(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
-        found.append(finding_of(PENDING, message, name))
+        found.append(finding_of(rules.PENDING, message, name))
     return found
 
 
 def _drifted(change: Change, name: str) -> Finding:
     table, column = place_of(change)
-    return finding_of(DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
+    return finding_of(rules.DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
 
 
 def _half_done(past: PastRun) -> str:
@@ -195,30 +179,26 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             f"`{violation.table}{column}`: {violation.found}, expected {violation.expected} "
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
-        found = finding_of(VIOLATES, message, name, table=violation.table, column=violation.column)
+        found = finding_of(rules.VIOLATES, message, name, table=violation.table, column=violation.column)
         # What a contract discards is left out as it was asked for.
         yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
     for table in report.tables:
         if table.is_new:
             message = f"new table `{table.name}` with {counted(len(table.columns), 'column')}"
-            yield finding_of(EVOLVES, message, name, table=table.name)
+            yield finding_of(rules.EVOLVES, message, name, table=table.name)
             continue
         for each in table.columns:
-            what = (
-                f"new column, {each.data_type}"
-                if each.is_new
-                else f"{each.before or 'no type yet'} -> {each.data_type}"
-            )
-            message = f"`{table.name}.{each.name}`: {what}"
-            yield finding_of(EVOLVES, message, name, table=table.name, column=each.name)
+            what = "new column, " if each.is_new else f"{each.before or 'no type yet'} -> "
+            message = f"`{table.name}.{each.name}`: {what}{each.data_type}"
+            yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
     for null in report.nulls:
         message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"
-        yield finding_of(UNREAD, message, name, table=null.table, column=null.column)
+        yield finding_of(rules.UNREAD, message, name, table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read, the first in line {file.first_bad}"
-            yield finding_of(UNREAD, message, name)
+            yield finding_of(rules.UNREAD, message, name)
     for typing in report.typing:
         message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
-        found = finding_of(UNREAD, message, name, column=typing.column)
+        found = finding_of(rules.UNREAD, message, name, column=typing.column)
         yield replace(found, severity=Severity.ERROR) if typing.stops else found

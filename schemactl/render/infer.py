@@ -21,7 +21,7 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.render.changes import describe_type
-from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, named, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.review.wording import counted
 
@@ -52,14 +52,13 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
     if report.tables:
         columns = sum(len(table.columns) for table in report.tables)
         would_be = "" if report.written else " would be"
-        parts.append(
-            f"{counted(len(report.tables), 'table')} and {counted(columns, 'column')}{would_be} new or changed"
-        )
+        tables = counted(len(report.tables), "table")
+        parts.append(f"{tables} and {counted(columns, 'column')}{would_be} new or changed")
     what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
-    yield [Text().append(show_name(report.name), style=NAME).append(f": {what}"), *show_files(report, look)]
+    yield [named(report.name, what), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
-    yield show_hints(report)
+    yield [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
     yield [*show_hashes(report), _outcome(report)]
 
 
@@ -127,9 +126,8 @@ def show_violation(finding: ViolationFinding) -> Text:
 def _null(finding: NullFinding) -> Text:
     column = show_place(finding.table, finding.column)
     nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
-    return warning(
-        "warning", f"{column} allows no null, but {nulls}, first in {escape(str(finding.first))}; dlt refuses such rows"
-    )
+    where = f"first in {escape(str(finding.first))}"
+    return warning("warning", f"{column} allows no null, but {nulls}, {where}; dlt refuses such rows")
 
 
 def show_typing(finding: TypingFinding) -> Text:
@@ -181,11 +179,6 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
         yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
     else:
         yield Text(f"hash {after}, version {report.after_version}, as before")
-
-
-def show_hints(report: InferenceReport) -> list[Text]:
-    """Return what could be done besides, a line each."""
-    return [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
 
 
 def why_untyped(report: InferenceReport) -> str:

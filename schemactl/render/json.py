@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from datetime import date
+from enum import Enum
 from importlib.resources import files
-from typing import Any
+from operator import attrgetter
+from typing import Any, get_args
 
+from schemactl.errors import Location
 from schemactl.render.harmless import is_unsafe
+from schemactl.schema.changes import ABSENT, Change
+from schemactl.schema.types import Column, Table
 
 
 def render_document(document: dict[str, Any]) -> str:
@@ -32,6 +40,47 @@ def read_schema(command: str) -> dict[str, Any]:
     path = files("schemactl.render") / "schemas" / f"{command}.schema.json"
     schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return schema
+
+
+Shown = Mapping[str, str | Callable[[Any], Any]]
+"""What is printed of a value, by the name of its type: a function of it, or fields and properties in their order.
+
+These are NAME, or NAME=PATH where it has another name in the document.
+"""
+
+
+def document(value: Any, shown: Shown) -> Any:
+    """Return a value as JSON data; all fields of a dataclass that ``shown`` does not have."""
+    how = shown.get(type(value).__name__)
+    if callable(how):
+        return how(value)
+    match value:
+        case Enum():
+            return value.value
+        case Table() | Column():
+            return document(value.to_dict(), shown)
+        case Mapping():
+            return {str(key): document(item, shown) for key, item in value.items()}
+        case list() | tuple():
+            return [document(item, shown) for item in value]
+        case date():
+            return value.isoformat()
+        case Location():
+            return {key: item for key, item in asdict(value).items() if key != "row" or item is not None}
+    if not is_dataclass(value):
+        return value
+    if isinstance(value, get_args(Change)):
+        return change_document(value)
+    names = how.split() if how is not None else [each.name for each in fields(value)]
+    parts = (name.partition("=") for name in names)
+    return {name: document(attrgetter(path or name)(value), shown) for name, _, path in parts}
+
+
+def change_document(change: Change) -> dict[str, Any]:
+    """Return a change with its kind; what is not stated on a side is left out, a stated null is null."""
+    stated = {each.name: getattr(change, each.name) for each in fields(change)}
+    plain = {name: document(value, {}) for name, value in stated.items() if value is not ABSENT}
+    return {"kind": type(change).__name__, **plain}
 
 
 def _without_infinity(value: Any) -> Any:

@@ -10,32 +10,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from schemactl.errors import Location
+from schemactl.migration import reports
 from schemactl.migration.directory import json_name
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep, caution
 from schemactl.migration.records import Version
-from schemactl.migration.reports import (
-    ApplyReport,
-    BaselineReport,
-    BlockerKind,
-    CheckReport,
-    CleanReport,
-    Compared,
-    CompareReport,
-    FolderApplyReport,
-    FolderStanding,
-    NextReport,
-    Outcome,
-    PastRun,
-    PlanBlocker,
-    PlanReport,
-    RebaseReport,
-    RollbackReport,
-    StatusReport,
-    UndoneStep,
-    VerifyReport,
-)
 from schemactl.migration.steps import DropColumn, DropTable, name_of
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
@@ -58,7 +38,7 @@ from schemactl.schema.changes import Change, ColumnAdded
 _GOOD: Final = "green"
 
 
-def print_plan_report(report: PlanReport, look: Look) -> str:
+def print_plan_report(report: reports.PlanReport, look: Look) -> str:
     """Return a plan, what was counted in the data, and what stands against it."""
     sections = [list(_plan_counts(report)), list(_ledger(report)), show_blockers(report.blockers)]
     after = print_sections(sections, look)
@@ -72,11 +52,11 @@ def question(plan: MigrationPlan) -> str:
     return f"apply {counted(len(plan.steps), 'step')} to {_place(plan.place)}"
 
 
-def print_applied(report: ApplyReport, look: Look) -> str:
+def print_applied(report: reports.ApplyReport, look: Look) -> str:
     """Return how ``apply`` has ended; with the plan, where it was not shown for being asked about."""
     plan = report.planned.plan
     match report.outcome:
-        case Outcome.DONE:
+        case reports.Outcome.DONE:
             done, target = len(plan.steps) - (report.planned.done or 0), plan.target
             what = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
             has = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
@@ -84,20 +64,20 @@ def print_applied(report: ApplyReport, look: Look) -> str:
             if report.copy is not None:
                 lines.append(Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"))
             return print_sections([lines], look)
-        case Outcome.NOTHING:
+        case reports.Outcome.NOTHING:
             return print_plan(plan, look)
-        case Outcome.DECLINED:
+        case reports.Outcome.DECLINED:
             return print_line("nothing was done", look)
-        case Outcome.REFUSED:
+        case reports.Outcome.REFUSED:
             line = print_line("nothing was done: the plan is refused", look, ERROR)
             return print_plan_report(report.planned, look) + f"\n{line}"
 
 
-def show_blockers(blockers: Iterable[PlanBlocker]) -> list[RenderableType]:
+def show_blockers(blockers: Iterable[reports.PlanBlocker]) -> list[RenderableType]:
     """Return what stands against a plan, each with the way out."""
     lines: list[RenderableType] = []
     for each in blockers:
-        is_open = each.kind is BlockerKind.DESTRUCTIVE
+        is_open = each.kind is reports.BlockerKind.DESTRUCTIVE
         label, style = ("destructive", WARNING) if is_open else ("refused", ERROR)
         lines += [warning(label, escape(each.message), style), *show_hint(each.hint)]
     return lines
@@ -109,7 +89,7 @@ def _counted(label: str, text: str, examples: Iterable[str]) -> Iterator[Rendera
     yield from (indented(Text(escape(example), style=FAINT, overflow="fold")) for example in examples)
 
 
-def _plan_counts(report: PlanReport) -> Iterator[RenderableType]:
+def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
     steps = [planned.step for planned in report.plan.steps]
     for each in report.counted:
         what = "value does not fit" if each.count == 1 else "values do not fit"
@@ -122,7 +102,7 @@ def _plan_counts(report: PlanReport) -> Iterator[RenderableType]:
         yield from _counted("undo", f"{name}: {what}", each.examples)
 
 
-def _ledger(report: PlanReport) -> Iterator[RenderableType]:
+def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
     """Yield what the ledger says: of an earlier run that stands half done, and whether it names the schema."""
     if report.done is not None:
         left = len(report.plan.steps) - report.done
@@ -132,7 +112,7 @@ def _ledger(report: PlanReport) -> Iterator[RenderableType]:
         yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
 
 
-def print_rollback(report: RollbackReport, look: Look) -> str:
+def print_rollback(report: reports.RollbackReport, look: Look) -> str:
     """Return what is to be undone, what the data says of it, and what stands against it."""
     before, after = report.before or "no schema", report.after or "no schema"
     head = Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
@@ -143,19 +123,19 @@ def print_rollback(report: RollbackReport, look: Look) -> str:
     )
 
 
-def print_rolled_back(report: RollbackReport, look: Look) -> str:
+def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
     """Return how ``rollback`` has ended; with the steps, where they were not shown for being asked about."""
     match report.outcome:
-        case Outcome.DONE:
+        case reports.Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
             return print_line(f"undid {counted(len(report.steps), 'step')}: the ledger names {where}", look, _GOOD)
-        case Outcome.DECLINED:
+        case reports.Outcome.DECLINED:
             return print_line("nothing was done", look)
         case _:
             return print_rollback(report, look) + "\n" + print_line("nothing was undone", look, ERROR)
 
 
-def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
+def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
     """Yield a section for each step; what is run for those that are undone at once stands at the last of them."""
     place = 0
     while place < len(steps):
@@ -170,7 +150,7 @@ def _undone_steps(steps: Sequence[UndoneStep], look: Look) -> Iterator[list[Rend
         place += len(group)
 
 
-def _undo_statements(undone: UndoneStep, look: Look) -> list[Text]:
+def _undo_statements(undone: reports.UndoneStep, look: Look) -> list[Text]:
     statements = () if look.is_quiet else undone.planned.undo_statements
     return [Text(f"│ {escape(statement)}", style=FAINT, overflow="fold") for statement in statements]
 
@@ -179,7 +159,7 @@ _WHEN_UNDONE: Final = {When.AFTER: "before", When.INSTEAD: "instead of", When.BE
 """Where the undo of own SQL runs, beside what undoes its step."""
 
 
-def _undone_step(undone: UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:
+def _undone_step(undone: reports.UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:
     planned = undone.planned
     title = f"{undone.number:>3} {words.mark(planned.step)} {escape(words.title(planned.step))}"
     yield Text(title, style="bold")
@@ -194,7 +174,7 @@ def _undone_step(undone: UndoneStep, statements: Sequence[Text]) -> Iterator[Ren
                 yield Inside(Text("\n".join(f"│ {escape(line)}" for line in text.split("\n")), style=FAINT))
 
 
-def _rollback_counts(report: RollbackReport) -> Iterator[RenderableType]:
+def _rollback_counts(report: reports.RollbackReport) -> Iterator[RenderableType]:
     steps = [step for each in report.steps for step in each.planned.undo.steps]
     for each in report.counted:
         step = steps[each.number - 1]
@@ -203,12 +183,12 @@ def _rollback_counts(report: RollbackReport) -> Iterator[RenderableType]:
         yield from _counted("data", f"`{name_of(step)}`: {each.count:,} {what}", each.examples)
 
 
-def print_script(report: PlanReport, dialect: str) -> str:
+def print_script(report: reports.PlanReport, dialect: str) -> str:
     """Return the statements of a plan as one script."""
     return "".join(f"{line}\n" for line in _script_lines(report, dialect))
 
 
-def _script_lines(report: PlanReport, dialect: str) -> Iterator[str]:
+def _script_lines(report: reports.PlanReport, dialect: str) -> Iterator[str]:
     target = report.plan.target
     version = f"version {target.version}, hash {target.version_hash}"
     yield _comment(f"{target.name}, {version}, for {dialect}")
@@ -246,7 +226,7 @@ _MOST_RUNS = 5
 _WAYS_ON = "`apply` ends it, `rollback` undoes it"
 
 
-def print_status(report: StatusReport, look: Look) -> str:
+def print_status(report: reports.StatusReport, look: Look) -> str:
     """Return how a destination stands. Quiet: only what is not settled; verbose: all runs, and pending statements."""
     pending = list(_pending(report, look))
     drift = list(_drift(report.drift, report.variants))
@@ -256,7 +236,7 @@ def print_status(report: StatusReport, look: Look) -> str:
     return print_sections((list(_state(report)), pending, drift, runs, [_verdict(report)]), look)
 
 
-def print_verified(report: VerifyReport, look: Look) -> str:
+def print_verified(report: reports.VerifyReport, look: Look) -> str:
     """Return whether a destination is as its schema says."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
     half: list[RenderableType] = []
@@ -270,28 +250,28 @@ def print_verified(report: VerifyReport, look: Look) -> str:
     return print_sections(sections, look)
 
 
-def print_baseline(report: BaselineReport, look: Look) -> str:
+def print_baseline(report: reports.BaselineReport, look: Look) -> str:
     """Return what ``baseline`` is to record, or has recorded."""
     head, end = _title(report.schema, report.place), _recorded(report)
     return print_sections([[head], list(_drift(report.drift)), show_blockers(report.blockers), [end]], look)
 
 
-def print_kept(report: CleanReport, look: Look) -> str:
+def print_kept(report: reports.CleanReport, look: Look) -> str:
     """Return what is kept of what was dropped."""
     kept = (indented(Text(escape(name))) for name in report.kept)
     return print_sections([[Text(_place(report.place), style="bold"), *kept]], look)
 
 
-def print_clean(report: CleanReport, look: Look) -> str:
+def print_clean(report: reports.CleanReport, look: Look) -> str:
     """Return what ``clean`` has dropped."""
     match report.outcome:
-        case Outcome.DONE:
+        case reports.Outcome.DONE:
             end = Text(f"{counted(len(report.kept), 'object')} dropped for good.", style=_GOOD)
-        case Outcome.NOTHING:
+        case reports.Outcome.NOTHING:
             end = Text("Nothing is kept.", style=_GOOD)
         case _:
             end = Text("Nothing was dropped.")
-    kept = [indented(Text(escape(name))) for name in report.kept] if report.outcome is Outcome.DONE else []
+    kept = [indented(Text(escape(name))) for name in report.kept] if report.outcome is reports.Outcome.DONE else []
     return print_sections([[*kept, end]], look)
 
 
@@ -305,7 +285,7 @@ def _place(where: Place) -> str:
     return escape(where.shown)
 
 
-def _state(report: StatusReport) -> Iterator[RenderableType]:
+def _state(report: reports.StatusReport) -> Iterator[RenderableType]:
     yield Text(_place(report.place), style="bold")
     yield indented(_line("there", report.there))
     if report.target is not None:
@@ -321,7 +301,7 @@ def _line(label: str, schema: Version | None) -> Text:
     return text.append(f", since {_time(schema.inserted_at)}", style=FAINT) if schema.inserted_at else text
 
 
-def _pending(report: StatusReport, look: Look) -> Iterator[RenderableType]:
+def _pending(report: reports.StatusReport, look: Look) -> Iterator[RenderableType]:
     if report.planned is None or not report.planned.plan.steps:
         return
     planned = report.planned
@@ -350,24 +330,19 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
         yield warning("variant", escape(f"{name} takes values that do not fit; the schema does not have it yet"))
 
 
-def _runs(runs: Sequence[PastRun], look: Look) -> Iterator[RenderableType]:
+def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableType]:
     shown = runs if look.is_verbose else runs[:_MOST_RUNS]
     for past in shown:
         run = past.run
         before = short_hash(run.from_hash) if run.from_hash else "nothing"
-        yield (
-            Text()
-            .append(f"{_time(run.started)}  ", style=FAINT)
-            .append(
-                f"{past.state}: {before} -> {short_hash(run.to_hash)}, {past.done:,} of "
-                f"{counted(past.steps, 'step')}, by {escape(run.who)}"
-            )
-        )
+        steps = f"{past.done:,} of {counted(past.steps, 'step')}, by {escape(run.who)}"
+        line = Text().append(f"{_time(run.started)}  ", style=FAINT)
+        yield line.append(f"{past.state}: {before} -> {short_hash(run.to_hash)}, {steps}")
     if len(runs) > len(shown):
         yield Text(f"... and {counted(len(runs) - len(shown), 'earlier run')} (`--verbose`)", style=FAINT)
 
 
-def _verdict(report: StatusReport) -> Text:
+def _verdict(report: reports.StatusReport) -> Text:
     if report.is_settled:
         return Text("Settled: nothing is pending, and nothing was changed by hand.", style=_GOOD)
     planned = report.planned.plan.steps if report.planned else ()
@@ -381,7 +356,7 @@ def _verdict(report: StatusReport) -> Text:
     return Text(f"Not settled: {'; '.join(parts)}.", style="bold")
 
 
-def _odd(report: VerifyReport) -> Iterator[RenderableType]:
+def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
     """Yield values that are not as the schema says, files that disagree, and values under wrong names."""
     for odd in report.odd:
         of = f" of {counted(odd.rows, 'row')}" if odd.rows else ""
@@ -398,7 +373,7 @@ def _odd(report: VerifyReport) -> Iterator[RenderableType]:
         )
 
 
-def _verified(report: VerifyReport) -> Text:
+def _verified(report: reports.VerifyReport) -> Text:
     looked = f"{counted(report.tables, 'table')}, values of {counted(report.columns, 'column')}"
     if report.rows < report.all_rows:
         looked += f" in {report.rows:,} of {counted(report.all_rows, 'row')}"
@@ -410,12 +385,12 @@ def _verified(report: VerifyReport) -> Text:
     return Text(f"{half}{counted(found, 'difference')} ({looked}).", style=ERROR)
 
 
-def _recorded(report: BaselineReport) -> Text:
+def _recorded(report: reports.BaselineReport) -> Text:
     match report.outcome:
-        case Outcome.DONE:
+        case reports.Outcome.DONE:
             tables = counted(report.tables, "table")
             return Text(f"The ledger names this schema as what is there: {tables}, none of them changed.", style=_GOOD)
-        case Outcome.NOTHING:
+        case reports.Outcome.NOTHING:
             return Text("Nothing to do: the ledger names this schema already.", style=_GOOD)
         case _:
             return Text("Nothing was recorded.", style="bold")
@@ -425,7 +400,7 @@ def _time(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def print_next(report: NextReport, look: Look) -> str:
+def print_next(report: reports.NextReport, look: Look) -> str:
     """Return what ``plan --dir`` prints: the steps, what stands against them, and the files that were written."""
     if report.migration is None:
         return print_line("Nothing to do: the last migration leads to this schema.", look, _GOOD)
@@ -443,7 +418,7 @@ def print_next(report: NextReport, look: Look) -> str:
     return f"{shown}\n{print_sections([lines], look)}"
 
 
-def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:
+def print_checked(report: reports.CheckReport, look: Look, good: str = "sound") -> str:
     """Return what is wrong with a folder; ``good``: what is said where nothing is."""
     if not report.problems:
         line = f"{escape(report.folder)}: {counted(len(report.migrations), 'migration')}, {good}"
@@ -455,7 +430,7 @@ def print_checked(report: CheckReport, look: Look, good: str = "sound") -> str:
     return print_sections([lines], look)
 
 
-def print_rebased(report: RebaseReport, look: Look) -> str:
+def print_rebased(report: reports.RebaseReport, look: Look) -> str:
     """Return which migrations have other numbers now."""
     if not report.moved:
         return print_line("Nothing to do: each migration follows the one before it.", look, _GOOD)
@@ -463,13 +438,13 @@ def print_rebased(report: RebaseReport, look: Look) -> str:
     return print_sections([[*lines, Text(f"the last one leads to the schema {report.schema_hash}", style=_GOOD)]], look)
 
 
-def print_standings(standings: Sequence[FolderStanding], look: Look) -> str:
+def print_standings(standings: Sequence[reports.FolderStanding], look: Look) -> str:
     """Return how far destinations have come."""
     shown = [each for each in standings if not (look.is_quiet and each.is_settled)]
     return print_sections([list(_standing(each)) for each in shown], look)
 
 
-def _standing(standing: FolderStanding) -> Iterator[RenderableType]:
+def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
     yield Text(_place(standing.place), style="bold")
     yield indented(Text().append("at      ", style=FAINT).append(standing.at or "no migration yet"))
     for number, name in enumerate(standing.pending):
@@ -482,7 +457,7 @@ def _standing(standing: FolderStanding) -> Iterator[RenderableType]:
         yield indented(Text("nothing is pending", style=_GOOD))
 
 
-def print_pending(report: FolderApplyReport, look: Look) -> str:
+def print_pending(report: reports.FolderApplyReport, look: Look) -> str:
     """Return what ``apply --dir`` is to do."""
     parts = [print_standings([report.standing], look)]
     if report.next is not None:
@@ -491,11 +466,11 @@ def print_pending(report: FolderApplyReport, look: Look) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def print_folder_applied(report: FolderApplyReport, look: Look) -> str:
+def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
     """Return how ``apply --dir`` has ended."""
-    if report.outcome is Outcome.NOTHING:
+    if report.outcome is reports.Outcome.NOTHING:
         return print_standings([report.standing], look)
-    if report.outcome is Outcome.DECLINED:
+    if report.outcome is reports.Outcome.DECLINED:
         return print_line("nothing was done", look)
     if not report.applied:
         return print_pending(report, look) + "\n" + print_line("nothing was done: it is refused", look, ERROR)
@@ -510,12 +485,12 @@ def print_folder_applied(report: FolderApplyReport, look: Look) -> str:
     return print_sections([lines], look)
 
 
-def folder_question(report: FolderApplyReport) -> str:
+def folder_question(report: reports.FolderApplyReport) -> str:
     """Return what a person is asked before migrations of a folder are applied."""
     return f"apply {counted(len(report.standing.pending), 'migration')} to {_place(report.standing.place)}"
 
 
-def print_compared(report: CompareReport, look: Look) -> str:
+def print_compared(report: reports.CompareReport, look: Look) -> str:
     """Return how two destinations differ."""
     sides = [] if look.is_quiet else [list(_compared(each)) for each in (report.base, report.head)]
     changes = [warning("differs", escape(f"`{full_name(change)}`: {describe(change)}")) for change in report.changes]
@@ -528,7 +503,7 @@ def print_compared(report: CompareReport, look: Look) -> str:
     return print_sections((*sides, changes, [end]), look)
 
 
-def _compared(side: Compared) -> Iterator[RenderableType]:
+def _compared(side: reports.Compared) -> Iterator[RenderableType]:
     yield Text(_place(side.place), style="bold")
     there = side.there
     what = f"version {there.version}, hash {there.version_hash}" if there is not None else "no schema"

@@ -11,7 +11,7 @@ from rich.text import Text
 from schemactl.inference.report import NullFinding
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
-from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, print_sections, warning
+from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, named, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
 from schemactl.render.infer import (
     first_files,
@@ -44,7 +44,6 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
         yield [*attention, *([_outcome(report)] if report.stops else [])]
         return
     inference = report.inference
-    line = Text().append(show_name(report.name), style=NAME)
     match report.outcome:
         case Outcome.LOADED:
             tables = sum(1 for table in report.tables if table.loaded)
@@ -55,7 +54,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
             what = "no new files"
         case Outcome.STOPPED:
             what = "nothing loaded"
-    yield [line.append(f": {what}"), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
+    yield [named(report.name, what), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
@@ -164,12 +163,6 @@ def _balance(report: NormalizeReport) -> Iterator[Text]:
         yield Text(f"rejected rows and values are kept in {escape(report.rejects)}")
 
 
-def _reason(stop: Stop, report: NormalizeReport) -> str:
-    if stop is Stop.TYPING and report.inference is not None:
-        return why_untyped(report.inference)
-    return _REASONS[stop]
-
-
 def _outcome(report: NormalizeReport) -> Text:
     place = escape(report.destination)
     match report.outcome:
@@ -185,5 +178,6 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.NOTHING_NEW:
             return Text(f"nothing to do: {place} has them all")
         case Outcome.STOPPED:
-            reasons = ", ".join(_reason(stop, report) for stop in report.stops)
+            untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
+            reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)
             return Text(f"nothing loaded: {reasons}", style=ERROR)

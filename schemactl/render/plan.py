@@ -9,10 +9,10 @@ from typing import Final
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep, Risk, caution
+from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.steps import needs_count
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name

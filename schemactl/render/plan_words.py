@@ -36,6 +36,7 @@ from schemactl.migration.steps import (
     Taken,
     column_of,
     is_outside_transaction,
+    name_of,
 )
 from schemactl.render.changes import describe_column, describe_type, show_value
 from schemactl.review.wording import counted
@@ -59,33 +60,48 @@ def mark(step: Step) -> str:
             return CHANGE
 
 
-def title(step: Step) -> str:
+def title(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     """Return what a step does, in a few words."""
     match step:
-        case CreateTable() | DropTable() | RenameTable() | DescribeTable():
-            return _title_of_table(step)
+        case CreateTable() if step.kept:
+            return f"take table `{step.table.name}` back, which is kept as `{step.kept}`"
+        case DropTable() if step.kept:
+            return f"drop table `{step.table.name}`, which is kept as `{step.kept}` until `schemactl migrate clean`"
+        case CreateTable():
+            return f"create table `{step.table.name}`, {counted(len(step.table.columns), 'column')}"
+        case DropTable():
+            return f"drop table `{step.table.name}`"
+        case RenameTable():
+            return f"rename table `{step.before}` to `{step.after}`"
+        case DescribeTable():
+            return _title_of_description(step)
         case AddColumn():
             filled = "" if step.value is ABSENT else f", {show_value(step.value)} in stored rows"
-            return f"add column `{step.table}.{step.column.name}`, {describe_column(step.column)}{filled}"
+            return f"add column `{name_of(step)}`, {describe_column(step.column)}{filled}"
         case DropColumn():
-            return f"drop column `{step.table}.{step.column.name}`, {describe_column(step.column)}"
+            return f"drop column `{name_of(step)}`, {describe_column(step.column)}"
         case RenameColumn():
             return f"rename column `{step.table}.{step.before}` to `{step.after}`"
         case ChangeType():
             before, after = describe_type(step.before.properties), describe_type(step.after.properties)
-            return f"change type of `{step.table}.{step.after.name}`: {before} -> {after}"
-        case Backfill() | FillColumn():
-            return _title_of_values(step)
-        case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return _title_of_constraint(step)
-        case OnlineStep():
-            return _title_of_online(step)
-        case _:
-            assert_never(step)
-
-
-def _title_of_online(step: Prepare | SwapColumns | RestoreColumn) -> str:
-    match step:
+            return f"change type of `{name_of(step)}`: {before} -> {after}"
+        case Backfill():
+            which = " with what does not fit" if step.taken is Taken.UNFIT else ""
+            return f"fill `{name_of(step)}` from `{step.source.name}`{which}{' in batches' if step.in_batches else ''}"
+        case FillColumn():
+            return f"fill `{name_of(step)}` with {show_value(step.value)}"
+        case SetNotNull():
+            return f"forbid nulls in `{name_of(step)}`"
+        case DropNotNull():
+            return f"allow nulls in `{name_of(step)}`"
+        case AddUnique():
+            return f"make `{name_of(step)}` unique"
+        case DropUnique():
+            return f"let values of `{name_of(step)}` repeat"
+        case AddPrimaryKey():
+            return f"make {_listed(step.columns)} the primary key of `{step.table}`"
+        case DropPrimaryKey():
+            return f"drop the primary key of `{step.table}`, {_listed(step.columns)}"
         case Prepare():
             return _title_of_phase(step)
         case SwapColumns():
@@ -97,6 +113,14 @@ def _title_of_online(step: Prepare | SwapColumns | RestoreColumn) -> str:
             return f"`{found.table}.{step.swap.kept}` takes its name `{found.source.name}` back"
         case _:
             assert_never(step)
+
+
+def _title_of_description(step: DescribeTable) -> str:
+    columns = [column for column in step.after if column]
+    of_table = [f"table `{step.table}`"] if "" in step.after else []
+    of_columns = [f"{counted(len(columns), 'column')} of `{step.table}`"] if len(columns) > 1 else []
+    of_column = [f"column `{step.table}.{columns[0]}`"] if len(columns) == 1 else []
+    return f"describe {' and '.join((*of_table, *of_column, *of_columns))}"
 
 
 def _title_of_phase(planned: Prepare) -> str:
@@ -128,28 +152,6 @@ def _title_of_phase(planned: Prepare) -> str:
             assert_never(planned.phase)
 
 
-def _title_of_table(step: CreateTable | DropTable | RenameTable | DescribeTable) -> str:
-    match step:
-        case CreateTable() if step.kept:
-            return f"take table `{step.table.name}` back, which is kept as `{step.kept}`"
-        case DropTable() if step.kept:
-            return f"drop table `{step.table.name}`, which is kept as `{step.kept}` until `schemactl migrate clean`"
-        case CreateTable():
-            return f"create table `{step.table.name}`, {counted(len(step.table.columns), 'column')}"
-        case DropTable():
-            return f"drop table `{step.table.name}`"
-        case RenameTable():
-            return f"rename table `{step.before}` to `{step.after}`"
-        case DescribeTable():
-            columns = [column for column in step.after if column]
-            of_table = [f"table `{step.table}`"] if "" in step.after else []
-            of_columns = [f"{counted(len(columns), 'column')} of `{step.table}`"] if len(columns) > 1 else []
-            of_column = [f"column `{step.table}.{columns[0]}`"] if len(columns) == 1 else []
-            return f"describe {' and '.join((*of_table, *of_column, *of_columns))}"
-        case _:
-            assert_never(step)
-
-
 def conversion(step: Step) -> str | None:
     """Return what a step that converts values does, as SQL would say it but for the conversion; None for others."""
     match step:
@@ -159,38 +161,6 @@ def conversion(step: Step) -> str | None:
             return f"SET {step.target.name} = {step.source.name}, values as dlt coerces them"
         case _:
             return None
-
-
-def _title_of_values(step: Backfill | FillColumn) -> str:
-    match step:
-        case Backfill():
-            which = " with what does not fit" if step.taken is Taken.UNFIT else ""
-            how = " in batches" if step.in_batches else ""
-            return f"fill `{step.table}.{step.target.name}` from `{step.source.name}`{which}{how}"
-        case FillColumn():
-            return f"fill `{step.table}.{step.column.name}` with {show_value(step.value)}"
-        case _:
-            assert_never(step)
-
-
-def _title_of_constraint(
-    step: SetNotNull | DropNotNull | AddUnique | DropUnique | AddPrimaryKey | DropPrimaryKey,
-) -> str:
-    match step:
-        case SetNotNull():
-            return f"forbid nulls in `{step.table}.{step.column.name}`"
-        case DropNotNull():
-            return f"allow nulls in `{step.table}.{step.column.name}`"
-        case AddUnique():
-            return f"make `{step.table}.{step.column}` unique"
-        case DropUnique():
-            return f"let values of `{step.table}.{step.column}` repeat"
-        case AddPrimaryKey():
-            return f"make {_listed(step.columns)} the primary key of `{step.table}`"
-        case DropPrimaryKey():
-            return f"drop the primary key of `{step.table}`, {_listed(step.columns)}"
-        case _:
-            assert_never(step)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -234,12 +204,8 @@ def lock(planned: PlannedStep) -> str | None:
 def held_locks(plan: MigrationPlan) -> str | None:
     """Return a warning that a transaction holds its locks to the end; None where readers wait for a moment at most."""
     blocks_readers = any(step.lock is not None and step.lock.readers_wait for step in plan.steps)
-    if (
-        plan.is_online
-        or len(plan.steps) < 2
-        or not blocks_readers
-        or all(step.way is Way.IN_PLACE for step in plan.steps)
-    ):
+    is_brief = len(plan.steps) < 2 or all(step.way is Way.IN_PLACE for step in plan.steps)
+    if plan.is_online or is_brief or not blocks_readers:
         return None
     return "in one transaction each lock is held until the last step is done; with `--step-by-step` only by its step"
 

@@ -16,7 +16,18 @@ from rich.tree import Tree
 
 from schemactl.render import review_words as words
 from schemactl.render.changes import describe, describe_column
-from schemactl.render.console import FAINT, MOST_ALIKE, NAME, Look, first_lines, indented, more, print_sections, warning
+from schemactl.render.console import (
+    FAINT,
+    MOST_ALIKE,
+    NAME,
+    Look,
+    first_lines,
+    indented,
+    more,
+    named,
+    print_sections,
+    warning,
+)
 from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.rule import place_of
@@ -126,9 +137,7 @@ def _flat(report: Report) -> Iterator[Text]:
 
 
 def _review(review: Review, look: Look) -> Iterator[RenderableType]:
-    yield (
-        Text().append(show_name(review.name), style=NAME).append(f": {escape(words.headline(review, look.is_verbose))}")
-    )
+    yield named(review.name, escape(words.headline(review, look.is_verbose)))
     if not words.is_same(review):
         origins = " to ".join(escape(side.origin) for side in (review.base, review.head) if side)
         direction = "from" if review.base and review.head else "in"
@@ -261,7 +270,7 @@ def _fixes(report: Report) -> Iterator[Text]:
     serious = (finding for finding in report.findings if finding.severity.rank >= Severity.WARN.rank)
     fixes = {finding.rule: finding.fix for finding in serious}
     for rule in sorted(fixes):
-        yield Text().append(f"fix {escape(rule)}", style=NAME).append(f": {escape(fixes[rule])}")
+        yield warning(f"fix {escape(rule)}", escape(fixes[rule]), NAME)
 
 
 def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]:

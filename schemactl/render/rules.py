@@ -11,10 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from schemactl.render.console import Look, print_sections
+from schemactl.render.json import document
 from schemactl.review.rule import Rule
 from schemactl.review.severity import Severity
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.DEPENDS: "yellow"}
+_SHOWN: Final = {"Rule": "id title impact direction why fix is_contract is_cosmetic"}
 _AXES: Final = ("readers", "writers", "data")
 
 
@@ -59,20 +61,7 @@ until = 2027-01-31                # may be left out"""),
 
 def rules_document(rules: Iterable[Rule]) -> dict[str, Any]:
     """Return what ``schemactl rules --format json`` prints."""
-    documents = [
-        {
-            "id": rule.id,
-            "title": rule.title,
-            "impact": {axis: str(getattr(rule.impact, axis)) for axis in _AXES},
-            "direction": str(rule.direction),
-            "why": rule.why,
-            "fix": rule.fix,
-            "is_contract": rule.is_contract,
-            "is_cosmetic": rule.is_cosmetic,
-        }
-        for rule in rules
-    ]
-    return {"rules": documents}
+    return {"rules": document(list(rules), _SHOWN)}
 
 
 def _severity(severity: Severity) -> Text:

@@ -12,7 +12,7 @@ from rich.tree import Tree
 from schemactl.formats._tables import data_tables
 from schemactl.inference.lineage import Sources
 from schemactl.render.changes import describe_column
-from schemactl.render.console import FAINT, NAME, WARNING, Look, print_sections
+from schemactl.render.console import FAINT, NAME, WARNING, Look, named, print_sections
 from schemactl.render.harmless import escape, show_name, show_sources
 from schemactl.review.wording import counted
 from schemactl.schema.contract import system_prefix
@@ -77,18 +77,12 @@ def describe_size(schema: Schema) -> str:
 
 
 def _line(schema: Schema, is_pending: bool) -> Text:
-    line = (
-        Text().append(show_name(schema.name), style=NAME).append(f": version {schema.version}, {describe_size(schema)}")
-    )
+    line = named(schema.name, f"version {schema.version}, {describe_size(schema)}")
     return line.append(", import edited, not taken over", style=WARNING) if is_pending else line
 
 
 def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:
-    yield (
-        Text()
-        .append(show_name(schema.name), style=NAME)
-        .append(f": version {schema.version}, {describe_size(schema)}, hash {schema.version_hash}")
-    )
+    yield named(schema.name, f"version {schema.version}, {describe_size(schema)}, hash {schema.version_hash}")
     yield Text(f"  {escape(origin)}", style=FAINT)
     prefix = system_prefix(naming_of(schema))
     tree = Tree("", hide_root=True, guide_style=FAINT)

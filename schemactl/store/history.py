@@ -11,18 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from schemactl.errors import InputError
-from schemactl.store.git import (
-    LINK_MODE,
-    UNSHALLOW,
-    commit_of,
-    contents_of,
-    failure,
-    find_repository,
-    is_shallow,
-    path_inside,
-    run_git,
-    sizes_of,
-)
+from schemactl.store import git
 from schemactl.store.text import decode
 
 MAX_VERSIONS = 1000
@@ -77,7 +66,7 @@ class _Change:
 
     @property
     def is_file(self) -> bool:
-        return self.mode != LINK_MODE and set(self.blob) != {"0"}
+        return self.mode != git.LINK_MODE and set(self.blob) != {"0"}
 
 
 def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...]:
@@ -98,11 +87,11 @@ def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...
         InputError: git is absent, the path is in no repository, ``since`` is unknown, or the file was never committed;
             without ``since``, also where the clone is shallow, because its history is cut off.
     """
-    top = find_repository(path)
-    inside = path_inside(top, path)
-    if since is None and is_shallow(top):
-        raise InputError(f"the history of `{inside}` is cut off", hint=UNSHALLOW)
-    commits = (commit_of(top, "HEAD"), *(() if since is None else (f"^{commit_of(top, since)}",)))
+    top = git.find_repository(path)
+    inside = git.path_inside(top, path)
+    if since is None and git.is_shallow(top):
+        raise InputError(f"the history of `{inside}` is cut off", hint=git.UNSHALLOW)
+    commits = (git.commit_of(top, "HEAD"), *(() if since is None else (f"^{git.commit_of(top, since)}",)))
     changes: dict[str, _Change] = {}
     for change in _changes(top, commits, inside):
         if change.is_file:
@@ -111,20 +100,20 @@ def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...
         raise InputError(f"there is no version of `{inside}` in the history of `{top}`", hint="was it ever committed?")
     # Of the contents there may be fewer, where they take too much memory.
     blobs = list(changes)
-    fitting = sum(total <= MAX_HISTORY_BYTES for total in accumulate(sizes_of(top, blobs)))
-    pairs = zip(changes.values(), contents_of(top, blobs[:fitting]), strict=False)
+    fitting = sum(total <= MAX_HISTORY_BYTES for total in accumulate(git.sizes_of(top, blobs)))
+    pairs = zip(changes.values(), git.contents_of(top, blobs[:fitting]), strict=False)
     return tuple(RevisionFile(change.commit, change.date, change.path, content) for change, content in pairs)
 
 
 def _changes(top: Path, commits: tuple[str, ...], inside: str) -> Iterator[_Change]:
     """Yield what commits made of a file, newest first; merges too where they are more than their parents."""
-    result = run_git(
+    result = git.run_git(
         *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
         *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),
         *(*commits, "--", inside),
     )
     if result.returncode:
-        raise failure(f"git cannot read the history of `{inside}`", result)
+        raise git.failure(f"git cannot read the history of `{inside}`", result)
     tokens = iter(os.fsdecode(result.stdout).split("\0"))
     commit = ""
     date = datetime.min

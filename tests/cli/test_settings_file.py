@@ -1,25 +1,23 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import pytest
-import typer
 
-from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions
+from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions, flag, option
 from schemactl.cli.settings import Surroundings, check_keys, find_file, find_files, resolve
 from schemactl.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(SparkCommandOptions):
-    on_bad_record: Annotated[Literal["stop", "skip"], typer.Option(), Setting()] = "stop"
-    sample: Annotated[str, typer.Option(), Setting()] = "full"
-    check: Annotated[bool, typer.Option()] = False
-    null_value: Annotated[list[str], typer.Option(), Setting(section=("csv", "null-values"))] = field(
-        default_factory=list
-    )
+    on_bad_record: Literal["stop", "skip"] = option("", setting=Setting(), default="stop")
+    sample: str = option("", setting=Setting(), default="full")
+    check: bool = flag("")
+    null_value: Sequence[str] = option("", setting=Setting(section=("csv", "null-values")), default=[])
 
 
 def resolved(*stated: dict[str, Any], environ: dict[str, str] | None = None, folder: Path | None = None) -> Options:

@@ -30,12 +30,12 @@ from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
 from schemactl.destinations.delta.migration import MARK, DeltaMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import undo_of
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
+from schemactl.migration.retyping import fit
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -418,7 +418,7 @@ def undo(**changes: Any) -> RollbackReport:
 
 def status(schema: Schema | None = None) -> Any:
     reference = put(schema, "wanted.yaml") if schema else None
-    return find_status(StatusRequest(reference, URL, Path("schemas"), PlanOptions()))
+    return find_status(reference, URL, Path("schemas"), PlanOptions())
 
 
 FIRST_ROWS = [{"id": 1, "amount": 5, "note": "x", "old": "o"}, {"id": 2, "amount": 7, "note": "12", "old": None}]

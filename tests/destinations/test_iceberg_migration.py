@@ -30,7 +30,7 @@ from schemactl.destinations.iceberg import rewriting
 from schemactl.destinations.iceberg.migration import IcebergMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.abilities import Way, way_of
@@ -131,7 +131,7 @@ def undo(url: str, **changes: Any) -> RollbackReport:
 
 
 def status(url: str) -> Any:
-    return find_status(StatusRequest(None, url, Path("schemas"), PlanOptions()))
+    return find_status(None, url, Path("schemas"), PlanOptions())
 
 
 AMOUNT = column("amount", "bigint")

@@ -18,7 +18,7 @@ from mysql_database import ask, run
 from schemactl.destinations.mysql.session import MySqlSession
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.script import render_for
@@ -119,7 +119,7 @@ def test_a_script_runs_on_a_server_in_its_own_words(server: str) -> None:
 
 
 def is_settled(url: str) -> bool:
-    return find_status(StatusRequest(None, url, Path("schemas"), PlanOptions())).is_settled
+    return find_status(None, url, Path("schemas"), PlanOptions()).is_settled
 
 
 def test_a_plan_shows_the_statements_and_writes_nothing(filled: str) -> None:

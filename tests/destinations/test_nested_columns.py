@@ -15,7 +15,7 @@ from lake_samples import silent
 
 from schemactl.errors import DestinationError
 from schemactl.flows.diff import DiffRequest, diff_schemas
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.target import loadable
 from schemactl.formats.dlt import write as write_schema
@@ -346,7 +346,7 @@ def grown(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_dataset_of_nested_columns_has_not_drifted(grown: Place) -> None:
     schemas = Path("schemas")
 
-    found = find_status(StatusRequest("shop.schema.yaml", grown.url, schemas, PlanOptions()))
+    found = find_status("shop.schema.yaml", grown.url, schemas, PlanOptions())
 
     assert (found.is_settled, found.drift) == (True, ())
     assert verify(VerifyRequest("shop.schema.yaml", grown.url, schemas)).drift == ()
@@ -380,6 +380,6 @@ def test_a_plan_adds_whole_columns_of_structs_and_maps(grown: Place) -> None:
     report = apply_migration(asked, lambda _: True, lambda: nullcontext(None))
 
     assert report.outcome is Outcome.DONE
-    found = find_status(StatusRequest("later.schema.yaml", grown.url, Path("schemas"), PlanOptions()))
+    found = find_status("later.schema.yaml", grown.url, Path("schemas"), PlanOptions())
     assert (found.is_settled, found.drift) == (True, ())
     assert all(row["more"] is None for row in grown.rows())

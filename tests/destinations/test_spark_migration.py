@@ -23,7 +23,7 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.types import stored_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.formats import dlt
@@ -443,7 +443,7 @@ class Moved:
         return verify(VerifyRequest(None, self.url, self.folder))
 
     def status(self) -> Any:
-        return find_status(StatusRequest(None, self.url, self.folder, PlanOptions()))
+        return find_status(None, self.url, self.folder, PlanOptions())
 
     def undo(self) -> Any:
         request = replace(RollbackRequest("shop", self.url), allows_destructive=True)

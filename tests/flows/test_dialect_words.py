@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from schemactl.errors import InputError
-from schemactl.flows.migrate.script import ScriptRequest, abilities_of, render_for, write_script
+from schemactl.flows.migrate.script import abilities_of, render_for, write_script
 from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.steps import (
@@ -240,7 +240,7 @@ def test_mysql_keeps_the_descriptions_of_columns_that_change():
         return bump(new_schema("shop").with_table(Table("orders", stated, {"x-normalizer": {"seen-data": True}})))
 
     before, after = shop(precision=32, nullable=False), shop()
-    report = write_script(ScriptRequest(after, before, "mysql", Path("none"), PlanOptions()))
+    report = write_script(after, before, "mysql", Path("none"), PlanOptions())
 
     start = "ALTER TABLE `orders` MODIFY COLUMN `id`"
     assert [each.statements for each in report.plan.steps] == [

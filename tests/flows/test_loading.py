@@ -7,7 +7,7 @@ import pytest
 
 from schemactl.engine.input import Input
 from schemactl.errors import InputError
-from schemactl.flows.loading import choose_load_id, remember, without_seen
+from schemactl.flows.normalize_call import choose_load_id, remember, without_seen
 from schemactl.flows.target import loadable
 from schemactl.normalization.package import PastLoads
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration, report_wanted
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.sync import SyncRequest, sync_schemas
+from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination, migratable
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
@@ -159,13 +160,13 @@ def test_a_version_that_is_gone_back_to_has_lost_nothing(pipelines: Pipelines) -
 
 
 def test_sync_takes_back_what_the_destination_holds(overwritten: Pipelines) -> None:
-    request = SyncRequest(("shop",), overwritten.root / "schemas", to=overwritten.url)
+    take_back = partial(sync_schemas, ("shop",), overwritten.root / "schemas", lambda _: True, to=overwritten.url)
     with pytest.warns(LeftOutWarning, match=r"`orders.b`"):
-        (found,) = sync_schemas(request, lambda _: True)
+        (found,) = take_back()
     assert (found.is_pending, found.dropped) == (True, ())
     assert [each.column.name for each in found.changes if isinstance(each, ColumnAdded)] == ["b"]
     assert types(overwritten.stored) == {"a": "bigint", "b": "bigint", "c": "bigint"}
-    (again,) = sync_schemas(request, lambda _: True)
+    (again,) = take_back()
     assert not again.is_pending
 
 

@@ -20,9 +20,8 @@ from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.proposal import propose
+from schemactl.flows.migrate.inspection import find_status
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration, propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
@@ -253,7 +252,7 @@ def undo(**changes: Any) -> Any:
 
 
 def status() -> Any:
-    return find_status(StatusRequest("./after.yaml", "parquet:lake?dataset=shop", Path("schemas"), PlanOptions()))
+    return find_status("./after.yaml", "parquet:lake?dataset=shop", Path("schemas"), PlanOptions())
 
 
 def rows() -> list[dict[str, Any]]:

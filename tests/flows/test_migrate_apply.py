@@ -12,12 +12,13 @@ from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_da
 
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
-from schemactl.migration.notes import NoteKind
+from schemactl.flows.migrate.upkeep import record_baseline
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.records import Patience
+from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.schema.types import Schema
 
@@ -53,7 +54,7 @@ def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
 
 
 def status(dataset: Dataset, reference: str | None = None) -> Any:
-    return find_status(StatusRequest(reference, dataset.url, Path("schemas"), PlanOptions()))
+    return find_status(reference, dataset.url, Path("schemas"), PlanOptions())
 
 
 def test_a_schema_is_applied_and_recorded(dataset: Dataset) -> None:
@@ -260,8 +261,8 @@ def test_a_database_that_existed_before_is_taken_over(
     made.sql("CREATE TABLE orders (id BIGINT NOT NULL, amount BIGINT, note TEXT, old TEXT)")
 
     def take_over(schema: Schema) -> Any:
-        request = BaselineRequest(put(schema, "wanted.yaml"), made.url, Path("schemas"))
-        return record_baseline(request, lambda _: True)
+        reference = put(schema, "wanted.yaml")
+        return record_baseline(reference, made.url, Path("schemas"), Patience(), lambda _: True)
 
     assert take_over(ADDED).outcome is Outcome.REFUSED
     assert status(made, put(FIRST, "wanted.yaml")).there is None
@@ -297,7 +298,7 @@ def test_a_database_that_is_not_there_is_made_once_it_is_agreed_on(kind, tmp_pat
     declined = apply_migration(request, lambda _: False, lambda: nullcontext(None))
     assert (declined.outcome, Path("new.db").exists()) == (Outcome.DECLINED, False)
     applied = apply_migration(request, lambda _: True, lambda: nullcontext(None))
-    status = find_status(StatusRequest(None, url, Path("schemas"), PlanOptions()))
+    status = find_status(None, url, Path("schemas"), PlanOptions())
     assert (applied.outcome, status.is_settled) == (Outcome.DONE, True)
 
 

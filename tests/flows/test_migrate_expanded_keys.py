@@ -11,7 +11,7 @@ from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, sc
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, find_status
+from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import OnUnfit, PlanOptions
@@ -148,7 +148,7 @@ def test_a_primary_key_moves_to_the_new_column_where_no_value_is_lost(empty: Dat
     assert empty.sql(rows) == [(1, "a", "1"), (1, "b", "1"), (2, "a", "2")]
     with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
         empty.sql("INSERT INTO @.orders (code, place) VALUES (2, 'a')")
-    assert find_status(StatusRequest(None, empty.url, Path("schemas"), PlanOptions())).is_settled
+    assert find_status(None, empty.url, Path("schemas"), PlanOptions()).is_settled
 
     assert undo(empty) is Outcome.DONE
 

@@ -16,9 +16,8 @@ from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.proposal import propose
+from schemactl.flows.migrate.inspection import find_status
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration, propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
@@ -169,7 +168,7 @@ def test_a_table_is_copied_once_for_all_neighbours_forth_and_back(dataset: Datas
     assert undo(dataset).outcome is Outcome.DONE
     assert len(copies) == COPIES[dataset.kind][1]
     assert (reported(dataset), rows(dataset)) == (before, stored)
-    assert find_status(StatusRequest(None, dataset.url, Path("schemas"), PlanOptions())).is_settled
+    assert find_status(None, dataset.url, Path("schemas"), PlanOptions()).is_settled
 
 
 def test_steps_done_by_one_copy_leave_what_each_by_itself_leaves(dataset: Dataset, copies: list[str]) -> None:
@@ -222,7 +221,7 @@ def test_of_a_copy_that_was_undone_in_part_the_rest_is_shown_and_done_again(
     done = report.planned.plan.steps[: 9 - steps]
     assert all(each.done_with is None or each.done_with <= len(done) for each in done)
     assert (reported(dataset), rows(dataset)) == (after, stored)
-    assert find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).is_settled
+    assert find_status(None, dataset.url, Path("schemas"), OPTIONS).is_settled
 
 
 @pytest.mark.parametrize("is_step_by_step", [False, True])
@@ -247,14 +246,14 @@ def test_of_steps_that_share_a_copy_all_are_done_or_none(dataset: Dataset, is_st
             apply(dataset, AFTER, is_step_by_step=is_step_by_step)
 
     if is_step_by_step:
-        pending = find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).planned
+        pending = find_status(None, dataset.url, Path("schemas"), OPTIONS).planned
         assert pending is not None
         assert pending.done == first - 1
     else:
         assert reported(dataset) == before
     assert apply(dataset, AFTER, is_step_by_step=is_step_by_step).outcome is Outcome.DONE
     assert {name for name, (_, _, is_unique) in reported(dataset).items() if is_unique} == {"note", "memo"}
-    assert find_status(StatusRequest(None, dataset.url, Path("schemas"), OPTIONS)).is_settled
+    assert find_status(None, dataset.url, Path("schemas"), OPTIONS).is_settled
 
 
 def test_a_copy_whose_columns_got_another_order_since_it_was_shown_is_refused(dataset: Dataset) -> None:

@@ -18,11 +18,10 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.running import LockRetry, Runner, step_record
 from schemactl.flows.target import migratable
 from schemactl.migration import steps as s
-from schemactl.migration.effects import apply_to_model, are_done
+from schemactl.migration.effects import apply_to_model, are_done, traced, traced_table
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience, Run, StepState
 from schemactl.migration.saved import plan_hash, plan_text
-from schemactl.migration.tracing import traced, traced_table
 from schemactl.progress import no_progress
 from schemactl.schema.types import Table
 

@@ -16,7 +16,7 @@ from migrated_datasets import column, put
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.formats import dlt as dlt_format
@@ -156,7 +156,7 @@ def undo(lake: Lake, **changes: Any) -> Any:
 
 
 def status(lake: Lake, reference: str | None = None) -> Any:
-    return find_status(StatusRequest(reference, lake.url, Path("schemas"), PlanOptions()))
+    return find_status(reference, lake.url, Path("schemas"), PlanOptions())
 
 
 def kept(schema: Schema) -> Schema:

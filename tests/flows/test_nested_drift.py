@@ -12,11 +12,11 @@ import pytest
 
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import StatusRequest, VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.formats.dlt import write as write_schema
-from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.remarks import NoteKind
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -58,7 +58,7 @@ def test_a_new_field_waits_for_the_next_load_and_is_no_drift(url: str) -> None:
     (note,) = planned.plan.notes
     assert (note.kind, note.table, note.column) == (NoteKind.WAITS, "orders", "meta")
     assert note.message == "gets with the next load what is new in it: `b`"
-    status = find_status(StatusRequest(wanted, url, SCHEMAS, PlanOptions()))
+    status = find_status(wanted, url, SCHEMAS, PlanOptions())
     assert status.is_settled
     assert verify(VerifyRequest(wanted, url, SCHEMAS)).is_clean
 

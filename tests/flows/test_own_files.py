@@ -12,7 +12,7 @@ from loading_shop import Shop
 from schemactl.destinations import folder_of
 from schemactl.engine.inputs import find_inputs
 from schemactl.errors import InputError
-from schemactl.flows.own_files import without_own
+from schemactl.flows.normalize_call import without_own
 from schemactl.store.sources import LeftOutWarning
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from migrated_datasets import column
 
+from schemactl.migration.effects import in_first_names
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -19,7 +20,6 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
 )
-from schemactl.migration.tracing import in_first_names
 from schemactl.schema.types import Table
 
 NOTE = column("note")

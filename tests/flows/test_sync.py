@@ -10,7 +10,7 @@ import pytest
 
 from schemactl.flows.meaning import meaning_of
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.sync import SyncRequest, sync_schemas
+from schemactl.flows.sync import sync_schemas
 from schemactl.formats import dlt
 from schemactl.inference.lineage import Lineage, TableLineage, to_json
 from schemactl.schema.hash import bump
@@ -60,7 +60,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def sync(*, agrees: bool = True, check: bool = False):
-    (found,) = sync_schemas(SyncRequest(("pay",), ROOT, check), lambda _: agrees)
+    (found,) = sync_schemas(("pay",), ROOT, lambda _: agrees, is_check=check)
     return found
 
 

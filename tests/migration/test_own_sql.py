@@ -10,11 +10,10 @@ from migrated_datasets import ADDED, FIRST
 from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
 from schemactl.migration.directory import DialectPlan, Migration, own_files_of, with_own_files
-from schemactl.migration.documents import from_document, to_document
 from schemactl.migration.own import OwnSql, When, read_own
 from schemactl.migration.plan import MigrationPlan, Place, plain_schema, with_own
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.saved import plan_hash, plan_text, read_plan
+from schemactl.migration.saved import from_document, plan_hash, plan_text, read_plan, to_document
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Schema
 

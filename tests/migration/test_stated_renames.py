@@ -8,9 +8,9 @@ from stated_renames import Renames, stated_renames
 
 from schemactl.destinations import duckdb
 from schemactl.destinations.duckdb.migration import ABILITIES
+from schemactl.flows.migrate.drift import misplaced_after, origin_of
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.provenance import misplaced_after, origin_of
 from schemactl.migration.reports import Misplaced
 from schemactl.migration.steps import RenameColumn, RenameTable
 from schemactl.schema.templates import new_schema

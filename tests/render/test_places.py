@@ -7,7 +7,7 @@ import pytest
 from review_samples import broken
 
 from schemactl.errors import Location
-from schemactl.render.places import file_name, nearest_place, stated_place
+from schemactl.render.review_words import file_name, nearest_place, stated_place
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from review_samples import EVIL, broken, clean, cosmetic, hostile
 
 from schemactl.errors import Location
-from schemactl.render.json import read_schema
-from schemactl.render.reviews.json import location_document, render
+from schemactl.render.json import document, read_schema
+from schemactl.render.reviews.json import render
 from schemactl.review.report import Compatibility, Report
 from schemactl.schema.changes import ABSENT, Change, HeaderChanged
 
@@ -182,5 +182,5 @@ def test_hostile_names_come_back_unchanged_and_steer_nothing() -> None:
 
 
 def test_a_row_is_stated_where_the_data_has_rows() -> None:
-    assert location_document(Location("a.csv", row=3)) == {"path": "a.csv", "line": None, "column": None, "row": 3}
-    assert location_document(Location("a.jsonl", 3)) == {"path": "a.jsonl", "line": 3, "column": None}
+    assert document(Location("a.csv", row=3), {}) == {"path": "a.csv", "line": None, "column": None, "row": 3}
+    assert document(Location("a.jsonl", 3), {}) == {"path": "a.jsonl", "line": 3, "column": None}

@@ -15,15 +15,14 @@ Examples:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, Ref
+from schemactl.cli.options import CommonOptions, argument, flag, option
 from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, Surroundings, find_file, find_files, resolve
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
@@ -38,24 +37,18 @@ if TYPE_CHECKING:
 class Options(CommonOptions):
     """Options of ``schemactl accept``."""
 
-    fingerprints: Annotated[
-        list[str], typer.Argument(metavar="FINGERPRINT...", help="Of the findings, as `schemactl diff` shows them.")
-    ] = field(default_factory=list)
-    all: Annotated[bool, typer.Option("--all", help="Accept all errors and warnings.")] = False
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="DATE", help="The last day on which it holds, as 2026-03-31.")
-    ] = None
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it.")] = None
-    base: Annotated[
-        str | None,
-        typer.Option("--base", metavar="REF", help="As BASE of `schemactl diff`.", autocompletion=complete_references),
-        Ref(),
-    ] = None
-    head: Annotated[
-        str | None,
-        typer.Option("--head", metavar="REF", help="As HEAD of `schemactl diff`.", autocompletion=complete_references),
-        Ref(),
-    ] = None
+    fingerprints: Sequence[str] = argument(
+        "FINGERPRINT...", "Of the findings, as `schemactl diff` shows them.", default=[]
+    )
+    all: bool = flag("Accept all errors and warnings.")
+    until: str | None = option("The last day on which it holds, as 2026-03-31.", metavar="DATE")
+    reason: str | None = option("Why, for those who read it.", metavar="TEXT")
+    base: str | None = option(
+        "As BASE of `schemactl diff`.", metavar="REF", completes=complete_references, is_reference=True
+    )
+    head: str | None = option(
+        "As HEAD of `schemactl diff`.", metavar="REF", completes=complete_references, is_reference=True
+    )
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -12,10 +12,11 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, SchemaFiles, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -24,8 +25,8 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl check``."""
 
-    files: SchemaFiles = field(default_factory=list)
-    format: TextOrJson = "text"
+    files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -35,5 +36,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
     from schemactl.render.files import check_document, print_check
 
-    write_report(terminal, options, found, check_document, print_check)
-    return ExitCode.FINDINGS if any(problems for _, problems in found) else ExitCode.DONE
+    return write_report(
+        terminal, options, found, check_document, print_check, fails=any(problems for _, problems in found)
+    )

@@ -20,23 +20,23 @@ Examples:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_references, complete_severities
+from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
 from schemactl.cli.options import (
     Group,
-    OutputFile,
-    Ref,
     Setting,
     SparkCommandOptions,
     StatedTable,
+    flag,
+    option,
+    output_file,
     read_seconds,
+    ref,
 )
 from schemactl.cli.settings import Surroundings, resolve
 from schemactl.cli.terminal import Terminal
@@ -59,119 +59,62 @@ DEFAULT_TIMEOUT, NEVER = "300", "0"
 class Options(SparkCommandOptions):
     """Options of ``schemactl diff``."""
 
-    references: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[BASE [HEAD]]",
-            help="What to compare; by default what an edit will do.",
-            autocompletion=complete_references,
-        ),
-        Ref(),
-    ] = field(default_factory=list)
-    compat: Annotated[
-        Literal["readers", "writers", "full", "none"],
-        typer.Option("--compat", help="Whom a change must not break; stored data counts for all but `none`."),
-        Setting(),
-    ] = "full"
-    transitive: Annotated[
-        bool,
-        typer.Option("--transitive", help="Hold the head against all older versions of the base in git as well."),
-        Setting(),
-    ] = False
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Name the mode as Confluent's schema registry does, and what it means."),
-        Group.OUTPUT,
-    ] = False
-    fail_on: Annotated[
-        Literal["error", "warn", "never"],
-        typer.Option("--fail-on", help="How bad a finding has to be for exit code 1."),
-        Setting(),
-    ] = "error"
-    severity: Annotated[
-        list[str],
-        typer.Option(
-            "--severity",
-            metavar="RULE=LEVEL",
-            help="Set a rule to `error`, `warn`, `info` or `none`.",
-            autocompletion=complete_severities,
-        ),
-        Setting(in_environment=False),
-    ] = field(default_factory=list)
-    silence: Annotated[list[StatedTable], Setting(in_file_only=True)] = field(default_factory=list)
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            metavar="FILE|git:REV",
-            help="Take what decides the verdict from this settings file; by default a base of git's brings its own.",
-        ),
+    references: Sequence[str] = ref("[BASE [HEAD]]", "What to compare; by default what an edit will do.", default=[])
+    compat: Literal["readers", "writers", "full", "none"] = option(
+        "Whom a change must not break; stored data counts for all but `none`.", setting=Setting(), default="full"
+    )
+    transitive: bool = flag("Hold the head against all older versions of the base in git as well.", setting=Setting())
+    explain: bool = flag("Name the mode as Confluent's schema registry does, and what it means.", Group.OUTPUT)
+    fail_on: Literal["error", "warn", "never"] = option(
+        "How bad a finding has to be for exit code 1.", setting=Setting(), default="error"
+    )
+    severity: Sequence[str] = option(
+        "Set a rule to `error`, `warn`, `info` or `none`.",
+        setting=Setting(in_environment=False),
+        metavar="RULE=LEVEL",
+        completes=complete_severities,
+        default=[],
+    )
+    silence: Sequence[StatedTable] = option("", setting=Setting(in_file_only=True), default=[])
+    policy: str | None = option(
+        "Take what decides the verdict from this settings file; by default a base of git's brings its own.",
+        setting=Setting(in_file=False),
+        metavar="FILE|git:REV",
+    )
+    data: Sequence[str] = option(
+        "Count in this data, with Spark, what a change would lose.", Group.INPUT, metavar="SOURCE", default=[]
+    )
+    model: str | None = option(
+        "Compare BASE with what a load with this Pydantic model would make of it. The module is imported: its "
+        "code runs.",
+        Group.INPUT,
         Setting(in_file=False),
-    ] = None
-    data: Annotated[
-        list[str],
-        typer.Option("--data", metavar="SOURCE", help="Count in this data, with Spark, what a change would lose."),
+        metavar="MODULE:CLASS",
+    )
+    table: str | None = option(
+        "The root table: of the data, by default named after the source; of a model, by default the only one.",
         Group.INPUT,
-    ] = field(default_factory=list)
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="MODULE:CLASS",
-            help="Compare BASE with what a load with this Pydantic model would make of it. The module is imported: its "
-            "code runs.",
-        ),
-        Setting(in_file=False),
-        Group.INPUT,
-    ] = None
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            metavar="TABLE",
-            help="The root table: of the data, by default named after the source; of a model, by default the only one.",
-        ),
-        Group.INPUT,
-    ] = None
-    sample: Annotated[
-        str, typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."), Group.INPUT
-    ] = "full"
-    input_format: Annotated[
-        str | None,
-        typer.Option(
-            "--input-format",
-            metavar="FORMAT",
-            help="The data's format, if it is misdetected.",
-            autocompletion=complete_input_formats,
-        ),
-        Group.INPUT,
-    ] = None
-    format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            autocompletion=complete_outputs,
-            help="How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
-        ),
-        Setting(),
+        metavar="TABLE",
+    )
+    sample: str = option("How much of the data is looked at.", Group.INPUT, metavar="10%|ROWS|full", default="full")
+    input_format: str | None = option(
+        "The data's format, if it is misdetected.", Group.INPUT, metavar="FORMAT", completes=complete_input_formats
+    )
+    format: str = option(
+        "How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
         Group.OUTPUT,
-    ] = "text"
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            "--timeout",
-            metavar="SECONDS",
-            help="Give up, with exit code 2, after so long; `0` never. By default 300, and never with `--data`.",
-        ),
         Setting(),
-    ] = None
-    output: OutputFile = None
-    git: Annotated[
-        bool,
-        typer.Option("--git", help="Take the arguments that git gives to an external diff; always exits with 0."),
-        Group.OUTPUT,
-    ] = False
+        metavar="FORMAT",
+        completes=complete_outputs,
+        default="text",
+    )
+    timeout: str | None = option(
+        "Give up, with exit code 2, after so long; `0` never. By default 300, and never with `--data`.",
+        setting=Setting(),
+        metavar="SECONDS",
+    )
+    output: str | None = output_file()
+    git: bool = flag("Take the arguments that git gives to an external diff; always exits with 0.", Group.OUTPUT)
 
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:

@@ -14,14 +14,13 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from schemactl.cli.completing import complete_names, complete_namings
-from schemactl.cli.options import CommonOptions
+from schemactl.cli.options import CommonOptions, argument, option
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -30,43 +29,29 @@ from schemactl.errors import ExitCode, InputError
 class Options(CommonOptions):
     """Options of ``schemactl edit``."""
 
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The schema.", autocompletion=complete_names)]
-    column: Annotated[
-        list[str],
-        typer.Option(
-            "--column",
-            metavar="NAME:TYPE,HINT",
-            help="What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may be given more than once.",
-        ),
-    ] = field(default_factory=list)
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="TABLE", help="The table of hints that name none; by default the only root."),
-    ] = None
-    write_disposition: Annotated[
-        Literal["append", "replace", "merge", "skip"] | None,
-        typer.Option("--write-disposition", help="What a load does with the rows that are there."),
-    ] = None
-    contract: Annotated[
-        str | None,
-        typer.Option("--contract", metavar="C", help="What data may change: a mode, or `tables=M,columns=M ...`."),
-    ] = None
-    naming: Annotated[
-        str | None,
-        typer.Option(
-            "--naming",
-            metavar="CONVENTION",
-            autocompletion=complete_namings,
-            help="Name tables and columns by another naming convention; what data comes later goes to the same ones.",
-        ),
-    ] = None
+    name: str = argument("NAME", "The schema.", completes=complete_names)
+    column: Sequence[str] = option(
+        "What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may be given more than once.",
+        metavar="NAME:TYPE,HINT",
+        default=[],
+    )
+    table: str | None = option("The table of hints that name none; by default the only root.", metavar="TABLE")
+    write_disposition: Literal["append", "replace", "merge", "skip"] | None = option(
+        "What a load does with the rows that are there."
+    )
+    contract: str | None = option("What data may change: a mode, or `tables=M,columns=M ...`.", metavar="C")
+    naming: str | None = option(
+        "Name tables and columns by another naming convention; what data comes later goes to the same ones.",
+        metavar="CONVENTION",
+        completes=complete_namings,
+    )
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Edit, and print what changed in the import file."""
-    from schemactl.flows.edit import EditRequest, edit_import
+    from schemactl.flows.edit import edit_import
     from schemactl.render.files import print_edit
-    from schemactl.schema.hints import parse_column
+    from schemactl.schema.hints import Hints, parse_column
 
     stated = options.column or options.write_disposition or options.contract
     if not (stated or options.naming):
@@ -74,15 +59,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if stated and options.naming:
         raise InputError("`--naming` stands alone", hint="state the rest in another call")
     edited = edit_import(
-        EditRequest(
-            name=options.name,
-            schemas=Path(options.schemas),
-            table=options.table,
-            columns=tuple(map(parse_column, options.column)),
-            write_disposition=options.write_disposition,
-            contract=options.contract,
-            naming=options.naming,
-        )
+        options.name,
+        Path(options.schemas),
+        Hints(tuple(map(parse_column, options.column)), options.write_disposition),
+        table=options.table,
+        contract=options.contract,
+        naming=options.naming,
     )
     printed = print_edit(
         options.name,

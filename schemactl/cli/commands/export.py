@@ -16,12 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
-
-from schemactl.cli.completing import complete_dialects, complete_formats, complete_references
-from schemactl.cli.options import CommonOptions, Group, Ref
+from schemactl.cli.completing import complete_dialects, complete_formats
+from schemactl.cli.options import CommonOptions, Group, flag, option, ref
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -30,74 +28,34 @@ from schemactl.errors import ExitCode, InputError
 class Options(CommonOptions):
     """Options of ``schemactl export``."""
 
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="REF",
-            help="The schema; a folder or revision of several with `--output DIR`.",
-            autocompletion=complete_references,
-        ),
-        Ref(),
-    ]
-    to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help="The format to write.", autocompletion=complete_formats)
-    ] = "dlt"
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE|DIR",
-            help="Where to write; in a folder each schema gets a file of its name. A name that ends in `.json` asks "
-            "for dlt's JSON.",
-        ),
+    reference: str = ref("REF", "The schema; a folder or revision of several with `--output DIR`.")
+    to: str = option("The format to write.", metavar="FORMAT", completes=complete_formats, default="dlt")
+    output: str | None = option(
+        "Where to write; in a folder each schema gets a file of its name. A name that ends in `.json` asks "
+        "for dlt's JSON.",
         Group.OUTPUT,
-    ] = None
-    version_hash: Annotated[
-        str | None,
-        typer.Option(
-            "--hash", metavar="HASH", help="Of a destination: the schema of this hash; its beginning will do."
-        ),
-    ] = None
-    tables: Annotated[
-        bool,
-        typer.Option("--tables", help="Of a destination: its tables as they are, not the schema of its ledger."),
-    ] = False
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="TABLE", help="This table alone, with the tables nested in it."),
-    ] = None
-    nested: Annotated[
-        bool, typer.Option("--nested", help="Fold nested tables and columns `a__b` back into documents.")
-    ] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail where the format cannot say all that the schema does.")
-    ] = False
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            metavar="DIALECT",
-            help="With `--to sql`: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
-            autocompletion=complete_dialects,
-        ),
-    ] = None
-    foreign_keys: Annotated[
-        bool, typer.Option("--foreign-keys", help="With `--to sql`: state references as foreign keys.")
-    ] = False
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="FILE",
-            help="With `--to arc`: CSV or TSV whose texts say which types and formatters columns have.",
-        ),
-    ] = None
-    format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", help="Changes nothing here: what is printed is the schema, as `--to` says."),
-        Group.OUTPUT,
-    ] = "text"
+        metavar="FILE|DIR",
+        short="-o",
+    )
+    version_hash: str | None = option(
+        "Of a destination: the schema of this hash; its beginning will do.", metavar="HASH", word="--hash"
+    )
+    tables: bool = flag("Of a destination: its tables as they are, not the schema of its ledger.")
+    table: str | None = option("This table alone, with the tables nested in it.", metavar="TABLE")
+    nested: bool = flag("Fold nested tables and columns `a__b` back into documents.")
+    strict: bool = flag("Fail where the format cannot say all that the schema does.")
+    dialect: str | None = option(
+        "With `--to sql`: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
+        metavar="DIALECT",
+        completes=complete_dialects,
+    )
+    foreign_keys: bool = flag("With `--to sql`: state references as foreign keys.")
+    data: str | None = option(
+        "With `--to arc`: CSV or TSV whose texts say which types and formatters columns have.", metavar="FILE"
+    )
+    format: Literal["text", "json"] = option(
+        "Changes nothing here: what is printed is the schema, as `--to` says.", Group.OUTPUT, default="text"
+    )
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -13,14 +13,12 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import CommonOptions, SchemaFiles, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, flag, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,11 +27,9 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl fmt``."""
 
-    files: SchemaFiles = field(default_factory=list)
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")] = (
-        False
-    )
-    format: TextOrJson = "text"
+    files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
+    check: bool = flag("Write nothing; exit with 1 where a file would change.")
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -43,5 +39,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
     from schemactl.render.files import format_document, print_format
 
-    write_report(terminal, options, found, format_document, partial(print_format, is_check=options.check))
-    return ExitCode.FINDINGS if options.check and any(is_changed for _, is_changed in found) else ExitCode.DONE
+    return write_report(
+        terminal,
+        options,
+        found,
+        format_document,
+        partial(print_format, is_check=options.check),
+        fails=options.check and any(is_changed for _, is_changed in found),
+    )

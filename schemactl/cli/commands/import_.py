@@ -14,14 +14,12 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.completing import complete_dialects, complete_formats, complete_names
-from schemactl.cli.options import CommonOptions, Ref, Setting, TextOrJson
+from schemactl.cli.options import CommonOptions, Setting, argument, flag, option, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -30,59 +28,36 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl import``."""
 
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="Files, or addresses of destinations; each brings tables of its own."),
-        Ref(),
-    ] = field(default_factory=list)
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="The schema's name.", autocompletion=complete_names)
-    ]
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="MODULE:CLASS",
-            help="A Pydantic model that brings its table, or the tables of a union's variants. The module is imported: "
-            "its code runs.",
-        ),
-        Setting(in_file=False),
-    ] = None
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="TABLE", help="The model's table; by default named after its class."),
-    ] = None
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            help="The format to read; by default that of the file's name or content.",
-            autocompletion=complete_formats,
-        ),
-    ] = None
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            metavar="DIALECT",
-            help="Of files of SQL: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
-            autocompletion=complete_dialects,
-        ),
-    ] = None
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
-    ] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; show what would change.")] = False
-    merge: Annotated[
-        bool,
-        typer.Option(
-            "--merge/--replace",
-            help="Whether tables and columns that no file brings stay. By default the files replace the schema.",
-        ),
-    ] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Fail where a file says what a schema cannot.")] = False
-    format: TextOrJson = "text"
+    files: Sequence[str] = argument(
+        "FILE...", "Files, or addresses of destinations; each brings tables of its own.", is_reference=True, default=[]
+    )
+    name: str = option("The schema's name.", metavar="NAME", completes=complete_names, is_required=True)
+    model: str | None = option(
+        "A Pydantic model that brings its table, or the tables of a union's variants. The module is imported: "
+        "its code runs.",
+        setting=Setting(in_file=False),
+        metavar="MODULE:CLASS",
+    )
+    table: str | None = option("The model's table; by default named after its class.", metavar="TABLE")
+    source: str | None = option(
+        "The format to read; by default that of the file's name or content.",
+        metavar="FORMAT",
+        completes=complete_formats,
+        word="--from",
+    )
+    dialect: str | None = option(
+        "Of files of SQL: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
+        metavar="DIALECT",
+        completes=complete_dialects,
+    )
+    check: bool = flag("Write nothing; exit with 1 where the schema would change.")
+    dry_run: bool = flag("Write nothing; show what would change.")
+    merge: bool = flag(
+        "Whether tables and columns that no file brings stay. By default the files replace the schema.",
+        word="--merge/--replace",
+    )
+    strict: bool = flag("Fail where a file says what a schema cannot.")
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -107,12 +82,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         terminal.report(print_losses(imported.losses, "the schema"))
     from schemactl.render.files import import_document, print_import
 
-    write_report(
+    return write_report(
         terminal,
         options,
-        (imported.before, imported.after, imported.changes, imported.violations, imported.written),
-        lambda shown: import_document(*shown),
-        lambda shown, look: print_import(*shown, look),
+        imported,
+        import_document,
+        lambda of, look: print_import(of.before, of.after, of.changes, of.violations, of.written, look),
+        fails=imported.violations or (options.check and imported.changes_schema),
     )
-    is_pending = options.check and imported.changes_schema
-    return ExitCode.FINDINGS if imported.violations or is_pending else ExitCode.DONE

@@ -20,11 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
+from schemactl.cli.options import DataOptions, Group, Setting, findings_format, flag, option
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
@@ -33,36 +30,23 @@ from schemactl.errors import ExitCode
 class Options(DataOptions):
     """Options of ``schemactl infer``."""
 
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="DEST",
-            help="The destination that the schema is for: names get no longer than it keeps them, and what its "
-            "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
-        ),
-        Dest(),
+    to: str | None = option(
+        "The destination that the schema is for: names get no longer than it keeps them, and what its "
+        "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
         Group.SCHEMA,
-    ] = None
-    sample: Annotated[
-        str,
-        typer.Option("--sample", metavar="10%|ROWS|full", help="How much of the data is looked at."),
-        Setting(),
-        Group.INPUT,
-    ] = "full"
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 where the schema would change.")
-    ] = False
-    evidence: Annotated[
-        str | None,
-        typer.Option(
-            "--evidence",
-            metavar="FILE",
-            help="Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
-        ),
+        metavar="DEST",
+        is_destination=True,
+    )
+    sample: str = option(
+        "How much of the data is looked at.", Group.INPUT, Setting(), metavar="10%|ROWS|full", default="full"
+    )
+    check: bool = flag("Write nothing; exit with 1 where the schema would change.")
+    evidence: str | None = option(
+        "Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
         Group.OUTPUT,
-    ] = None
-    format: FindingsFormat = "text"
+        metavar="FILE",
+    )
+    format: str = findings_format()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -87,13 +71,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_data_findings
     from schemactl.render.infer import print_inference
 
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         lambda found: found.to_dict(),
         print_inference,
         lambda form: render_data_findings(report, form, "schemactl infer"),
+        fails=report.is_refused or (report.is_check and report.changes_schema),
     )
-    is_pending = report.is_check and report.changes_schema
-    return ExitCode.FINDINGS if report.is_refused or is_pending else ExitCode.DONE

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -22,7 +22,7 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl list``."""
 
-    format: TextOrJson = "text"
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -31,5 +31,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.schema_text import list_document, print_list
 
     found = [(each.schema, each.is_pending) for each in list_schemas(Path(options.schemas))]
-    write_report(terminal, options, found, list_document, print_list)
-    return ExitCode.DONE
+    return write_report(terminal, options, found, list_document, print_list)

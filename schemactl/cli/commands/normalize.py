@@ -18,11 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import DataOptions, Dest, FindingsFormat, Group, Setting
+from schemactl.cli.options import DataOptions, Group, Setting, findings_format, flag, option
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
@@ -31,55 +28,35 @@ from schemactl.errors import ExitCode
 class Options(DataOptions):
     """Options of ``schemactl normalize``."""
 
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="DEST",
-            help="Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
-            "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, "
-            "`dlt:NAME` (any destination of dlt's); `?dataset=NAME` names the database schema. Or a name "
-            "that settings give one: `[destinations.prod]`.",
-        ),
-        Setting(),
-        Dest(),
+    to: str = option(
+        "Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
+        "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, "
+        "`dlt:NAME` (any destination of dlt's); `?dataset=NAME` names the database schema. Or a name "
+        "that settings give one: `[destinations.prod]`.",
         Group.LOAD,
-    ] = "warehouse"
-    rejects: Annotated[
-        str | None,
-        typer.Option(
-            "--rejects",
-            metavar="DIR",
-            help="Keep rejected rows and values as Parquet files in DIR, not in a table beside the others.",
-        ),
-        Setting(is_path=True),
+        Setting(),
+        metavar="DEST",
+        is_destination=True,
+        default="warehouse",
+    )
+    rejects: str | None = option(
+        "Keep rejected rows and values as Parquet files in DIR, not in a table beside the others.",
         Group.CONTRACT,
-    ] = None
-    load_id: Annotated[
-        str | None,
-        typer.Option("--load-id", metavar="ID", help="The load's id; a load that is there already is not repeated."),
-        Group.LOAD,
-    ] = None
-    new_only: Annotated[
-        bool,
-        typer.Option("--new-only", help="Skip files that were loaded before and have not changed since."),
-        Setting(),
-        Group.INPUT,
-    ] = False
-    lineage: Annotated[
-        bool, typer.Option("--lineage", help="Print where in the data each column comes from."), Group.OUTPUT
-    ] = False
-    staging: Annotated[
-        str | None,
-        typer.Option(
-            "--staging",
-            metavar="DIR",
-            help="Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",
-        ),
         Setting(is_path=True),
+        metavar="DIR",
+    )
+    load_id: str | None = option(
+        "The load's id; a load that is there already is not repeated.", Group.LOAD, metavar="ID"
+    )
+    new_only: bool = flag("Skip files that were loaded before and have not changed since.", Group.INPUT, Setting())
+    lineage: bool = flag("Print where in the data each column comes from.", Group.OUTPUT)
+    staging: str | None = option(
+        "Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",
         Group.LOAD,
-    ] = None
-    format: FindingsFormat = "text"
+        Setting(is_path=True),
+        metavar="DIR",
+    )
+    format: str = findings_format()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -107,12 +84,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_data_findings
     from schemactl.render.normalize import print_load
 
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         lambda loaded: loaded.to_dict(),
         print_load,
         lambda form: render_data_findings(report.inference, form, "schemactl normalize"),
+        fails=report.stops,
     )
-    return ExitCode.FINDINGS if report.stops else ExitCode.DONE

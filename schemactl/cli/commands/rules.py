@@ -15,12 +15,9 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.completing import complete_rules
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -29,11 +26,8 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 class Options(CommonOptions):
     """Options of ``schemactl rules``."""
 
-    rule: Annotated[
-        str | None,
-        typer.Argument(metavar="[RULE]", help="The id of a rule, such as C204.", autocompletion=complete_rules),
-    ] = None
-    format: TextOrJson = "text"
+    rule: str | None = argument("[RULE]", "The id of a rule, such as C204.", completes=complete_rules)
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -48,11 +42,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     rules = {rule.id: rule for rule in sorted((*all_rules(), *migration_rules()), key=lambda rule: rule.id)}
     if options.rule is None:
-        write_report(terminal, options, list(rules.values()), rules_document, print_rules)
-        return ExitCode.DONE
+        return write_report(terminal, options, list(rules.values()), rules_document, print_rules)
     chosen = rules.get(options.rule.upper())
     if chosen is None:
         hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
         raise InputError(f"there is no rule `{options.rule}`", hint=hint)
-    write_report(terminal, options, chosen, lambda rule: rules_document([rule]), print_rule)
-    return ExitCode.DONE
+    return write_report(terminal, options, chosen, lambda rule: rules_document([rule]), print_rule)

@@ -15,13 +15,12 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from schemactl.cli.options import CommonOptions, Group
+from schemactl.cli.options import CommonOptions, Group, argument, option
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -33,27 +32,17 @@ if TYPE_CHECKING:
 class Options(CommonOptions):
     """Options of ``schemactl schema``."""
 
-    kind: Annotated[
-        Literal["file", "config", "pyproject"],
-        typer.Argument(metavar="file|config|pyproject", help="Which files it describes."),
-    ]
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE."), Group.OUTPUT
-    ] = None
-    name_in: Annotated[
-        list[str],
-        typer.Option(
-            "--name-in",
-            metavar="FILE",
-            help="Have a YAML or TOML file name the file of --output in a comment; may be given more than once.",
-        ),
+    kind: Literal["file", "config", "pyproject"] = argument("file|config|pyproject", "Which files it describes.")
+    output: str | None = option("Write it to FILE.", Group.OUTPUT, metavar="FILE", short="-o")
+    name_in: Sequence[str] = option(
+        "Have a YAML or TOML file name the file of --output in a comment; may be given more than once.",
         Group.OUTPUT,
-    ] = field(default_factory=list)
-    format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", help="Changes nothing here: what is printed is JSON."),
-        Group.OUTPUT,
-    ] = "text"
+        metavar="FILE",
+        default=[],
+    )
+    format: Literal["text", "json"] = option(
+        "Changes nothing here: what is printed is JSON.", Group.OUTPUT, default="text"
+    )
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

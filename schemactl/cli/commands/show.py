@@ -15,12 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, Ref, TextOrJson
+from schemactl.cli.options import CommonOptions, flag, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,15 +25,9 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl show``."""
 
-    reference: Annotated[
-        str | None,
-        typer.Argument(metavar="[REF]", help="What to show.", autocompletion=complete_references),
-        Ref(),
-    ] = None
-    lineage: Annotated[
-        bool, typer.Option("--lineage", help="Show where in the data each table and column comes from.")
-    ] = False
-    format: TextOrJson = "text"
+    reference: str | None = ref("[REF]", "What to show.")
+    lineage: bool = flag("Show where in the data each table and column comes from.")
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -53,5 +43,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         (bump(each.schema), each.origin, sources_beside(each.history, each.schema.name) if options.lineage else {})
         for each in referred
     ]
-    write_report(terminal, options, found, schemas_document, print_schemas)
-    return ExitCode.DONE
+    return write_report(terminal, options, found, schemas_document, print_schemas)

@@ -15,14 +15,12 @@ Examples:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_names
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, flag, option, text_or_json
 from schemactl.cli.terminal import Terminal, ask, write_report
 from schemactl.errors import ExitCode
 
@@ -34,36 +32,25 @@ if TYPE_CHECKING:
 class Options(CommonOptions):
     """Options of ``schemactl sync``."""
 
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="[NAME...]", help="Schemas; by default all.", autocompletion=complete_names),
-    ] = field(default_factory=list)
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 where an edit is not taken over.")
-    ] = False
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="DEST",
-            help="Take back what this destination holds, and a dlt pipeline has lost in the export file.",
-        ),
-    ] = None
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Drop what the edit drops without asking.")] = False
-    format: TextOrJson = "text"
+    names: Sequence[str] = argument("[NAME...]", "Schemas; by default all.", completes=complete_names, default=[])
+    check: bool = flag("Write nothing; exit with 1 where an edit is not taken over.")
+    to: str | None = option(
+        "Take back what this destination holds, and a dlt pipeline has lost in the export file.", metavar="DEST"
+    )
+    yes: bool = flag("Drop what the edit drops without asking.", short="-y")
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Take edits over, print what changed, and return 1 where one is not taken over."""
-    from schemactl.flows.sync import SyncRequest, sync_schemas
+    from schemactl.flows.sync import sync_schemas
     from schemactl.render.files import print_sync, question, sync_document
 
     def agree(planned: Sequence[Synced]) -> bool:
         shown = "" if options.yes else print_sync(planned, terminal.look(options))
-        return ask(question(planned), shown, terminal, options)
+        return ask(question(planned), shown, terminal, options, yes=options.yes)
 
-    request = SyncRequest(tuple(options.names), Path(options.schemas), options.check, options.to)
-    found = sync_schemas(request, agree)
-    write_report(terminal, options, found, sync_document, print_sync)
+    names, folder = tuple(options.names), Path(options.schemas)
+    found = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)
     is_pending = any(each.is_pending and not each.written for each in found)
-    return ExitCode.FINDINGS if is_pending else ExitCode.DONE
+    return write_report(terminal, options, found, sync_document, print_sync, fails=is_pending)

@@ -32,7 +32,7 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
-from schemactl.migration.statements import Engine, by_copy, change_type, is_keyed, retype_of
+from schemactl.migration.statements import Engine, by_one_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
     AddUnique,
     Backfill,
@@ -90,7 +90,7 @@ ENGINE: Final = Engine(Dialect("duckdb"), type_of, convert, NAMES, cast_type=typ
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     if _is_copied(step, table):
-        return by_copy(step, ENGINE, dataset, table)
+        return by_one_copy((step,), ENGINE, dataset, table)
     match step:
         case Backfill() | FillColumn():
             return (_write_values(step, dataset, table),)

@@ -14,7 +14,7 @@ from schemactl.destinations.spark.tables import COPY
 from schemactl.destinations.spark.types import spark_type
 from schemactl.errors import InputError
 from schemactl.migration import statements
-from schemactl.migration.statements import CastOnly, Engine, by_copy, by_one_copy, checked_type, constant
+from schemactl.migration.statements import CastOnly, Engine, by_one_copy, checked_type, constant
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -43,7 +43,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case ChangeType() if is_same_type(step.before, step.after):
             return ()
         case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
-            return by_copy(step, _engine(dataset), dataset, table, prefix=COPY)
+            return by_one_copy((step,), _engine(dataset), dataset, table, prefix=COPY)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return ()  # a catalog says nothing of nulls, and has no keys: no plan with such a step can be applied
         case _:

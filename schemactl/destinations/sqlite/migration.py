@@ -40,9 +40,9 @@ from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.comparison import spelled_as
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
-from schemactl.migration.spelling import spelled_as
-from schemactl.migration.statements import Engine, by_copy, checked_type, is_keyed
+from schemactl.migration.statements import Engine, by_one_copy, checked_type, is_keyed
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -98,9 +98,9 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
         case AddUnique():
             return (_add_unique(step, _index(step)),)
         case DropUnique():
-            return _drop_index(_index(step)), *by_copy(step, ENGINE, MAIN, table)
+            return _drop_index(_index(step)), *by_one_copy((step,), ENGINE, MAIN, table)
         case _ if _is_copied(step, table):
-            return by_copy(step, ENGINE, MAIN, table)
+            return by_one_copy((step,), ENGINE, MAIN, table)
         case DescribeTable():
             return ()  # it keeps no descriptions: no plan with such a step can be applied
         case _:

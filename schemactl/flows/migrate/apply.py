@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
-from schemactl.flows.migrate.binding import check_own
-from schemactl.flows.migrate.plan import Wanted, read_report, refuse_moved
+from schemactl.flows.migrate.plan import Wanted, check_own, read_report, refuse_moved
 from schemactl.flows.migrate.running import LockRetry, Runner, StepBlocked, who
 from schemactl.flows.migrate.saved_plans import resume_plan
 from schemactl.flows.migrate.state import Found, find_wanted, read_state

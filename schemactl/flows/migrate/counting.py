@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
+from schemactl.migration.effects import in_first_names, is_counted_late, traced
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Blocker, Example, Unfit
@@ -27,7 +27,6 @@ from schemactl.migration.steps import (
     needs_count,
     table_of,
 )
-from schemactl.migration.tracing import in_first_names, is_counted_late, traced
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
 from schemactl.schema.renames import is_dlts_own
@@ -139,10 +138,7 @@ def refuse_unfit(
 ) -> Iterator[PlanBlocker]:
     """Yield what speaks against steps by what was counted.
 
-    Args:
-        steps: of the whole plan.
-        counts: by the numbers of the steps.
-        is_begun: whether the ledger has the run: then neither its schema nor its plan can be another one.
+    ``is_begun``: whether the ledger has the run; then neither its schema nor its plan can be another one.
     """
     all_steps = [planned.step for planned in steps]
     for each in counts:
@@ -154,7 +150,7 @@ def refuse_unfit(
             message = f"{_values(each.count)} of `{step.table}.{step.source.name}` would not survive"
             mend, instead = "fix them", _way_round(step.source)
         elif barrier is not None:
-            message, mend, instead = _words_of_fill(barrier, each.count)
+            message, mend, instead = _words_of_fill(*barrier, each.count)
         else:
             continue
         hint = f"{mend}, or {_TAKE_BACK if is_begun else instead}"
@@ -189,10 +185,10 @@ def _way_round(before: Column | None) -> str:
     return f"{allowed}keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
 
 
-def _words_of_fill(barrier: NullBarrier, count: int) -> tuple[str, str, str]:
+def _words_of_fill(step: SetNotNull | AddPrimaryKey, column: str, count: int) -> tuple[str, str, str]:
     """Return what stands in the way of a new column that may not be null, and two ways out."""
-    message = f"{_values(count)} of `{barrier.step.table}.{barrier.column}` would not survive"
-    if isinstance(barrier.step, AddPrimaryKey):
+    message = f"{_values(count)} of `{step.table}.{column}` would not survive"
+    if isinstance(step, AddPrimaryKey):
         instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"
         return f"{message}, and a primary key takes no nulls in their place", "fix them", instead
     return f"{message}, and it takes no nulls in their place", "fix them", "allow nulls in the schema"
@@ -202,16 +198,8 @@ def _values(count: int) -> str:
     return f"{count:,} value{'' if count == 1 else 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class NullBarrier:
-    """A step that lets no nulls be in a column which an earlier one fills.
-
-    Attributes:
-        column: the column's name then.
-    """
-
-    step: SetNotNull | AddPrimaryKey
-    column: str
+NullBarrier = tuple[SetNotNull | AddPrimaryKey, str]
+"""A step that lets no nulls be in a column which an earlier one fills, and the column's name then."""
 
 
 def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
@@ -223,7 +211,8 @@ def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
     fill = steps[place]
     if not isinstance(fill, Backfill) or fill.taken is not Taken.FITTING:
         return None
-    name, found = fill.target.name, None
+    name = fill.target.name
+    found: NullBarrier | None = None
     for step in steps[place + 1 :]:
         if table_of(step) != fill.table:
             continue
@@ -231,9 +220,9 @@ def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
             case RenameColumn() if step.before == name:
                 name = step.after
             case SetNotNull() if step.column.name == name:
-                found = NullBarrier(step, name)
+                found = (step, name)
             case AddPrimaryKey() if name in step.columns:
-                found = NullBarrier(step, name)
+                found = (step, name)
             case _:
                 pass
     return found

@@ -386,9 +386,7 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
 def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
     """Give migrations that another branch was faster than new numbers, and plan them from the schema before them now.
 
-    Args:
-        path: the folder.
-        names: the migrations that move behind the others; none for those that no other one follows.
+    ``names`` are the migrations that move behind the others; none for those that no other one follows.
 
     Raises:
         InputError: which of them moves is not clear, or their changes do not go together.

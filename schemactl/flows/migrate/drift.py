@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import Found, earlier_names
-from schemactl.flows.pairs import comparable
-from schemactl.flows.references import Referred
+from schemactl.flows.references import Referred, comparable
 from schemactl.flows.target import MigrationTarget
-from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.comparison import is_bookkeeping, spelled_as
+from schemactl.migration.effects import ColumnPlace, place_before
 from schemactl.migration.moves import kept_origin, kept_table_origin
-from schemactl.migration.notes import NoteKind
-from schemactl.migration.provenance import misplaced_after
 from schemactl.migration.records import RunState
+from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Misplaced
 from schemactl.migration.retyping import variant_origin
-from schemactl.migration.spelling import spelled_as
-from schemactl.migration.tracing import ColumnPlace
+from schemactl.migration.steps import Step, table_of
+from schemactl.review.rule import place_of
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -30,7 +29,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames import RENAMED_FROM
+from schemactl.schema.renames import RENAMED_FROM, column_claims, table_claims
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Schema, Table
 
@@ -81,8 +80,10 @@ def find_drift(found: Found, schema: Schema) -> Drift:
             variants.append(change)
         elif isinstance(change, NullabilityChanged) and change in allowed:
             by_hand += [] if (change.table, change.column) in nullable else [change]
-        elif not _is_harmless(change, schema, target) and not _was_left_out(change, left_out):
-            by_hand.append(change)
+        elif not _is_harmless(change, schema, target):
+            # A table or column may be there because nobody has allowed to drop it.
+            was_left_out = isinstance(change, TableAdded | ColumnAdded) and place_of(change) in left_out
+            by_hand += [] if was_left_out else [change]
     return Drift(tuple(by_hand), tuple(variants))
 
 
@@ -97,17 +98,6 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return table is not None and kept_origin(change.column.name) in table.columns
         case ColumnPropertyChanged(name=property_name) if property_name == DATABASE_TYPE:
             return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
-        case _:
-            return False
-
-
-def _was_left_out(change: Change, left_out: frozenset[tuple[str, str | None]]) -> bool:
-    """Return whether a table or column is there because nobody has allowed to drop it."""
-    match change:
-        case TableAdded():
-            return (change.table.name, None) in left_out
-        case ColumnAdded():
-            return (change.table, change.column.name) in left_out
         case _:
             return False
 
@@ -136,6 +126,9 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
     )
 
 
+# --- values of renamed columns that are not where `x-renamed-from` says ---
+
+
 def misplaced_values(found: Found) -> tuple[Misplaced, ...]:
     """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
 
@@ -153,3 +146,47 @@ def misplaced_values(found: Found) -> tuple[Misplaced, ...]:
                 before = spelled_as(before, after, found.target.destination.NAMES)
                 misplaced = misplaced_after(misplaced, before, after, [planned.step for planned in plan.steps])
     return tuple(misplaced.values())
+
+
+def misplaced_after(
+    found: Mapping[ColumnPlace, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
+) -> dict[ColumnPlace, Misplaced]:
+    """Return the values that are misplaced after a run, by their place."""
+    tables = {new: old for old, new in table_claims(before, after, before).items()}
+    left: dict[ColumnPlace, Misplaced] = {}
+    for name, table in after.tables.items():
+        if is_bookkeeping(name):
+            continue
+        source = origin_of((name, ""), steps)
+        stated: dict[str, ColumnPlace] = {"": (tables[name], "")} if name in tables else {}
+        if source is not None and (last := before.tables.get(source[0])) is not None:
+            complete = {name: column for name, column in last.columns.items() if column.is_complete}
+            claims = column_claims(table, replace(last, columns=complete), last)
+            stated |= {new: (source[0], old) for old, new in claims.items()}
+        for column in ("", *table.columns):
+            origin, wanted = origin_of((name, column), steps), stated.get(column)
+            if wanted is not None and wanted != origin:
+                if _was_there(wanted[0], before, steps):
+                    left[name, column] = Misplaced(name, column or None, wanted[1] or wanted[0])
+            elif origin is not None and origin in found and not _is_mended((name, column), origin, found):
+                left[name, column] = replace(found[origin], table=name, column=column or None)
+    return left
+
+
+def origin_of(place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
+    """Return where the values of a place stood before some steps; None for what the steps made."""
+    return place_before(place, steps, heeds_backfills=True)
+
+
+def _is_mended(place: ColumnPlace, origin: ColumnPlace, found: Mapping[ColumnPlace, Misplaced]) -> bool:
+    """Return whether a place has got at last what an earlier run did not move there."""
+    before = found.get(place)
+    return before is not None and before.origin == (origin[1] or origin[0])
+
+
+def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:
+    """Return whether a table of the schema had rows: some tables wait for their first data."""
+    is_seen = bool(before.tables[table].normalizer_hint("seen-data"))
+    return is_seen or any(
+        origin_of((table_of(step), ""), steps[:place]) == (table, "") for place, step in enumerate(steps)
+    )

@@ -18,13 +18,12 @@ from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, mi
 from schemactl.flows.migrate.ledger import restore_lost
 from schemactl.flows.migrate.plan import Wanted, report_wanted
 from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
-from schemactl.flows.pairs import comparable, reported
-from schemactl.flows.references import Referred
+from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.drafting import stated_key
 from schemactl.migration.effects import stating
-from schemactl.migration.keys import stated_key
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Run, RunState, StepState, Version
 from schemactl.migration.reports import (
@@ -38,37 +37,24 @@ from schemactl.migration.reports import (
     VerifyReport,
 )
 from schemactl.migration.saved import mark_in
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, column_of, primary_key
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step, column_of, primary_key
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 
 
-@dataclass(frozen=True, slots=True)
-class StatusRequest:
-    """A call of ``schemactl migrate status``.
-
-    Attributes:
-        reference: a REF; None for the last schema of the ledger.
-        options: how to plan what is pending.
-    """
-
-    reference: str | None
-    to: str | None
-    schemas: Path
-    options: PlanOptions
-
-
-def find_status(request: StatusRequest) -> StatusReport:
+def find_status(reference: str | None, to: str | None, schemas: Path, options: PlanOptions) -> StatusReport:
     """Return how a destination stands; nothing is written.
+
+    ``reference`` is a REF; None for the last schema of the ledger. The options say how to plan what is pending.
 
     Raises:
         InputError: the call is wrong, or the schema cannot be read.
         DestinationError: the destination cannot be reached or read.
     """
-    target = migratable(request.to)
-    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
+    target = migratable(to)
+    wanted = find_wanted(reference, schemas) if reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
@@ -76,13 +62,13 @@ def find_status(request: StatusRequest) -> StatusReport:
         schema = wanted or found.known
         planned: PlanReport | None = None
         if schema is not None:
-            planned = report_wanted(Wanted(target, schema, request.options), found, resumes_any=True)
+            planned = report_wanted(Wanted(target, schema, options), found, resumes_any=True)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
         drift = find_drift(found, found.known) if is_settled and found.known else Drift()
         return StatusReport(
             place=target.place(session),
-            there=there_now(found),
+            there=found.there,
             target=stated(schema) if schema else None,
             planned=planned,
             drift=drift.changes,
@@ -94,11 +80,6 @@ def find_status(request: StatusRequest) -> StatusReport:
 def stated(schema: Schema) -> Version:
     """Return what a schema says of itself."""
     return Version(schema.name, schema.version, schema.version_hash, None)
-
-
-def there_now(found: Found) -> Version | None:
-    """Return the schema that the ledger names last."""
-    return found.versions[0] if found.versions else None
 
 
 def past_run(session: MigrationSession, run: Run) -> PastRun:
@@ -123,7 +104,7 @@ def compare_destinations(base: str, head: str) -> CompareReport:
             found = read_state(session, target, name)
             marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
             last_migration = next((mark.name for mark in marks if mark is not None), None)
-            sides.append(Compared(target.place(session), there_now(found), last_migration))
+            sides.append(Compared(target.place(session), found.there, last_migration))
             catalogue = found.catalogue.schema
             tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
             own = replace(catalogue, name=name, tables=tables)
@@ -139,7 +120,6 @@ class VerifyRequest:
     Attributes:
         reference: a REF; None for the last schema of the ledger.
         looks_at_rows: whether values are looked at, or tables and columns alone.
-        sample: how many of the rows are read.
         unique: whether values are looked for that stand twice in a column which only the schema says is unique.
         primary_keys: whether nulls and values that stand twice are looked for in primary keys of the schema alone.
     """
@@ -187,7 +167,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         # Rows of files that disagree cannot be read as one table's.
         unread = {each.table for each in disagreements}
         checks = list(_checks(found, schema, request)) if request.looks_at_rows else []
-        checks = [check for check in checks if check.table not in unread]
+        checks = [check for check in checks if check[0].table not in unread]
         odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
             place=target.place(session),
@@ -196,7 +176,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             variants=drift.variants,
             odd=odd,
             tables=len(complete_tables(schema)),
-            columns=len({(check.table, column) for check in checks for column in check.columns}),
+            columns=len({(step.table, column) for step, _ in checks for column in _columns(step)}),
             rows=rows,
             all_rows=all_rows,
             disagreements=tuple(disagreements),
@@ -205,25 +185,12 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """A query that counts the values of a column that do not follow the schema."""
+_Check = tuple[ChangeType | SetNotNull | AddUnique | AddPrimaryKey, str]
+"""A query that counts the values of a column that do not follow the schema, and what is wrong with these."""
 
-    step: ChangeType | SetNotNull | AddUnique | AddPrimaryKey
-    message: str
 
-    @property
-    def table(self) -> str:
-        return self.step.table
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.step.columns if isinstance(self.step, AddPrimaryKey) else (column_of(self.step) or "",)
-
-    @property
-    def column(self) -> str:
-        """The columns, for people."""
-        return ", ".join(self.columns)
+def _columns(step: Step) -> tuple[str, ...]:
+    return step.columns if isinstance(step, AddPrimaryKey) else (column_of(step) or "",)
 
 
 def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
@@ -242,19 +209,19 @@ def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_C
                 continue
             if not column.nullable and column_there.nullable:
                 step = SetNotNull(there.name, stating(column_there, "nullable", None))
-                yield _Check(step, "null, which the schema forbids")
+                yield step, "null, which the schema forbids"
             if not enforces and column.data_type is not None:
                 # A conversion from a type to itself takes the values that are of this type.
                 kept = replace(stating(column, "nullable", None), name=column_there.name)
-                yield _Check(ChangeType(there.name, kept, kept), f"not of type {column.data_type}")
+                yield ChangeType(there.name, kept, kept), f"not of type {column.data_type}"
             is_kept = column_there.properties.get("unique") or primary_key(there) == (column_there.name,)
             if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
-                yield _Check(AddUnique(there.name, column_there.name), "in more than one row, though `unique`")
+                yield AddUnique(there.name, column_there.name), "in more than one row, though `unique`"
         if request.looks_for_twins and request.primary_keys:
             parts = [columns.get(names.fold(name)) for name in stated_key(table)]
             key = tuple(column.name for column in parts if column is not None)
             if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
-                yield _Check(AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`")
+                yield AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`"
 
 
 def _look_at_rows(
@@ -266,16 +233,16 @@ def _look_at_rows(
 ) -> tuple[tuple[OddValues, ...], int, int]:
     """Return what is odd, how many rows were read, and how many there are in their tables."""
     # Counted before: a sample's share is the same for all columns of a table.
-    sampled = () if sample.is_full else {check.table: None for check in checks}
+    sampled = () if sample.is_full else {step.table: None for step, _ in checks}
     counts = {table: session.row_count(table) for table in sampled}
     rows: dict[str, int] = {}
     odd: list[OddValues] = []
-    for number, check in enumerate(checks):
-        notify(f"looking at {check.table}.{check.column}", number / len(checks))
-        share = sample.share_of(counts.get(check.table, 0))
-        unfit = session.unfit(check.step, share)
-        rows[check.table] = unfit.rows
+    for number, (step, message) in enumerate(checks):
+        columns = ", ".join(_columns(step))
+        notify(f"looking at {step.table}.{columns}", number / len(checks))
+        unfit = session.unfit(step, sample.share_of(counts.get(step.table, 0)))
+        rows[step.table] = unfit.rows
         if unfit.count:
-            examples = example_texts(unfit, schema, check.table, column_of(check.step))
-            odd.append(OddValues(check.table, check.column, check.message, unfit.count, unfit.rows, examples))
+            examples = example_texts(unfit, schema, step.table, column_of(step))
+            odd.append(OddValues(step.table, columns, message, unfit.count, unfit.rows, examples))
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())

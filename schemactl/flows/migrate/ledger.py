@@ -140,10 +140,7 @@ def _without(schema: Schema, known: Iterable[Schema]) -> Schema:
 def stored_schemas(reference: str, found: Referred, version_hash: str | None) -> tuple[Schema, ...]:
     """Return schemas of a destination's ledger, by name; none where it has no ledger.
 
-    Args:
-        reference: the destination's address.
-        found: its catalog.
-        version_hash: the beginning of a hash; None for the last schema of each name.
+    ``version_hash`` is the beginning of a hash; None for the last schema of each name.
 
     Raises:
         InputError: the ledger has no schema of this hash, or several.

@@ -28,20 +28,9 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep, Risk, caution
 from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.steps import column_of, name_of, needs_count, table_of
-from schemactl.review.migration_rules import (
-    BLOCKS_READERS,
-    BLOCKS_WRITERS,
-    CHANGED,
-    COUNTS,
-    FINAL,
-    IMPOSSIBLE,
-    LOSES,
-    OWN,
-    UNSOUND,
-    MigrationRule,
-    finding_of,
-)
-from schemactl.review.report import Compatibility, Finding, Report, Review, Version
+from schemactl.review import migration_rules as rules
+from schemactl.review.migration_rules import finding_of
+from schemactl.review.report import Compatibility, Report, Review, Version
 from schemactl.store.git import find_repository
 from schemactl.store.revision import files_at
 from schemactl.store.text import read_text
@@ -55,7 +44,6 @@ class Judged:
 
     Attributes:
         plans: each with the risks, locks and undos of its steps; a folder's migrations once for each dialect.
-        report: the findings, in the form of a review.
     """
 
     plans: tuple[MigrationPlan, ...]
@@ -65,9 +53,7 @@ class Judged:
 def judge(target: Path, since: str | None = None) -> Judged:
     """Return what is to be said of the migrations of a folder, or of a plan's file.
 
-    Args:
-        target: the folder, or the file.
-        since: a revision of git: only migrations that it does not have are judged, and others must be as it has them.
+    ``since`` is a revision of git: only migrations that it does not have are judged, and others must be as it has them.
 
     Raises:
         InputError: there is no such folder or file, or it is no plan.
@@ -91,16 +77,10 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
         each.name: {name: stated_before[name] for name in own_files_of(each.name, stated_before)}
         for each in folder.migrations
     }
-    reviews, plans = [], []
-    problems = [
-        finding_of(
-            UNSOUND,
-            problem.message,
-            str(folder.path),
-            at=Location(str(folder.path / (problem.file or "")), problem.line),
-        )
-        for problem in check_problems(folder)
-    ]
+    reviews, plans, problems, name = [], [], [], str(folder.path)
+    for problem in check_problems(folder):
+        at = Location(str(folder.path / (problem.file or "")), problem.line)
+        problems.append(finding_of(rules.UNSOUND, problem.message, name, at=at))
     for each in folder.migrations:
         stated = known.get(json_name(each.name))
         own = {name: file_hash(folder.files[name]) for name in own_files_of(each.name, folder.files)}
@@ -109,17 +89,17 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
         if stated is not None:
             at = Location(str(folder.path / json_name(each.name)))
             message = f"`{each.name}` is another one than in `{since}`"
-            problems.append(finding_of(CHANGED, message, str(folder.path), at=at))
+            problems.append(finding_of(rules.CHANGED, message, name, at=at))
         for dialect in each.plans:
             try:
                 bound = derived_plan(each.unbound_plan(dialect), module_of(dialect).ABILITIES)
             except InputError as error:
-                problems.append(finding_of(UNSOUND, error.message, str(folder.path), at=Location(str(folder.path))))
+                problems.append(finding_of(rules.UNSOUND, error.message, name, at=Location(name)))
                 continue
             file = str(folder.path / sql_name(each.name, dialect))
             plans.append(bound)
             reviews.append(_review(bound, f"{each.name} ({dialect})", each.base, file, _lines(each, dialect)))
-    of_folder = Review(name=str(folder.path), base=None, head=None, findings=tuple(problems))
+    of_folder = Review(name=name, base=None, head=None, findings=tuple(problems))
     found = (of_folder, *reviews) if problems else tuple(reviews)
     return Judged(tuple(plans), Report(compatibility=Compatibility.FULL, reviews=found, command=COMMAND))
 
@@ -147,18 +127,19 @@ def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
 
 def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: Mapping[int, int]) -> Review:
     version = int(plan.schema["version"])
-    findings = [
-        found
-        for number, planned in enumerate(plan.steps, 1)
-        for found in _judge_step(number, planned, name, file, lines)
-    ]
+    findings = []
+    for number, planned in enumerate(plan.steps, 1):
+        at, table, column = Location(file, lines.get(number)), table_of(planned.step), column_of(planned.step)
+        what = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`"
+        for rule, message in _rules_of(planned):
+            findings.append(finding_of(rule, f"{what}: {message}", name, at=at, table=table, column=column))
     for own in plan.own:
         step, count = plan.steps[own.number - 1].step, len(own.statements)
         if not own.is_empty:
             what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
             message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{name_of(step)}`"
             at = Location(str(Path(file).parent / own.file))
-            findings.append(finding_of(OWN, message, name, at=at, table=table_of(step)))
+            findings.append(finding_of(rules.OWN, message, name, at=at, table=table_of(step)))
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
@@ -167,29 +148,21 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
     )
 
 
-def _judge_step(number: int, planned: PlannedStep, name: str, file: str, lines: Mapping[int, int]) -> Iterator[Finding]:
-    for rule, message in _rules_of(planned):
-        table, column = table_of(planned.step), column_of(planned.step)
-        at = Location(file, lines.get(number))
-        sentence = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`: {message}"
-        yield finding_of(rule, sentence, name, at=at, table=table, column=column)
-
-
-def _rules_of(planned: PlannedStep) -> Iterator[tuple[MigrationRule, str]]:
+def _rules_of(planned: PlannedStep) -> Iterator[tuple[rules.MigrationRule, str]]:
     if not planned.is_possible:
-        yield IMPOSSIBLE, "the destination cannot take it"
+        yield rules.IMPOSSIBLE, "the destination cannot take it"
         return
     if planned.is_destructive:
-        yield LOSES, "its values are gone afterwards, and nothing undoes that"
+        yield rules.LOSES, "its values are gone afterwards, and nothing undoes that"
     elif not planned.undo.is_possible:
-        yield FINAL, planned.undo.note or "nothing undoes it"
+        yield rules.FINAL, planned.undo.note or "nothing undoes it"
     if planned.way is not Way.IN_PLACE:
         lasts = "are read" if planned.way is Way.SCAN else "are written"
         if planned.lock is not None and planned.lock.readers_wait:
-            yield BLOCKS_READERS, f"{planned.lock.mode} while all rows {lasts}: readers and writers wait"
+            yield rules.BLOCKS_READERS, f"{planned.lock.mode} while all rows {lasts}: readers and writers wait"
         elif planned.lock is None or planned.lock.writers_wait:
             mode = f"{planned.lock.mode} " if planned.lock is not None else ""
             if planned.risk in (Risk.BLOCKS, Risk.REWRITES):
-                yield BLOCKS_WRITERS, f"{mode}while all rows {lasts}: writers wait"
+                yield rules.BLOCKS_WRITERS, f"{mode}while all rows {lasts}: writers wait"
     if needs_count(planned.step):
-        yield COUNTS, caution(planned.step)
+        yield rules.COUNTS, caution(planned.step)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
-from schemactl.flows.migrate.binding import find_start_blocker, plan_in, unbound_plan
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
-from schemactl.flows.migrate.inspection import there_now
-from schemactl.flows.migrate.plan import Wanted, read_report, refuse_unfinished
+from schemactl.flows.migrate.plan import (
+    Wanted,
+    find_start_blocker,
+    plan_in,
+    read_report,
+    refuse_unfinished,
+    unbound_plan,
+)
 from schemactl.flows.migrate.state import Found, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.directory import Migration, json_name
@@ -19,13 +24,8 @@ from schemactl.migration.records import RunState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
 from schemactl.migration.saved import mark_in
 
-
-@dataclass(frozen=True, slots=True)
-class _Ahead:
-    """The migrations that a destination does not have yet."""
-
-    standing: FolderStanding
-    migrations: tuple[Migration, ...]
+_Ahead = tuple[FolderStanding, tuple[Migration, ...]]
+"""How far a destination has come, and the migrations that it does not have yet."""
 
 
 def stand(path: Path, to: str | None) -> FolderStanding:
@@ -36,7 +36,7 @@ def stand(path: Path, to: str | None) -> FolderStanding:
         DestinationError: the destination cannot be reached or read.
     """
     folder = sound_folder(path)
-    return _find_ahead(folder, migratable(to)).standing
+    return _find_ahead(folder, migratable(to))[0]
 
 
 def plan_next_there(request: NextRequest, to: str) -> NextReport:
@@ -47,7 +47,7 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
         DestinationError: the destination cannot be reached or read.
     """
     folder, target = sound_folder(request.folder, may_be_new=True), migratable(to)
-    if folder.migrations and (pending := _find_ahead(folder, target).standing.pending):
+    if folder.migrations and (pending := _find_ahead(folder, target)[0].pending):
         hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
         raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
     report = draft_next(folder, replace(request, dialects=request.dialects or (target.kind,)))
@@ -68,22 +68,21 @@ def apply_folder(
         DestinationError: the destination failed; migrations before the one that failed are kept.
     """
     folder, target = sound_folder(path), migratable(request.to)
-    ahead = _find_ahead(folder, target)
-    if not ahead.migrations:
-        outcome = Outcome.REFUSED if ahead.standing.blocker else Outcome.NOTHING
-        return FolderApplyReport(ahead.standing, None, (), outcome)
+    standing, migrations = _find_ahead(folder, target)
+    if not migrations:
+        outcome = Outcome.REFUSED if standing.blocker else Outcome.NOTHING
+        return FolderApplyReport(standing, None, (), outcome)
     wanted = [
-        Wanted(target, each.target, request.options, request.allows_destructive, migration=each)
-        for each in ahead.migrations
+        Wanted(target, each.target, request.options, request.allows_destructive, migration=each) for each in migrations
     ]
-    later = ahead.migrations[1:]
-    plans = tuple(unbound_plan(each, target, ahead.standing.place) for each in later)
-    shown = FolderApplyReport(ahead.standing, report_to_apply(wanted[0]), plans, Outcome.REFUSED)
+    later = migrations[1:]
+    plans = tuple(unbound_plan(each, target, standing.place) for each in later)
+    shown = FolderApplyReport(standing, report_to_apply(wanted[0]), plans, Outcome.REFUSED)
     losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
         blocker = PlanBlocker(BlockerKind.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
-        return replace(shown, standing=replace(ahead.standing, blocker=blocker))
+        return replace(shown, standing=replace(standing, blocker=blocker))
     if shown.next is not None and shown.next.blockers:
         return shown
     if not agree(shown):
@@ -115,7 +114,7 @@ def _ahead_of(found: Found, folder: Folder) -> _Ahead:
     is_unfinished = found.unfinished is not None and (
         (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
     )
-    place, there = found.place, there_now(found)
+    place, there = found.place, found.there
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
         message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
@@ -124,7 +123,7 @@ def _ahead_of(found: Found, folder: Folder) -> _Ahead:
             "`schemactl migrate baseline`"
         )
         none = PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
-        return _Ahead(FolderStanding(place, there, migrations[last - 1].name if last else None, (), none), ())
+        return FolderStanding(place, there, migrations[last - 1].name if last else None, (), none), ()
     left = migrations[count:]
     blocker: PlanBlocker | None = None
     if found.unfinished is not None and not is_unfinished:
@@ -133,7 +132,7 @@ def _ahead_of(found: Found, folder: Folder) -> _Ahead:
         blocker = find_start_blocker(found, left[0])
     names = tuple(each.name for each in left)
     at = migrations[count - 1].name if count else None
-    return _Ahead(FolderStanding(place, there, at, names, blocker, is_unfinished), left)
+    return FolderStanding(place, there, at, names, blocker, is_unfinished), left
 
 
 def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> int:

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from schemactl.destinations import MigrationSession
 from schemactl.errors import ChangedMeanwhile, InputError
-from schemactl.flows.migrate.binding import bind, unbound_plan
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
+from schemactl.flows.migrate.drift import find_drift
 from schemactl.flows.migrate.ledger import find_lost, warn_of_restored
-from schemactl.flows.migrate.proposal import plan_for
-from schemactl.flows.migrate.saved_plans import check_file, resume_plan
-from schemactl.flows.migrate.state import Found, find_wanted, read_state
+from schemactl.flows.migrate.saved_plans import check_file, check_reached, resume_plan
+from schemactl.flows.migrate.state import Found, earlier_names, find_wanted, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.garbage_collection import paused_collector
-from schemactl.migration.directory import Migration
+from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.directory import DialectPlan, Migration
+from schemactl.migration.effects import StepDoesNotFit, in_first_names
+from schemactl.migration.moves import kept_origin
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.own import OwnSql
+from schemactl.migration.plan import MigrationPlan, Place, make_plan, with_own
+from schemactl.migration.planner import Proposal, plan_steps, planned_as
 from schemactl.migration.records import Run
+from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
+from schemactl.migration.steps import CreateTable, RenameColumn, Step, table_of
 from schemactl.progress import Progress, no_progress
+from schemactl.review.rule import place_of
+from schemactl.schema.changes import (
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRetyped,
+    NullabilityChanged,
+    TableRemoved,
+)
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
@@ -57,7 +72,6 @@ class Wanted:
 
     Attributes:
         options: what the user decides; a saved plan and a migration have decided.
-        allows_destructive: whether data may be lost.
     """
 
     target: MigrationTarget
@@ -120,11 +134,7 @@ def report_wanted(
 ) -> PlanReport:
     """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan.
 
-    Args:
-        wanted: what the destination is to have.
-        found: what it has; nothing is written.
-        notify: receives what is being done.
-        resumes_any: whether a run that stands half done goes on whatever it was begun for.
+    ``resumes_any``: whether a run that stands half done goes on whatever it was begun for.
     """
     unfinished = found.unfinished
     done: int | None = None
@@ -216,3 +226,185 @@ def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
     one = len(numbers) == 1
     text = f"step {numbers[0]}" if one else f"steps {', '.join(map(str, numbers))}"
     return f"{text} {'is' if one else 'are'}" if verb is None else text
+
+
+# --- migrations of a folder ---
+#
+# What is reviewed in git are the steps. Their statements are those of the destination's own dataset, and the values are
+# counted where they are. A destination that does not have the schema that the migration begins with is refused.
+
+
+_IN_THE_WAY: Final = TableRemoved | ColumnRemoved | ColumnRetyped | NullabilityChanged | ColumnPropertyChanged
+"""Changes by hand that are in a step's way; a table or column more is not."""
+
+
+def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
+    """Return the steps of a migration for a kind of destination, with the risks and undos that they have there.
+
+    Raises:
+        InputError: it has none.
+    """
+    found = migration.plans.get(target.kind)
+    if found is None:
+        hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
+        raise InputError(f"`{migration.name}` is for {', '.join(migration.plans)}, not for {target.kind}", hint=hint)
+    abilities = target.destination.ABILITIES
+    return replace(found, steps=tuple(planned_as(planned, abilities) for planned in found.steps))
+
+
+def unbound_plan(migration: Migration, target: MigrationTarget, place: Place) -> MigrationPlan:
+    """Return a migration as it stands in the folder, for what cannot be bound (yet)."""
+    plan = plan_in(migration, target)
+    unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+    return with_own(unbound, plan.own)
+
+
+def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None:
+    """Return why a destination is not where a migration begins; None where it is."""
+    if found.known_hash != migration.base:
+        has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
+        wanted = f"the schema {migration.base}" if migration.base else "no schema"
+        return _refuse(migration, f"it begins with {wanted}, and the ledger names {has}")
+    if found.known is None:
+        return None
+    touched = {table_of(planned.step) for planned in plan_in(migration, found.target).steps}
+    drift = [place_of(change) for change in find_drift(found, found.known).changes if isinstance(change, _IN_THE_WAY)]
+    if differing := sorted({".".join(part for part in each if part) for each in drift if each[0] in touched}):
+        names = ", ".join(f"`{each}`" for each in differing)
+        return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
+    return None
+
+
+def _refuse(migration: Migration, message: str) -> PlanBlocker:
+    hint = "`schemactl migrate status --dir DIR` shows where the destination stands, `status` what was changed by hand"
+    return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
+
+
+def bind(found: Found, migration: Migration) -> MigrationPlan | PlanBlocker:
+    """Return the plan of a migration for a destination, or why it cannot run there.
+
+    Raises:
+        InputError: its steps do not lead to its schema.
+    """
+    if found.unfinished is None and (blocker := find_start_blocker(found, migration)):
+        return blocker
+    schema, stated = migration.target, plan_in(migration, found.target)
+    proposal = propose(found, schema, PlanOptions())
+    tables = proposal.catalogue.tables
+    bare = tuple(
+        replace(each, statements=(), undo_statements=(), done_with=None)
+        for each in stated.steps
+        # Another schema of the dataset may have brought dlt's own tables.
+        if not (
+            isinstance(each.step, CreateTable)
+            and is_bookkeeping(each.step.table.name)
+            and each.step.table.name in found.catalogue.schema.tables
+        )
+    )
+    try:
+        check_reached(tables, [each.step for each in bare], schema, found.target.destination)
+        plan = plan_proposal(found, schema, replace(proposal, steps=bare, notes=stated.notes))
+        plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
+        plan = found.target.decide_rewrites(found.session, plan, tables)
+    except StepDoesNotFit as error:
+        return _refuse(migration, f"its steps do not fit the tables: {error.message}")
+    return replace(plan, migration=migration.mark)
+
+
+def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
+    """Return the own SQL of a migration with the numbers that its steps have at a destination.
+
+    Raises:
+        StepDoesNotFit: a step that own SQL is for is none of them.
+    """
+    numbers: dict[int, int] = {}
+    for number, planned in enumerate(stated.steps, 1):
+        if len(numbers) < len(steps) and planned.step == steps[len(numbers)]:
+            numbers[number] = len(numbers) + 1
+    own = [each for each in stated.own if not each.is_empty]
+    if missing := [each.file for each in own if each.number not in numbers]:
+        raise StepDoesNotFit(f"there is no step for `{missing[0]}`")
+    return tuple(replace(each, number=numbers[each.number]) for each in own)
+
+
+def check_own(plan: MigrationPlan, migration: Migration | None, target: MigrationTarget) -> None:
+    """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it.
+
+    Raises:
+        InputError: the own SQL is another one, or there is no folder to hold it against.
+    """
+    if migration is None:
+        if plan.own:
+            name = plan.migration.name if plan.migration is not None else "a run"
+            hint = "`apply --dir DIR` goes on with it, `rollback --dir DIR` undoes it"
+            message = f"`{name}` has SQL of its own, which runs from its folder only: `{plan.own[0].file}`"
+            raise InputError(message, hint=hint)
+        return
+    there: tuple[OwnSql, ...] | None = None
+    with suppress(StepDoesNotFit):
+        there = own_of_steps(plan_in(migration, target), [each.step for each in plan.steps])
+    if there != plan.own:
+        message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"
+        raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")
+
+
+# --- from what is found to a schema ---
+
+
+def plan_for(found: Found, schema: Schema, options: PlanOptions, allows_destructive: bool) -> MigrationPlan:
+    """Return the plan from what was found to a schema; where nothing may be lost, what loses data is left out."""
+    target = found.target
+    if options.is_online and not target.destination.ABILITIES.is_online:
+        raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
+    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(found))
+    proposal = propose(found, schema, chosen)
+    plan = plan_proposal(found, schema, proposal)
+    return target.decide_rewrites(found.session, plan, proposal.catalogue.tables)
+
+
+def propose(found: Found, schema: Schema, options: PlanOptions) -> Proposal:
+    """Return the steps from what was found to a schema."""
+    fold = found.target.destination.NAMES.fold
+    required = {
+        fold(name): {fold(each.name) for each in table.columns.values() if each.is_complete and not each.nullable}
+        for name, table in schema.tables.items()
+    }
+    # Whether there are rows is counted for tables that may get a required column, and for those that go.
+    in_question = [
+        name
+        for name, table in found.catalogue.schema.tables.items()
+        if fold(name) not in required or required[fold(name)] - set(map(fold, table.columns))
+    ]
+    empty = found.session.empty_tables(in_question)
+    return plan_steps(
+        found.catalogue.schema,
+        schema,
+        found.known,
+        stored=found.target.destination.stored,
+        abilities=found.target.destination.ABILITIES,
+        options=replace(options, empty_tables=empty),
+    )
+
+
+def plan_proposal(found: Found, schema: Schema, proposal: Proposal) -> MigrationPlan:
+    """Return the plan of a proposal, with its statements and notes for the destination."""
+    notes = (*proposal.notes, *_side_effects(found.session, [planned.step for planned in proposal.steps]))
+    proposal = replace(proposal, notes=notes)
+    render = found.target.renderer(found.session)
+    return make_plan(proposal, found.catalogue.schema, schema, found.place, render)
+
+
+def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:
+    """Yield the staging tables of dlt that go with the steps, and what stays with columns whose names others take."""
+    for name in session.outdated_copies(steps):
+        message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
+        yield Note(NoteKind.WAITS, name, None, message)
+    renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
+    for step, seen in zip(steps, in_first_names(steps), strict=True):
+        if not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
+            continue
+        is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
+        if is_followed and (dependents := session.left_behind(seen.table, seen.before)):
+            message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(dependents)}"
+            hint = f"make it anew for the column that is `{step.before}` afterwards"
+            yield Note(NoteKind.STAYS, step.table, step.before, message, hint)

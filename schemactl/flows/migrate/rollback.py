@@ -10,9 +10,9 @@ from pathlib import Path
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import Agree, OpenProgress
-from schemactl.flows.migrate.binding import check_own
 from schemactl.flows.migrate.counting import counted, find_blockers
 from schemactl.flows.migrate.directory import sound_folder
+from schemactl.flows.migrate.plan import check_own
 from schemactl.flows.migrate.running import LockRetry
 from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.state import Found, find_name, read_state
@@ -27,7 +27,7 @@ from schemactl.flows.migrate.undoing import (
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
-from schemactl.migration.effects import StepDoesNotFit
+from schemactl.migration.effects import StepDoesNotFit, traced, traced_table
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, render_step
 from schemactl.migration.records import Patience, Run, RunState, StepState
@@ -47,7 +47,6 @@ from schemactl.migration.steps import (
     needs_count,
     table_of,
 )
-from schemactl.migration.tracing import traced, traced_table
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
@@ -217,7 +216,7 @@ def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -
     render = found.target.renderer(found.session)
     for each_run in runs:
         for number in each_run.numbers:
-            planned = each_run.steps[number - 1]
+            planned = each_run.plan.steps[number - 1]
             if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
                 continue  # the ledger stays
             try:
@@ -233,7 +232,7 @@ def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -
 
 def _written(runs: Sequence[UndoneRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
     """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
-    steps = {each.run.run_id: each.steps for each in runs}
+    steps = {each.run.run_id: each.plan.steps for each in runs}
     for each in undone:
         added = each.planned.step
         later = [planned.step for planned in steps[each.run_id][each.number :]]

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
-from schemactl.flows.migrate.tables import check_end, check_left, tables_now
+from schemactl.flows.migrate.state import check_end, check_left, tables_in
 from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
@@ -46,9 +46,7 @@ class Runner:
     """A plan that is being applied.
 
     Attributes:
-        run: its line of the ledger.
         done: how many of its steps an earlier run has done.
-        notify: called for each step.
         retry: runs a transaction again that gave way to others.
         batch_rows: how many rows a transaction fills, where a step does not fill all of them at once.
     """
@@ -234,7 +232,7 @@ class Runner:
             raise StepBlocked(blockers, counts)
 
     def _tables(self) -> dict[str, Table]:
-        return tables_now(self.session, self.module, self.plan.target)
+        return tables_in(self.session.catalogue().schema, self.plan.target, self.module)
 
     def _check_fit(self, before: Mapping[str, Table]) -> None:
         try:
@@ -315,10 +313,6 @@ class LockRetry:
 
     While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
     rolled back, and the others get a pause to do their work.
-
-    Attributes:
-        retries: the number of retries.
-        progress: receives why each retry is needed.
     """
 
     retries: int

@@ -17,11 +17,11 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.state import find_wanted, with_content_hash
 from schemactl.flows.references import find_schemas
 from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.fit import fit
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, Render, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
+from schemactl.migration.retyping import fit
 from schemactl.migration.statements import Engine, Retype, checked_type, render
 from schemactl.migration.steps import ChangeType, Step
 from schemactl.schema.conversions import Conversion
@@ -37,46 +37,35 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptRequest:
-    """A call of ``schemactl migrate plan --dialect``.
-
-    Attributes:
-        reference: a REF, or the schema itself that the engine shall have.
-        start: a REF, or the schema itself that it has; None for no tables.
-    """
-
-    reference: str | Schema
-    start: str | Schema | None
-    dialect: str
-    schemas: Path
-    options: PlanOptions
-
-
-def write_script(request: ScriptRequest) -> PlanReport:
+def write_script(
+    reference: str | Schema, start: str | Schema | None, dialect: str, schemas: Path, options: PlanOptions
+) -> PlanReport:
     """Return the plan from one schema to another, with the statements of a dialect; no data is looked at.
+
+    ``reference`` and ``start`` are REFs, or schemas themselves: what the engine shall have, and what it has; None for
+    no tables.
 
     Raises:
         InputError: there is no such dialect, or a schema cannot be read.
     """
-    check_dialect(request.dialect)
-    schema = find_wanted(request.reference, request.schemas)
-    start = _find_start(request.start, schema.name, SchemasFolder.at(request.schemas)) if request.start else None
+    check_dialect(dialect)
+    schema = find_wanted(reference, schemas)
+    there = _find_start(start, schema.name, SchemasFolder.at(schemas)) if start else None
     empty = Schema(name=schema.name, tables={})
-    catalogue = with_descriptions(structure_of(start, start, stated), start) if start else empty
+    catalogue = with_descriptions(structure_of(there, there, stated), there) if there else empty
     catalogue = replace(catalogue, name=schema.name)
-    if start is not None:
-        catalogue = _with_keys(catalogue, start, request.options)
-    abilities = abilities_of(request.dialect)
+    if there is not None:
+        catalogue = _with_keys(catalogue, there, options)
+    abilities = abilities_of(dialect)
     # Tables of the schema that the engine has are those that had data; the others wait for theirs.
-    proposal = plan_steps(catalogue, schema, start, stored=stated, abilities=abilities, options=request.options)
-    if start is not None:  # some engines take a description away unless it is stated again
-        proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, start))
-    render = render_for(request.dialect)
-    plan = make_plan(proposal, catalogue, schema, Place(request.dialect, "", ""), render)
+    proposal = plan_steps(catalogue, schema, there, stored=stated, abilities=abilities, options=options)
+    if there is not None:  # some engines take a description away unless it is stated again
+        proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, there))
+    render = render_for(dialect)
+    plan = make_plan(proposal, catalogue, schema, Place(dialect, "", ""), render)
     if plan.is_applicable:
         return PlanReport(plan)
-    blocker = PlanBlocker(BlockerKind.IMPOSSIBLE, f"{request.dialect} cannot take each step", "", plan.impossible)
+    blocker = PlanBlocker(BlockerKind.IMPOSSIBLE, f"{dialect} cannot take each step", "", plan.impossible)
     return PlanReport(plan, blockers=(blocker,))
 
 

@@ -1,18 +1,20 @@
-"""The schema that a destination is to get, and what is found there: its tables, and what its ledger says."""
+"""The schema that a destination is to get, what is found there, and whether its tables are as steps leave them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.destinations import Catalogue, MigrationSession
-from schemactl.errors import InputError
-from schemactl.flows.migrate.tables import tables_in
+from schemactl.destinations import Catalogue, MigrationSession, Migrator
+from schemactl.errors import DestinationError, InputError
 from schemactl.flows.references import Referred, find_schema
 from schemactl.flows.target import MigrationTarget
+from schemactl.migration.comparison import check_names, is_bookkeeping, spelled_as, user_tables
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.plan import Place
 from schemactl.migration.records import Run, RunState, Version
+from schemactl.migration.steps import Step, table_of
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
@@ -54,9 +56,14 @@ class Found:
         return self.target.place(self.session)
 
     @property
+    def there(self) -> Version | None:
+        """The schema that the ledger names last, without its content."""
+        return self.versions[0] if self.versions else None
+
+    @property
     def known_hash(self) -> str | None:
         """The hash that the ledger names last."""
-        return self.versions[0].version_hash if self.versions else None
+        return self.there.version_hash if self.there else None
 
 
 def find_wanted(reference: str | Schema, schemas: Path) -> Schema:
@@ -120,3 +127,89 @@ def names_of(schemas: Iterable[Schema]) -> frozenset[tuple[str, str | None]]:
         for table in schema.tables.values()
         for column in (None, *table.columns)
     )
+
+
+# --- tables, and those that there should be ---
+
+
+def tables_in(catalogue: Schema, schema: Schema, destination: Migrator) -> dict[str, Table]:
+    """Return a model of the tables of a catalog, under the names as the schema spells them.
+
+    Raises:
+        InputError: the destination cannot hold the schema's names.
+    """
+    names = destination.NAMES
+    check_names(schema, names)
+    return dict(user_tables(spelled_as(catalogue, schema, names), None).tables)
+
+
+def check_left(
+    session: MigrationSession,
+    module: Migrator,
+    before: Mapping[str, Table],
+    steps: Sequence[Step],
+    said: str,
+) -> None:
+    """Refuse tables that are not as some steps would have left them.
+
+    Raises:
+        DestinationError: they are otherwise.
+        StepDoesNotFit: the steps do not fit the tables.
+    """
+    made = dict(before)
+    touched: set[str] = set()
+    for step in steps:
+        there = set(made)
+        apply_to_model(made, (step,))
+        touched |= {table_of(step), *(set(made) - there)}
+    expected = {name: table for name, table in made.items() if name in touched}
+    gone = sorted({table_of(step) for step in steps} - set(expected))
+    if wrong := _differences(expected, gone, session.catalogue().schema, module):
+        raise DestinationError(f"{said}: {'; '.join(wrong)}")
+
+
+def check_end(
+    session: MigrationSession, destination: Migrator, before: Mapping[str, Table], steps: Sequence[Step], kept: str
+) -> None:
+    """Refuse tables that are not as all steps of a run would have left them.
+
+    Raises:
+        DestinationError: they are otherwise; ``kept`` says what of the run is kept.
+        StepDoesNotFit: the steps do not fit the tables.
+    """
+    said = f"after the last step `{session.origin}` is not as planned, and {kept}"
+    check_left(session, destination, before, steps, said)
+
+
+def _differences(
+    expected: Mapping[str, Table],
+    gone: Sequence[str],
+    catalogue: Schema,
+    module: Migrator,
+) -> tuple[str, ...]:
+    """Return what is otherwise in a catalog than expected, in sentences."""
+    names = module.NAMES
+    found = {names.fold(name): table for name, table in catalogue.tables.items()}
+    said = [f"table `{name}` is still there" for name in gone if names.fold(name) in found]
+    for name, table in expected.items():
+        there = found.get(names.fold(name))
+        said += [f"table `{name}` is missing"] if there is None else _differing(table, there, module)
+    return tuple(said)
+
+
+def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
+    if is_bookkeeping(table.name):
+        return
+    names = module.NAMES
+    found = {names.fold(name): column for name, column in there.columns.items()}
+    stated = {names.fold(name): column for name, column in table.columns.items()}
+    for key, column in stated.items():
+        if key not in found:
+            yield f"column `{table.name}.{column.name}` is missing"
+        elif module.stored(found[key]) != module.stored(column):
+            both = (module.stored(each).items() for each in (found[key], column))
+            is_, should = (", ".join(f"{name} {value}" for name, value in each) for each in both)
+            yield f"column `{table.name}.{column.name}` is {is_}, and should be {should}"
+    for key, column in found.items():
+        if key not in stated:
+            yield f"column `{table.name}.{column.name}` is still there"

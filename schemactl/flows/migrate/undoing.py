@@ -10,12 +10,10 @@ from itertools import groupby
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.running import halfway, list_steps, step_record
-from schemactl.flows.migrate.state import Found
-from schemactl.flows.migrate.tables import check_end, check_left
+from schemactl.flows.migrate.state import Found, check_end, check_left
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan, render_step
-from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
@@ -41,11 +39,6 @@ class UndoneRun:
     unsaid: tuple[int, ...]
     is_whole: bool
     plan: MigrationPlan
-
-    @property
-    def steps(self) -> tuple[PlannedStep, ...]:
-        """All steps of the run."""
-        return self.plan.steps
 
     @property
     def left(self) -> StepState:
@@ -159,8 +152,8 @@ def _one_by_one(
     at = {(each.run_id, each.number): place for place, each in enumerate(undone)}
     model = dict(tables)
     for each in runs:
-        for numbers in find_rewrites_back(each.steps, each.numbers, dict(model), abilities, stored):
-            steps = undo_steps(each.steps, numbers)
+        for numbers in find_rewrites_back(each.plan.steps, each.numbers, dict(model), abilities, stored):
+            steps = undo_steps(each.plan.steps, numbers)
             if len(numbers) > 1:
                 places = range(at[each.run.run_id, numbers[0]], at[each.run.run_id, numbers[-1]] + 1)
                 yield places, model[table_of(steps[0])]
@@ -179,15 +172,7 @@ def _places(undone: Sequence[UndoneStep]) -> Iterator[range]:
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """Steps that are about to be undone.
-
-    Attributes:
-        found: the destination.
-        report: what was found of them.
-        runs: that they are of, the last one first.
-        own: what undoes their own SQL.
-        tables: as they are before.
-    """
+    """Steps that are about to be undone."""
 
     found: Found
     report: RollbackReport

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,39 +20,31 @@ from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineRequest:
-    """A call of ``schemactl migrate baseline``.
-
-    Attributes:
-        reference: a REF: the schema that the database has.
-        is_forced: whether the schema is recorded although the tables are otherwise.
-    """
-
-    reference: str
-    to: str | None
-    schemas: Path
-    is_forced: bool = False
-    patience: Patience = field(default_factory=Patience)
-
-
-def record_baseline(request: BaselineRequest, agree: Agree[BaselineReport]) -> BaselineReport:
-    """Record a schema in the ledger of a destination that has its tables.
+def record_baseline(
+    reference: str,
+    to: str | None,
+    schemas: Path,
+    patience: Patience,
+    agree: Agree[BaselineReport],
+    *,
+    is_forced: bool = False,
+) -> BaselineReport:
+    """Record a schema in the ledger of a destination that has its tables, or, ``is_forced``, other ones.
 
     Raises:
         InputError: the call is wrong, the schema cannot be read, or there is nobody to ask.
         DestinationError: the destination cannot be reached, read or written.
     """
-    target = migratable(request.to)
-    schema = find_wanted(request.reference, request.schemas)
+    target = migratable(to)
+    schema = find_wanted(reference, schemas)
     with target.open_for_reading(schema.name) as session:
-        report = _report_baseline(session, target, schema, request.is_forced)
+        report = _report_baseline(session, target, schema, is_forced)
     if report.outcome is not Outcome.DONE:
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
-    with target.open_for_writing(schema.name, request.patience) as session:
-        again = _report_baseline(session, target, schema, request.is_forced)
+    with target.open_for_writing(schema.name, patience) as session:
+        again = _report_baseline(session, target, schema, is_forced)
         if again.outcome is Outcome.DONE:
             _write(session, schema)
         return again
@@ -99,22 +91,14 @@ def _write(session: MigrationSession, schema: Schema) -> None:
         session.write_version(schema)
 
 
-@dataclass(frozen=True, slots=True)
-class CleanRequest:
-    """A call of ``schemactl migrate clean``."""
-
-    to: str | None
-    patience: Patience = field(default_factory=Patience)
-
-
-def clean(request: CleanRequest, agree: Agree[CleanReport]) -> CleanReport:
+def clean(to: str | None, patience: Patience, agree: Agree[CleanReport]) -> CleanReport:
     """Drop what is kept; nothing else is touched.
 
     Raises:
         InputError: the call is wrong, or there is nobody to ask.
         DestinationError: the destination failed; what was kept still is, as far as it says.
     """
-    target = migratable(request.to)
+    target = migratable(to)
     name = find_name(target)
     with target.open_for_reading(name) as session:
         report = CleanReport(target.place(session), session.kept(), Outcome.DONE)
@@ -122,7 +106,7 @@ def clean(request: CleanRequest, agree: Agree[CleanReport]) -> CleanReport:
         return replace(report, outcome=Outcome.NOTHING)
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
-    with target.open_for_writing(name, request.patience) as session:
+    with target.open_for_writing(name, patience) as session:
         there = session.kept()
         session.drop_kept([name for name in report.kept if name in there])
     return report

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from schemactl.render.harmless import escape
-from schemactl.render.places import stated_place
-from schemactl.render.review_words import finding_details, finding_title, summary
+from schemactl.render.review_words import finding_details, finding_title, stated_place, summary
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted

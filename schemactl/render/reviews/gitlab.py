@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from schemactl.render.harmless import escape
-from schemactl.render.places import nearest_place
-from schemactl.render.review_words import finding_facts, silence_text
+from schemactl.render.review_words import finding_facts, nearest_place, silence_text
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 

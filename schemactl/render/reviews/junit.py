@@ -8,8 +8,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from schemactl.render.harmless import escape
-from schemactl.render.places import stated_place
-from schemactl.render.review_words import finding_details, finding_sentence, finding_title, silence_text
+from schemactl.render.review_words import finding_details, finding_sentence, finding_title, silence_text, stated_place
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 

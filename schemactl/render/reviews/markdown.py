@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -41,33 +40,24 @@ def render(report: Report) -> str:
     worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
     parts = [heading(report, worst, f"Schema review: {words.summary(report)}"), f"{prose(words.scope(report))}\n\n"]
     parts += fitting_table(_TABLE, [partial(_row, finding, report) for finding in _shown(report)], "finding", parts)
-    notes = _fitting([partial(str, f"{note}\n\n") for note in _notes(report)], _room(parts))
-    parts.extend(notes.texts)
-    left = notes.left
+    notes, left = _fitting([partial(str, f"{note}\n\n") for note in _notes(report)], _room(parts))
+    parts.extend(notes)
     for review in report.reviews:
         if words.is_same(review):
             continue
         headline = _plain(words.headline(review, is_whole=False))
         opening = f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
-        details = _fitting(list(_details(review)), _room(parts) - len(opening) - len(_CLOSE))
-        left += details.left
-        if details.texts:
-            parts.extend((opening, *details.texts, _CLOSE))
+        details, further = _fitting(list(_details(review)), _room(parts) - len(opening) - len(_CLOSE))
+        left += further
+        if details:
+            parts.extend((opening, *details, _CLOSE))
     if left:
         parts.append(f"{counted(left, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n")
     return "".join(parts).rstrip("\n") + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitting:
-    """The first of some texts, as far as there is room, and how many more there are."""
-
-    texts: Sequence[str]
-    left: int
-
-
-def _fitting(makers: Sequence[Callable[[], str]], room: int) -> _Fitting:
-    """Make texts until one does not fit; those behind it are not made, there may be very many."""
+def _fitting(makers: Sequence[Callable[[], str]], room: int) -> tuple[list[str], int]:
+    """Return the first of some texts, as far as there is room, and how many more there are: these are not made."""
     texts: list[str] = []
     for make in makers:
         text = make()
@@ -75,7 +65,7 @@ def _fitting(makers: Sequence[Callable[[], str]], room: int) -> _Fitting:
         if room < 0:
             break
         texts.append(text)
-    return _Fitting(texts, len(makers) - len(texts))
+    return texts, len(makers) - len(texts)
 
 
 def _room(parts: Iterable[str]) -> int:
@@ -90,10 +80,10 @@ def heading(report: Report, worst: Severity | None, text: str) -> str:
 
 def fitting_table(head: str, rows: Sequence[Callable[[], str]], thing: str, before: Iterable[str]) -> list[str]:
     """Return a table of as many rows as there is room for behind ``before``, and how many more things there are."""
-    fitting = _fitting(rows, _room(before) - len(head))
-    parts = [head, *fitting.texts, "\n"] if fitting.texts else []
-    if fitting.left:
-        parts.append(f"{counted(fitting.left, f'more {thing}')} did not fit into this comment.\n\n")
+    texts, left = _fitting(rows, _room(before) - len(head))
+    parts = [head, *texts, "\n"] if texts else []
+    if left:
+        parts.append(f"{counted(left, f'more {thing}')} did not fit into this comment.\n\n")
     return parts
 
 

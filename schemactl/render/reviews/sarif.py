@@ -12,10 +12,8 @@ from urllib.parse import quote
 import schemactl
 from schemactl.errors import Location
 from schemactl.render.harmless import escape
-from schemactl.render.json import render_document
-from schemactl.render.places import nearest_place
-from schemactl.render.review_words import finding_details, silence_text
-from schemactl.render.reviews.json import counted_document, to_plain
+from schemactl.render.json import document, render_document
+from schemactl.render.review_words import finding_details, nearest_place, silence_text
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
@@ -128,10 +126,10 @@ def _properties(finding: Finding) -> dict[str, Any]:
         "schema": finding.schema,
         "table": finding.table,
         "column": finding.column,
-        "before": to_plain(finding.before),
-        "after": to_plain(finding.after),
+        "before": document(finding.before, {}),
+        "after": document(finding.after, {}),
         "isViolation": finding.is_violation,
-        "counted": counted_document(finding.counted),
+        "counted": document(finding.counted, {}),
         "against": finding.against,
     }
     return {key: value for key, value in properties.items() if value is not None}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemactl.cli.options import CommonOptions, TextOrJson
+from schemactl.cli.options import CommonOptions, text_or_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
     """Options of ``schemactl engine``, in a file and of each of its commands."""
 
-    format: TextOrJson = "text"
+    format: str = text_or_json()

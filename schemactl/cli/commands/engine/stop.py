@@ -21,5 +21,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.engine import drivers_document, print_stopped
 
     drivers = stop_drivers()
-    write_report(terminal, options, drivers, drivers_document, print_stopped)
-    return ExitCode.DONE
+    return write_report(terminal, options, drivers, drivers_document, print_stopped)

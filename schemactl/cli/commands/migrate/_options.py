@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-import typer
-
-from schemactl.cli.options import Dest, Group, Setting, SparkCommandOptions, StatedTable, read_count, read_seconds
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.options import (
+    Group,
+    Setting,
+    SparkCommandOptions,
+    StatedTable,
+    flag,
+    option,
+    read_count,
+    read_seconds,
+)
+from schemactl.cli.terminal import Terminal, ask, confirm_loss
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -24,81 +31,54 @@ if TYPE_CHECKING:
 class MigrateOptions(SparkCommandOptions):
     """The options of all of them."""
 
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="DEST",
-            help="The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
-            "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the "
-            "database schema. Or a name that settings give one: `[destinations.prod]`.",
-        ),
-        Setting(),
-        Dest(),
-    ] = None
+    to: str | None = option(
+        "The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
+        "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the "
+        "database schema. Or a name that settings give one: `[destinations.prod]`.",
+        setting=Setting(),
+        metavar="DEST",
+        is_destination=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class KeyOptions(MigrateOptions):
     """The options of those that may heed keys."""
 
-    unique: Annotated[
-        bool,
-        typer.Option(
-            "--unique",
-            help="Also enforce `unique`: plan the constraints, or look for duplicate values. dlt makes none on "
-            "most destinations.",
-        ),
-        Setting(),
+    unique: bool = flag(
+        "Also enforce `unique`: plan the constraints, or look for duplicate values. dlt makes none on "
+        "most destinations.",
         Group.PLAN,
-    ] = False
-    primary_keys: Annotated[
-        bool,
-        typer.Option(
-            "--primary-keys",
-            help="Also enforce `primary_key`: plan the constraints, or look for nulls and duplicate values. dlt "
-            "makes none by itself.",
-        ),
         Setting(),
+    )
+    primary_keys: bool = flag(
+        "Also enforce `primary_key`: plan the constraints, or look for nulls and duplicate values. dlt "
+        "makes none by itself.",
         Group.PLAN,
-    ] = False
+        Setting(),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class PlanningOptions(KeyOptions):
     """The options of those that make a plan."""
 
-    on_unfit: Annotated[
-        Literal["refuse", "expand", "variant"],
-        typer.Option(
-            "--on-unfit",
-            help="What becomes of a column whose values may not all survive its new type: refuse it where one would "
-            "not; expand into a new column and keep the old one; or also put the others into a variant column.",
-        ),
+    on_unfit: Literal["refuse", "expand", "variant"] = option(
+        "What becomes of a column whose values may not all survive its new type: refuse it where one would "
+        "not; expand into a new column and keep the old one; or also put the others into a variant column.",
+        Group.PLAN,
         Setting(),
-        Group.PLAN,
-    ] = "refuse"
-    allow_destructive: Annotated[
-        bool,
-        typer.Option("--allow-destructive", help="Drop what the schema has no more, and old columns that were kept."),
-        Group.PLAN,
-    ] = False
-    guess_renames: Annotated[
-        bool,
-        typer.Option("--guess-renames", help="Take for renamed what looks like it, without `x-renamed-from`."),
-        Group.PLAN,
-    ] = False
+        default="refuse",
+    )
+    allow_destructive: bool = flag("Drop what the schema has no more, and old columns that were kept.", Group.PLAN)
+    guess_renames: bool = flag("Take for renamed what looks like it, without `x-renamed-from`.", Group.PLAN)
 
-    online: Annotated[
-        bool,
-        typer.Option(
-            "--online",
-            help="Do steps so that others read and write meanwhile (PostgreSQL): columns are filled in batches, keys "
-            "and NOT NULL are prepared. Each step is kept when it is done.",
-        ),
-        Setting(),
+    online: bool = flag(
+        "Do steps so that others read and write meanwhile (PostgreSQL): columns are filled in batches, keys "
+        "and NOT NULL are prepared. Each step is kept when it is done.",
         Group.PLAN,
-    ] = False
+        Setting(),
+    )
 
     def planning(self) -> PlanOptions:
         """Return the options as the planner takes them."""
@@ -118,55 +98,44 @@ class PlanningOptions(KeyOptions):
 class WritingOptions(MigrateOptions):
     """The options of those that write to a destination."""
 
-    lock_timeout: Annotated[
-        str,
-        typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another migration to end."),
-        Setting(),
-    ] = "10"
-    step_lock_timeout: Annotated[
-        str,
-        typer.Option(
-            "--step-lock-timeout",
-            metavar="SECONDS",
-            help="How long a step waits for a lock of the database (PostgreSQL). Later sessions wait behind it for as "
-            "long.",
-        ),
-        Setting(),
-    ] = "2"
-    lock_retries: Annotated[
-        str,
-        typer.Option(
-            "--lock-retries", metavar="N", help="How often to retry when a step gets no lock, after growing pauses."
-        ),
-        Setting(),
-    ] = "10"
-    statement_timeout: Annotated[
-        str | None,
-        typer.Option(
-            "--statement-timeout",
-            metavar="SECONDS",
-            help="How long a statement may run (PostgreSQL). Unset: no limit.",
-        ),
-        Setting(),
-    ] = None
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
-    confirm: Annotated[
-        str | None,
-        typer.Option(
-            "--confirm",
-            metavar="NAME",
-            help="The name of a protected destination, which else is asked for where data is lost.",
-        ),
-    ] = None
-    named_destination: Annotated[list[StatedTable], Setting(in_file=False, in_file_only=True)] = field(
-        default_factory=list
+    lock_timeout: str = option(
+        "How long to wait for another migration to end.", setting=Setting(), metavar="SECONDS", default="10"
     )
+    step_lock_timeout: str = option(
+        "How long a step waits for a lock of the database (PostgreSQL). Later sessions wait behind it for as long.",
+        setting=Setting(),
+        metavar="SECONDS",
+        default="2",
+    )
+    lock_retries: str = option(
+        "How often to retry when a step gets no lock, after growing pauses.",
+        setting=Setting(),
+        metavar="N",
+        default="10",
+    )
+    statement_timeout: str | None = option(
+        "How long a statement may run (PostgreSQL). Unset: no limit.", setting=Setting(), metavar="SECONDS"
+    )
+    yes: bool = flag("Do not ask.", short="-y")
+    confirm: str | None = option(
+        "The name of a protected destination, which else is asked for where data is lost.", metavar="NAME"
+    )
+    named_destination: Sequence[StatedTable] = option("", setting=Setting(in_file=False, in_file_only=True), default=[])
 
     @property
     def protected_name(self) -> str | None:
         """The name that settings give the destination, where they protect it."""
         named = self.named_destination[0].values if self.named_destination else {}
         return str(named["name"]) if named.get("protected") is True else None
+
+    def agree(self, terminal: Terminal, question: str, shown: str, *, loses_data: bool = False) -> bool:
+        """Return whether a person agrees to what is shown; with the name of a protected destination that loses data.
+
+        Raises:
+            InputError: there is nobody to ask, or another name was typed beforehand.
+        """
+        agreed = ask(question, shown, terminal, self, yes=self.yes)
+        return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 
     def patience(self) -> Patience:
         """Return how long to wait for others.
@@ -189,15 +158,11 @@ class WritingOptions(MigrateOptions):
 class SigningOptions(MigrateOptions):
     """The options of those that write and read plans as files."""
 
-    sign_key: Annotated[
-        str | None,
-        typer.Option(
-            "--sign-key",
-            metavar="NAME",
-            help="The environment variable that holds a key: `plan --out` signs the plan with it, `apply` takes only a "
-            "plan that is signed with it.",
-        ),
-    ] = None
+    sign_key: str | None = option(
+        "The environment variable that holds a key: `plan --out` signs the plan with it, `apply` takes only a "
+        "plan that is signed with it.",
+        metavar="NAME",
+    )
 
     def key(self) -> bytes | None:
         """Return the key.
@@ -218,10 +183,7 @@ class SigningOptions(MigrateOptions):
 class FolderOptions(MigrateOptions):
     """The options of those that may work with migrations in a folder."""
 
-    dir: Annotated[
-        str | None,
-        typer.Option("--dir", metavar="DIR", help="The folder of the migrations that live in git: `migrations`."),
-    ] = None
+    dir: str | None = option("The folder of the migrations that live in git: `migrations`.", metavar="DIR")
 
 
 def check_is_plain(name: str, instead: str) -> None:

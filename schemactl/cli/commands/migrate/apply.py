@@ -21,9 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import (
     FolderOptions,
@@ -32,8 +30,7 @@ from schemactl.cli.commands.migrate._options import (
     WritingOptions,
     with_spark,
 )
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import Ref, Setting, TextOrJson, read_count
+from schemactl.cli.options import Setting, flag, option, read_count, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -45,28 +42,17 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate apply``."""
 
-    format: TextOrJson = "text"
-    reference: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[REF|PLAN]", help="The schema, or a plan `*.plan.json`.", autocompletion=complete_references
-        ),
-        Ref(),
-    ] = None
-    batch_rows: Annotated[
-        str,
-        typer.Option("--batch-rows", metavar="N", help="How many rows a transaction fills with `--online`."),
-        Setting(),
-    ] = "5000"
-    step_by_step: Annotated[
-        bool, typer.Option("--step-by-step", help="Keep each step when it is done, not all of them at the end.")
-    ] = False
+    format: str = text_or_json()
+    reference: str | None = ref("[REF|PLAN]", "The schema, or a plan `*.plan.json`.")
+    batch_rows: str = option(
+        "How many rows a transaction fills with `--online`.", setting=Setting(), metavar="N", default="5000"
+    )
+    step_by_step: bool = flag("Keep each step when it is done, not all of them at the end.")
 
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Apply, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
     from schemactl.render.migrate import (
@@ -94,21 +80,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     look = terminal.look(options)
 
-    def may_lose(is_destructive: bool) -> bool:
-        return confirm_loss(options.protected_name if is_destructive else None, options.confirm, terminal)
-
     def agree(report: PlanReport) -> bool:
-        agreed = ask(question(report.plan), print_plan_report(report, look), terminal, options)
-        return agreed and may_lose(report.plan.is_destructive)
+        shown = print_plan_report(report, look)
+        return options.agree(terminal, question(report.plan), shown, loses_data=report.plan.is_destructive)
 
     def agree_to_all(report: FolderApplyReport) -> bool:
-        agreed = ask(folder_question(report), print_pending(report, look), terminal, options)
-        return agreed and may_lose(report.is_destructive)
+        shown = print_pending(report, look)
+        return options.agree(terminal, folder_question(report), shown, loses_data=report.is_destructive)
 
     if options.dir is not None:
         done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
-        write_report(terminal, options, done, partial(folder_apply_document, options.dir), print_folder_applied)
-        return ExitCode.FINDINGS if done.is_refused else ExitCode.DONE
+        printed = partial(folder_apply_document, options.dir)
+        return write_report(terminal, options, done, printed, print_folder_applied, fails=done.is_refused)
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, report, document, print_applied)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_applied, fails=report.is_refused)

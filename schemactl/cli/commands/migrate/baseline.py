@@ -15,13 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import Ref, TextOrJson
+from schemactl.cli.options import flag, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -33,30 +30,27 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """Options of ``schemactl migrate baseline``."""
 
-    format: TextOrJson = "text"
-    reference: Annotated[
-        str,
-        typer.Argument(metavar="REF", help="The schema that the database has.", autocompletion=complete_references),
-        Ref(),
-    ]
-    force: Annotated[bool, typer.Option("--force", help="Record it although the tables are otherwise.")] = False
+    format: str = text_or_json()
+    reference: str = ref("REF", "The schema that the database has.")
+    force: bool = flag("Record it although the tables are otherwise.")
 
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
-    from schemactl.cli.terminal import ask
-    from schemactl.flows.migrate.upkeep import BaselineRequest, record_baseline
+    from schemactl.flows.migrate.upkeep import record_baseline
     from schemactl.render.migrate import print_baseline
     from schemactl.render.migrate_json import document
 
-    request = BaselineRequest(
-        options.reference, options.to, Path(options.schemas), is_forced=options.force, patience=options.patience()
-    )
-
     def agree(report: BaselineReport) -> bool:
-        return ask("record this", print_baseline(report, terminal.look(options)), terminal, options)
+        return options.agree(terminal, "record this", print_baseline(report, terminal.look(options)))
 
-    report = record_baseline(request, agree)
-    write_report(terminal, options, report, document, print_baseline)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    report = record_baseline(
+        options.reference,
+        options.to,
+        Path(options.schemas),
+        options.patience(),
+        agree,
+        is_forced=options.force,
+    )
+    return write_report(terminal, options, report, document, print_baseline, fails=report.is_refused)

@@ -15,12 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, MigrationFolder, Ref, TextOrJson
+from schemactl.cli.options import CommonOptions, migration_folder, option, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,18 +26,14 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate check``."""
 
-    dir: MigrationFolder
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            "--schema",
-            metavar="REF",
-            help="The schema that the last migration must lead to.",
-            autocompletion=complete_references,
-        ),
-        Ref(),
-    ] = None
-    format: TextOrJson = "text"
+    dir: str = migration_folder()
+    schema: str | None = option(
+        "The schema that the last migration must lead to.",
+        metavar="REF",
+        completes=complete_references,
+        is_reference=True,
+    )
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -51,5 +44,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_checked
     from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, document, print_checked)
-    return ExitCode.FINDINGS if report.problems else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_checked, fails=report.problems)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
-from schemactl.cli.options import TextOrJson
+from schemactl.cli.options import text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,20 +29,18 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     """Options of ``schemactl migrate clean``."""
 
-    format: TextOrJson = "text"
+    format: str = text_or_json()
 
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Drop what is kept, and print it."""
-    from schemactl.cli.terminal import ask
-    from schemactl.flows.migrate.upkeep import CleanRequest, clean
+    from schemactl.flows.migrate.upkeep import clean
     from schemactl.render.migrate import print_clean, print_kept
     from schemactl.render.migrate_json import document
 
     def agree(report: CleanReport) -> bool:
-        return ask("drop this for good", print_kept(report, terminal.look(options)), terminal, options)
+        return options.agree(terminal, "drop this for good", print_kept(report, terminal.look(options)))
 
-    report = clean(CleanRequest(options.to, options.patience()), agree)
-    write_report(terminal, options, report, document, print_clean)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    report = clean(options.to, options.patience(), agree)
+    return write_report(terminal, options, report, document, print_clean, fails=report.is_refused)

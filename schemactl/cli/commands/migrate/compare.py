@@ -15,11 +15,8 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import CommonOptions, Dest, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -28,9 +25,9 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate compare``."""
 
-    base: Annotated[str, typer.Argument(metavar="BASE", help="A destination, or its name."), Dest()]
-    head: Annotated[str, typer.Argument(metavar="HEAD", help="The other one."), Dest()]
-    format: TextOrJson = "text"
+    base: str = argument("BASE", "A destination, or its name.", is_destination=True)
+    head: str = argument("HEAD", "The other one.", is_destination=True)
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -41,5 +38,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_compared
     from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, document, print_compared)
-    return ExitCode.DONE if report.is_same else ExitCode.FINDINGS
+    return write_report(terminal, options, report, document, print_compared, fails=not report.is_same)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, MigrationFolder, TextOrJson
+from schemactl.cli.options import CommonOptions, migration_folder, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -25,8 +25,8 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate hash``."""
 
-    dir: MigrationFolder
-    format: TextOrJson = "text"
+    dir: str = migration_folder()
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -38,5 +38,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate_json import document
 
     shown = partial(print_checked, good="and their sums are written")
-    write_report(terminal, options, report, document, shown)
-    return ExitCode.FINDINGS if report.problems else ExitCode.DONE
+    return write_report(terminal, options, report, document, shown, fails=report.problems)

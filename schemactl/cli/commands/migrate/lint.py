@@ -17,11 +17,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
-
-from schemactl.cli.options import CommonOptions, FindingsFormat, OutputFile
+from schemactl.cli.options import CommonOptions, argument, findings_format, option, output_file
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode
 
@@ -30,21 +28,13 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate lint``."""
 
-    target: Annotated[str, typer.Argument(metavar="DIR|PLAN", help="A folder of migrations, or a plan `*.plan.json`.")]
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            metavar="git:REV",
-            help="Judge only migrations that this revision does not have; others must be as it has them.",
-        ),
-    ] = None
-    fail_on: Annotated[
-        Literal["error", "warn", "never"],
-        typer.Option("--fail-on", help="How bad a finding has to be for exit code 1."),
-    ] = "error"
-    format: FindingsFormat = "text"
-    output: OutputFile = None
+    target: str = argument("DIR|PLAN", "A folder of migrations, or a plan `*.plan.json`.")
+    since: str | None = option(
+        "Judge only migrations that this revision does not have; others must be as it has them.", metavar="git:REV"
+    )
+    fail_on: Literal["error", "warn", "never"] = option("How bad a finding has to be for exit code 1.", default="error")
+    format: str = findings_format()
+    output: str | None = output_file()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

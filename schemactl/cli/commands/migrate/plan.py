@@ -23,9 +23,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from schemactl.cli.commands.migrate._options import (
     FolderOptions,
@@ -35,7 +33,7 @@ from schemactl.cli.commands.migrate._options import (
     with_spark,
 )
 from schemactl.cli.completing import complete_dialects, complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, FindingsFormat, Group, Ref
+from schemactl.cli.options import VARIABLE_PREFIX, Group, findings_format, flag, option, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -48,48 +46,28 @@ if TYPE_CHECKING:
 class Options(PlanningOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate plan``."""
 
-    format: FindingsFormat = "text"
-    reference: Annotated[
-        str,
-        typer.Argument(metavar="REF", help="The schema: NAME, a file, git:REV ...", autocompletion=complete_references),
-        Ref(),
-    ]
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Keep the plan in FILE, named `*.plan.json`."),
-        Group.OUTPUT,
-    ] = None
-    check: Annotated[bool, typer.Option("--check", help="Exit with 1 where there is anything to do.")] = False
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            metavar="D",
-            help="Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
-            "the first migration is for: `postgresql`, or `duckdb,postgresql`.",
-            autocompletion=complete_dialects,
-        ),
+    format: str = findings_format()
+    reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
+    out: str | None = option("Keep the plan in FILE, named `*.plan.json`.", Group.OUTPUT, metavar="FILE", short="-o")
+    check: bool = flag("Exit with 1 where there is anything to do.")
+    dialect: str | None = option(
+        "Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
+        "the first migration is for: `postgresql`, or `duckdb,postgresql`.",
         Group.SCRIPT,
-    ] = None
-    start: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="REF",
-            help="With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name. "
-            "With --dir: the schema that the first migration begins with.",
-            autocompletion=complete_references,
-        ),
-        Ref(),
+        metavar="D",
+        completes=complete_dialects,
+    )
+    start: str | None = option(
+        "With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name. "
+        "With --dir: the schema that the first migration begins with.",
         Group.SCRIPT,
-    ] = None
+        metavar="REF",
+        completes=complete_references,
+        is_reference=True,
+        word="--from",
+    )
 
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="With --dir: what the migration is called; by default its first step."
-        ),
-    ] = None
+    name: str | None = option("With --dir: what the migration is called; by default its first step.", metavar="NAME")
 
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
@@ -137,20 +115,20 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_plan_report
     from schemactl.render.migrate_json import document
 
-    write_report(
+    code = write_report(
         terminal,
         options,
         report,
         document,
         print_plan_report,
         lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
+        fails=report.stops or (options.check and report.plan.steps),
     )
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
         terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:
         terminal.report(f"wrote {options.out}\n")
-    is_pending = options.check and bool(report.plan.steps)
-    return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+    return code
 
 
 def _command(options: Options) -> str:
@@ -161,21 +139,19 @@ def _command(options: Options) -> str:
 
 
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
-    from schemactl.flows.migrate.script import ScriptRequest, write_script
+    from schemactl.flows.migrate.script import write_script
 
     check_is_plain(options.format, "a script is text")
     if options.to is not None:
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
     if options.out is not None or options.sign_key is not None:
         raise InputError("a script is no plan that could be applied", hint="leave `--out` out: `... > FILE.sql`")
-    request = ScriptRequest(options.reference, options.start, dialect, Path(options.schemas), options.planning())
-    report = write_script(request)
+    report = write_script(options.reference, options.start, dialect, Path(options.schemas), options.planning())
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
 
-    write_report(terminal, options, report, document, lambda script, _: print_script(script, dialect))
-    is_pending = options.check and bool(report.plan.steps)
-    return ExitCode.FINDINGS if report.stops or is_pending else ExitCode.DONE
+    fails = report.stops or (options.check and report.plan.steps)
+    return write_report(terminal, options, report, document, lambda of, _: print_script(of, dialect), fails=fails)
 
 
 def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
@@ -200,6 +176,5 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         start=options.start,
     )
     report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
-    write_report(terminal, options, report, document, print_next)
-    is_pending = options.check and report.migration is not None
-    return ExitCode.FINDINGS if report.blockers or is_pending else ExitCode.DONE
+    fails = report.blockers or (options.check and report.migration is not None)
+    return write_report(terminal, options, report, document, print_next, fails=fails)

@@ -14,13 +14,11 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from schemactl.cli.options import CommonOptions, MigrationFolder, TextOrJson
+from schemactl.cli.options import CommonOptions, argument, migration_folder, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -29,11 +27,9 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     """Options of ``schemactl migrate rebase``."""
 
-    dir: MigrationFolder
-    names: Annotated[
-        list[str], typer.Argument(metavar="[MIGRATION...]", help="Those that move: `0007_add_amount`.")
-    ] = field(default_factory=list)
-    format: TextOrJson = "text"
+    dir: str = migration_folder()
+    names: Sequence[str] = argument("[MIGRATION...]", "Those that move: `0007_add_amount`.", default=[])
+    format: str = text_or_json()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
@@ -44,5 +40,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_rebased
     from schemactl.render.migrate_json import rebased_document
 
-    write_report(terminal, options, report, rebased_document, print_rebased)
-    return ExitCode.DONE
+    return write_report(terminal, options, report, rebased_document, print_rebased)

@@ -16,12 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import FolderOptions, WritingOptions, with_spark
-from schemactl.cli.options import TextOrJson, read_count
+from schemactl.cli.options import argument, flag, option, read_count, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -33,28 +31,16 @@ if TYPE_CHECKING:
 class Options(WritingOptions, FolderOptions):
     """Options of ``schemactl migrate rollback``."""
 
-    format: TextOrJson = "text"
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The schema's name, where there are several.")
-    ] = None
-    steps: Annotated[str | None, typer.Option("--steps", metavar="N", help="Undo the last N steps that are done.")] = (
-        None
-    )
-    to_hash: Annotated[
-        str | None,
-        typer.Option(
-            "--to-hash", metavar="HASH", help="Undo all runs after this schema; the hash's beginning will do."
-        ),
-    ] = None
-    allow_destructive: Annotated[
-        bool, typer.Option("--allow-destructive", help="Allow undo steps that lose what was loaded since.")
-    ] = False
+    format: str = text_or_json()
+    name: str | None = argument("[NAME]", "The schema's name, where there are several.")
+    steps: str | None = option("Undo the last N steps that are done.", metavar="N")
+    to_hash: str | None = option("Undo all runs after this schema; the hash's beginning will do.", metavar="HASH")
+    allow_destructive: bool = flag("Allow undo steps that lose what was loaded since.")
 
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Undo, print the outcome, and return 1 where something stands against it."""
-    from schemactl.cli.terminal import ask, confirm_loss
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.migrate import print_rollback, print_rolled_back
     from schemactl.render.migrate_json import document
@@ -73,9 +59,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
 
     def agree(report: RollbackReport) -> bool:
-        agreed = ask("undo these steps", print_rollback(report, terminal.look(options)), terminal, options)
-        return agreed and confirm_loss(options.protected_name, options.confirm, terminal)
+        shown = print_rollback(report, terminal.look(options))
+        return options.agree(terminal, "undo these steps", shown, loses_data=True)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
-    write_report(terminal, options, report, document, print_rolled_back)
-    return ExitCode.FINDINGS if report.is_refused else ExitCode.DONE
+    return write_report(terminal, options, report, document, print_rolled_back, fails=report.is_refused)

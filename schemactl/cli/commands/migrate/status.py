@@ -18,12 +18,9 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, with_spark
-from schemactl.cli.options import FindingsFormat, OptionalRef
+from schemactl.cli.options import findings_format, flag, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -32,11 +29,9 @@ from schemactl.errors import ExitCode, InputError
 class Options(PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
-    format: FindingsFormat = "text"
-    reference: OptionalRef = None
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 where something is pending, unfinished or changed by hand.")
-    ] = False
+    format: str = findings_format()
+    reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
+    check: bool = flag("Exit with 1 where something is pending, unfinished or changed by hand.")
 
 
 @with_spark
@@ -44,24 +39,23 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the state; return 1 under ``--check`` where it is not settled."""
     if options.dir is not None:
         return _print_standings(options, terminal, options.dir)
-    from schemactl.flows.migrate.inspection import StatusRequest, find_status
+    from schemactl.flows.migrate.inspection import find_status
 
-    request = StatusRequest(options.reference, options.to, Path(options.schemas), options.planning())
-    report = find_status(request)
+    report = find_status(options.reference, options.to, Path(options.schemas), options.planning())
     from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
     from schemactl.render.migrate_json import document
 
     plans = (report.planned.plan,) if report.planned else ()
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         document,
         print_status,
         lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
+        fails=options.check and not report.is_settled,
     )
-    return ExitCode.FINDINGS if options.check and not report.is_settled else ExitCode.DONE
 
 
 def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitCode:
@@ -75,16 +69,15 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
     from schemactl.render.migrate import print_standings
     from schemactl.render.migrate_json import standings_document
 
-    write_report(
+    return write_report(
         terminal,
         options,
         standings,
         partial(standings_document, folder),
         print_standings,
         lambda form: render_findings(report_of_standings(standings), (), form, "Migrations"),
+        fails=options.check and not all(each.is_settled for each in standings),
     )
-    is_settled = all(each.is_settled for each in standings)
-    return ExitCode.FINDINGS if options.check and not is_settled else ExitCode.DONE
 
 
 def _all_destinations() -> list[str]:

@@ -19,12 +19,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from schemactl.cli.commands.migrate._options import KeyOptions, with_spark
-from schemactl.cli.options import FindingsFormat, OptionalRef
+from schemactl.cli.options import findings_format, flag, option, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -33,14 +30,10 @@ from schemactl.errors import ExitCode, InputError
 class Options(KeyOptions):
     """Options of ``schemactl migrate verify``."""
 
-    format: FindingsFormat = "text"
-    reference: OptionalRef = None
-    skip_rows: Annotated[
-        bool, typer.Option("--skip-rows", help="Look at tables and columns alone, not at the values of rows.")
-    ] = False
-    sample: Annotated[
-        str, typer.Option("--sample", metavar="10%|ROWS|full", help="How many rows of a table are read.")
-    ] = "full"
+    format: str = findings_format()
+    reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
+    skip_rows: bool = flag("Look at tables and columns alone, not at the values of rows.")
+    sample: str = option("How many rows of a table are read.", metavar="10%|ROWS|full", default="full")
 
 
 @with_spark
@@ -68,12 +61,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_verified
     from schemactl.render.migrate_json import document
 
-    write_report(
+    return write_report(
         terminal,
         options,
         report,
         document,
         print_verified,
         lambda form: render_findings(report_of_verification(report), (), form, "Verification"),
+        fails=not report.is_clean,
     )
-    return ExitCode.DONE if report.is_clean else ExitCode.FINDINGS
