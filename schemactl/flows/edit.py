@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, did_you_mean
 from schemactl.flows.lineage import lineage_in, write_lineage
-from schemactl.flows.schemas import Opened, open_schemas, save, without_processing_hints
+from schemactl.flows.meaning import Meaning, meaning_of
+from schemactl.flows.schemas import Opened, open_schemas, save, with_lineage, without_processing_hints
 from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
 from schemactl.inference.renaming import find_names
@@ -58,8 +59,13 @@ def edit_import(
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
     before = document.schema if document else stored or new_schema(name)
-    root = naming_of(before).normalize_tables_path(table) if table else only_root(before)
-    after = with_hints(before, hints, root)
+    meant = Meaning(opened, folder).taken_over.schema if opened.schema else None
+    if meant is None and table is None and any(hint.table is None for hint in hints.columns):
+        hint = did_you_mean(name, folder.names) or "`--table TABLE` says what the columns of a new one are of"
+        raise InputError(f"there is no schema `{name}` in `{folder.root}`", hint=hint)
+    known = without_processing_hints(meant or before)
+    root = naming_of(before).normalize_tables_path(table) if table else only_root(known)
+    after = with_hints(before, hints, root, known)
     if contract is not None:
         Contract.of(contract)
         parts = dict(part.split("=", 1) for part in contract.split(",")) if "=" in contract else contract
@@ -73,6 +79,9 @@ def edit_import(
             if file is not None and read_text(path) != file.text:
                 raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
             replace_file(path, write(content, str(path), document.layout if document else None))
+        if meant is not None:
+            # The file may state what the schema has from data already.
+            changes = diff(meant, with_lineage(meaning_of(folder, name).taken_over.schema, meant), guess_renames=False)
         return Edited(path, changes, (str(path),))
     return Edited(path, changes)
 

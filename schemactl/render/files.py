@@ -141,8 +141,8 @@ def print_check(found: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> 
     lines = [line for path, problems in found for problem in problems for line in _problem(path, problem)]
     wrong = sum(bool(problems) for _, problems in found)
     if not look.is_quiet:
-        end = f", {counted(wrong, 'file')} with problems" if wrong else ""
-        lines.append(Text(f"{counted(len(found) - wrong, 'file')} checked, no problem{end}"))
+        end = f"problems in {wrong:,}" if wrong else "no problem"
+        lines.append(Text(f"{counted(len(found), 'file')} checked, {end}"))
     return print_sections([lines], look)
 
 
@@ -172,10 +172,12 @@ def print_edit(
     """Return what an edit changed in a file, and what comes next; quiet, nothing."""
     if look.is_quiet:
         return ""
-    if not changes:
+    if not written:
         return print_line(f"{escape(str(path))} states that already", look)
     lines = [Text("wrote " + ", ".join(map(escape, written))), *(_change(change, look) for change in changes)]
-    if is_taken_over:
+    if not changes:
+        lines.append(Text(f"{show_name(name)}: the schema is so already"))
+    elif is_taken_over:
         lines.append(Text(escape(f"`schemactl migrate plan {name} --to DEST` renames what a destination holds")))
     else:
         lines.append(Text(escape(f"`schemactl sync {name}` takes it over")))

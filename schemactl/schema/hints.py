@@ -59,30 +59,36 @@ def parse_column(text: str) -> ColumnHint:
     return ColumnHint(table or None, name, properties)
 
 
-def with_hints(schema: Schema, hints: Hints, root: str | None) -> Schema:
+def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | None = None) -> Schema:
     """Return a schema with what is stated of its tables and columns; names are those of its naming convention.
 
-    No ``root`` is needed where the hints name all their tables.
+    Args:
+        schema: what is stated already.
+        hints: what is stated besides.
+        root: the table of hints that name none; None where they name all their tables.
+        known: what tables there are, of which ``schema`` states but some; by default there are no others.
 
     Raises:
-        InputError: a hint names no table, and there is no root table.
+        InputError: a hint names no table, and there is no root table; or it names a column in place of a table.
     """
     if hints.schema is not None:
         schema = _with_file(schema, hints.schema)
     naming = naming_of(schema)
+    tables = known.tables if known else {}
     for hint in hints.columns:
         name = naming.normalize_path(hint.name)
-        if hint.table is None:
-            table = _table(schema, root, hint.name)
+        flat = None if hint.table is None else _flattened(tables, naming, hint, root)
+        if hint.table is None or flat:
+            name, table = flat or name, _table(schema, tables, root, hint.name)
         else:
-            schema, table = _with_table(schema, naming, naming.normalize_tables_path(hint.table), root)
-        known = table.columns.get(name)
-        column = Column(name, {**(known.properties if known else {}), **hint.properties})
+            schema, table = _with_table(schema, tables, naming, naming.normalize_tables_path(hint.table), root)
+        stated = table.columns.get(name)
+        column = Column(name, {**(stated.properties if stated else {}), **hint.properties})
         schema = schema.with_table(replace(table, columns={**table.columns, name: column}))
     if hints.write_disposition is not None:
-        table = _table(schema, root, "write_disposition")
-        stated = {**table.properties, "write_disposition": hints.write_disposition}
-        schema = schema.with_table(replace(table, properties=stated))
+        table = _table(schema, tables, root, "write_disposition")
+        properties = {**table.properties, "write_disposition": hints.write_disposition}
+        schema = schema.with_table(replace(table, properties=properties))
     return schema
 
 
@@ -109,33 +115,68 @@ def _value(text: str) -> Any:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
 
 
-def _table(schema: Schema, name: str | None, what: str) -> Table:
+def _flattened(tables: Mapping[str, Table], naming: Naming, hint: ColumnHint, root: str | None) -> str | None:
+    """Return the column of the root table that a field of an object is; None where a hint's table is a table.
+
+    Raises:
+        InputError: what stands in the place of a table is a column with values.
+    """
+    assert hint.table is not None
+    place = naming.normalize_tables_path(hint.table)
+    if root is None or root not in tables or place in tables or naming.shorten_fragments(root, place) in tables:
+        return None
+    columns = tables[root].columns
+    column = naming.shorten_fragments(place, naming.normalize_path(hint.name))
+    if column not in columns and place in columns:
+        message = f"`{place}` is a column of `{root}`, and no table"
+        raise InputError(message, hint=f"state that column: `--column {place}:TYPE`")
+    return column if column in columns else None
+
+
+def _table(schema: Schema, known: Mapping[str, Table], name: str | None, what: str) -> Table:
     if name is None:
         raise InputError(f"`{what}` names no table, and the schema has several", hint="name it with `--table`")
     new = Table(name, {}, {"write_disposition": "append", "resource": name})
-    return schema.tables.get(name) or new
+    return _stated(schema, known, name) or new
 
 
-def _with_table(schema: Schema, naming: Naming, name: str, root: str | None) -> tuple[Schema, Table]:
+def _stated(schema: Schema, known: Mapping[str, Table], name: str) -> Table | None:
+    """Return a table as far as the schema states it: of one that is only known, all but its columns."""
+    return schema.tables.get(name) or (replace(known[name], columns={}) if name in known else None)
+
+
+def _with_table(
+    schema: Schema, known: Mapping[str, Table], naming: Naming, name: str, root: str | None
+) -> tuple[Schema, Table]:
     """Return a table by its name, or by its place below the root table, with those that it is nested in.
 
     A table that is not there is nested in the one whose name its own begins with, else in the root table.
     """
+    tables = {**known, **schema.tables}
     inside = name if root is None or name == root else naming.shorten_fragments(root, name)
     for each in (name, inside):
-        if each in schema.tables:
-            return schema, schema.tables[each]
-    above = [each for each in (*schema.tables, root) if each and name.startswith(each + naming.path_separator)]
+        if each in tables:
+            return _with_parents(schema, known, tables[each]), _table(schema, known, each, name)
+    above = [each for each in (*tables, root) if each and name.startswith(each + naming.path_separator)]
     if not above and inside == name:
-        return schema, _table(schema, name, name)
+        return schema, _table(schema, known, name, name)
     parent = max(above, key=len, default=root)
     assert parent is not None
-    found = _table(schema, parent, name)
+    found = _table(schema, known, parent, name)
     for part in naming.break_path(name.removeprefix(parent + naming.path_separator) if above else name):
         schema = schema.with_table(found)
         nested = naming.shorten_fragments(found.name, part)
-        found = schema.tables.get(nested) or Table(nested, {}, {"parent": found.name})
+        found = _stated(schema, known, nested) or Table(nested, {}, {"parent": found.name})
     return schema, found
+
+
+def _with_parents(schema: Schema, known: Mapping[str, Table], table: Table) -> Schema:
+    """Return a schema that states all tables that one is nested in."""
+    parent = table.parent
+    while parent is not None and parent not in schema.tables and parent in known:
+        schema = schema.with_table(_table(schema, known, parent, parent))
+        parent = known[parent].parent
+    return schema
 
 
 def _with_file(schema: Schema, stated: Schema) -> Schema:

@@ -14,6 +14,7 @@ from schemactl.flows.lineage import lineage_in
 from schemactl.flows.tables import TableData
 from schemactl.formats import dlt
 from schemactl.inference.evidence import Position, observe
+from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
@@ -61,7 +62,7 @@ def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.Captur
     [
         (["edit", "shop"], "nothing is stated"),
         (["edit", "shop", "--column", "id:bigin"], "did you mean `bigint`?"),
-        (["edit", "shop", "--column", "id:bigint"], "names no table"),
+        (["edit", "shop", "--column", "id:bigint"], "there is no schema `shop`"),
         (["edit", "shop", "--column", "id:bigint", "--naming", "direct"], "stands alone"),
         (["edit", "shop", "--naming", "direct"], "there is no schema `shop`"),
         (
@@ -85,6 +86,44 @@ def infer_orders() -> None:
     request = InferRequest(sources=("orders.jsonl",), name="shop", table="orders", schemas=Path("schemas"))
     evidence = observe([(Position("orders.jsonl", 1), documents)])
     evolve_all([TableData(request, evidence)], SchemasFolder.at(Path("schemas")))
+
+
+def infer_hints(*columns: str) -> None:
+    """Infer the schema with an import file that states no more than these columns."""
+    hints = Hints(tuple(map(parse_column, columns)))
+    document = {"orderId": 1, "note": "a", "ship": {"city": "b"}, "lineItems": [{"skuNo": "a"}]}
+    request = InferRequest(sources=("orders.jsonl",), name="shop", table="orders", schemas=Path("schemas"), hints=hints)
+    evidence = observe([(Position("orders.jsonl", 1), document)])
+    evolve_all([TableData(request, evidence)], SchemasFolder.at(Path("schemas")))
+
+
+def test_a_nested_table_stays_nested_though_the_import_file_does_not_state_it(capsys: pytest.CaptureFixture[str]):
+    infer_hints("orderId:bigint")
+    assert "orders__line_items" not in imported().tables
+    assert run(["edit", "shop", "--table", "orders__line_items", "--column", "qty:double"]) == 0
+    assert "orders__line_items.qty: new column, double" in capsys.readouterr().out
+    assert imported().tables["orders__line_items"].properties == {"parent": "orders"}
+    assert run(["sync", "shop", "--yes"]) == 0
+    assert exported().tables["orders__line_items"].parent == "orders"
+
+
+def test_an_edit_says_what_changes_in_the_schema_and_not_in_the_file(capsys: pytest.CaptureFixture[str]):
+    infer_hints("orderId:bigint")
+    assert run(["edit", "shop", "--column", "note:bigint"]) == 0
+    assert "orders.note: type text -> bigint" in capsys.readouterr().out
+    assert run(["edit", "shop", "--column", "ship__city:text"]) == 0
+    assert "new column" not in capsys.readouterr().out
+
+
+def test_a_field_of_an_object_is_the_column_that_it_became(capsys: pytest.CaptureFixture[str]):
+    infer_hints("orderId:bigint")
+    assert run(["edit", "shop", "--column", "ship.city:text,x-pii=true"]) == 0
+    assert imported().tables["orders"].columns["ship__city"].properties["x-pii"] is True
+    capsys.readouterr()
+    assert run(["edit", "shop", "--column", "note.text:text"]) == 2
+    assert "`note` is a column of `orders`, and no table" in capsys.readouterr().err
+    assert run(["edit", "shopp", "--column", "note:text"]) == 2
+    assert "did you mean `shop`?" in capsys.readouterr().err
 
 
 def exported() -> Schema:

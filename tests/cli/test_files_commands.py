@@ -100,7 +100,7 @@ def test_files_are_checked(capsys: pytest.CaptureFixture[str]):
     out = capsys.readouterr().out
     assert f"{EXPORT}:2:1: error: the export file was edited by hand" in out
     assert f"{IMPORT}:2:" in out
-    assert "0 files checked, no problem, 2 files with problems" in out
+    assert "2 files checked, problems in 2" in out
     IMPORT.write_text("normalizers: {names: snak_case}\n")
     assert run(["check", str(IMPORT), "--quiet"]) == 1
     assert f"{IMPORT}:1:15: error: there is no naming convention `snak_case`" in capsys.readouterr().out
