@@ -100,14 +100,15 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         EngineError: Spark failed, which is only started for data.
     """
     found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
-    reviews = (*_review_settings(request), *found)
+    reviews = (*_review_settings(request), *(each for each, _ in found))
+    is_counted = any(counted for _, counted in found)
     findings = [finding for each in reviews for finding in each.findings]
     return Report(
         compatibility=request.compatibility,
         is_transitive=request.is_transitive,
         reviews=reviews,
         unmatched=unmatched(request.silences, findings, request.today),
-        data=tuple(map(redact, request.data.sources)) if request.data else (),
+        data=tuple(map(redact, request.data.sources)) if request.data and is_counted else (),
     )
 
 
@@ -141,7 +142,8 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
     return review_pairs((pair,), request)
 
 
-def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
+def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> tuple[Review, bool]:
+    """Return a review, and whether anything was counted in the data for it."""
     if request.data is not None and pair.has_catalogue:
         raise InputError("a destination's catalog cannot be held against data (`--data`)", hint="name schema files")
     comparison = _compare(pair, request.today)
@@ -158,7 +160,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
     if request.is_transitive and pair.base is not None:
         findings = _with_older(findings, pair, comparison, settings)
     versions = _versions(pair, comparison)
-    return Review(
+    found = Review(
         name=pair.name,
         base=versions[0],
         head=versions[1],
@@ -167,6 +169,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
         is_cosmetic=bool(comparison.changes) and is_cosmetic(comparison.changes),
         sources=_sources(pair, comparison),
     )
+    return found, bool(counted)
 
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:
@@ -289,8 +292,6 @@ def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> 
             if match.table and match.column and match.question
         )
     )
-    if not questions:
-        return {}
     found = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
     return {(each.table, each.column, each.kind, each.field): counted for each, counted in found.items()}
 

@@ -7,6 +7,7 @@ destination has, or gets, such a constraint.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -363,6 +364,11 @@ def table_of(step: Step) -> str:
             return step.subject.table
         case _:
             return step.table
+
+
+def kind_of(step: Step) -> str:
+    """Return the kind of a step in words, such as ``change type``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(step).__name__).lower()
 
 
 def name_of(step: Step) -> str:

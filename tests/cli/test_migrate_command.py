@@ -336,6 +336,9 @@ def test_a_plan_ends_with_the_command_that_applies_it(dataset: Dataset, capsys: 
     assert run(["migrate", "plan", "./added.yaml", "--to", dataset.url]) == 0
     command = f"schemactl migrate apply ./added.yaml --to {shlex.quote(dataset.url)}"
     assert capsys.readouterr().out.endswith(f"\nTo apply it: {command}\n")
+    for options in (["--on-unfit", "variant"], ["--unique"], ["--primary-keys", "--guess-renames"]):
+        assert run(["migrate", "plan", "./added.yaml", "--to", dataset.url, *options]) == 0
+        assert capsys.readouterr().out.endswith(f"\nTo apply it: {command} {shlex.join(options)}\n")
     assert run([*shlex.split(command)[1:], "--yes"]) == 0
     capsys.readouterr()
     assert run(["migrate", "plan", "./added.yaml", "--to", dataset.url]) == 0

@@ -20,7 +20,7 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration, rebase_folder
 from schemactl.flows.migrate.pending import apply_folder, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.options import PlanOptions
+from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, NextReport, Outcome
 from schemactl.render.json import read_schema
 from schemactl.schema.types import Schema
@@ -54,6 +54,19 @@ def apply(dataset: Dataset, **changes: Any) -> FolderApplyReport:
 
 def problems(reference: str | None = None) -> list[str]:
     return [each.message for each in check_folder(FOLDER, reference).problems]
+
+
+@pytest.mark.destinations
+def test_values_that_do_not_survive_are_a_reason_to_plan_the_migration_anew(dataset: Dataset) -> None:
+    add(FIRST)
+    assert apply(dataset).outcome is Outcome.DONE
+    dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o')")
+    others = (each for name, each in FIRST.tables["orders"].columns.items() if name != "note")
+    add(schema_of(*others, column("note", "bigint"), before=FIRST), "note as number")
+    refused = apply(dataset, options=PlanOptions(on_unfit=OnUnfit.EXPAND))
+    assert refused.next is not None
+    (blocker,) = refused.next.blockers
+    assert "delete `0002_note_as_number`, run `schemactl migrate hash`" in blocker.hint
 
 
 @pytest.mark.destinations

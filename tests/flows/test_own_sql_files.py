@@ -195,7 +195,7 @@ def test_a_pull_request_sees_own_sql_and_that_nobody_can_judge_it(capsys: pytest
         "0002_color.postgresql.1.after.sql", "-- schemactl: precondition\nSELECT 1;\n-- schemactl: run\n" + OWN
     )
     hash_folder(FOLDER)
-    finding = f"`{file.name}` runs 1 statement after step 1, AddColumn `orders.color`"
+    finding = f"`{file.name}` runs 1 statement after step 1 (add column `orders.color`)"
 
     document = json.loads(lint(capsys, "--format", "json"))
     jsonschema.validate(document, read_schema("migrate-lint"), cls=jsonschema.Draft202012Validator)

@@ -24,7 +24,7 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
-from schemactl.migration.steps import Step, table_of
+from schemactl.migration.steps import Step, kind_of, table_of
 from schemactl.progress import Progress, no_progress
 from schemactl.store.text import read_text
 
@@ -140,7 +140,7 @@ def _apply(
     retry = LockRetry(request.patience.lock_retries, progress)
 
     def notify(number: int, step: Step) -> None:
-        message = f"step {number} of {len(plan.steps)}: {type(step).__name__} on {table_of(step)}"
+        message = f"step {number} of {len(plan.steps)}: {kind_of(step)} on {table_of(step)}"
         progress(message, (number - 1) / len(plan.steps))
 
     batch_rows = request.patience.batch_rows

@@ -9,7 +9,6 @@ from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.migration.effects import in_first_names, is_counted_late, traced
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Blocker, Example, Unfit
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.steps import (
@@ -133,14 +132,12 @@ def example_text(example: Example) -> str:
     return f"{value} ({row})" if row else value
 
 
-def refuse_unfit(
-    steps: Sequence[PlannedStep], counts: Sequence[Counted], *, is_begun: bool = False
-) -> Iterator[PlanBlocker]:
-    """Yield what speaks against steps by what was counted.
+def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bool = False) -> Iterator[PlanBlocker]:
+    """Yield what speaks against the steps of a plan by what was counted.
 
     ``is_begun``: whether the ledger has the run; then neither its schema nor its plan can be another one.
     """
-    all_steps = [planned.step for planned in steps]
+    all_steps = [planned.step for planned in plan.steps]
     for each in counts:
         step = all_steps[each.number - 1]
         barrier = null_barrier(all_steps, each.number - 1)
@@ -153,7 +150,12 @@ def refuse_unfit(
             message, mend, instead = _words_of_fill(*barrier, each.count)
         else:
             continue
-        hint = f"{mend}, or {_TAKE_BACK if is_begun else instead}"
+        if is_begun:
+            instead = _TAKE_BACK
+        elif plan.migration is not None:
+            # How it was planned stands in its file.
+            instead = f"delete `{plan.migration.name}`, run `schemactl migrate hash`, plan it anew, and {instead}"
+        hint = f"{mend}, or {instead}"
         yield PlanBlocker(BlockerKind.UNFIT, message, hint, (each.number,))
 
 

@@ -27,7 +27,7 @@ from schemactl.migration.directory import (
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep, Risk, caution
 from schemactl.migration.saved import ENDING, read_plan
-from schemactl.migration.steps import column_of, name_of, needs_count, table_of
+from schemactl.migration.steps import column_of, kind_of, name_of, needs_count, table_of
 from schemactl.review import migration_rules as rules
 from schemactl.review.migration_rules import finding_of
 from schemactl.review.report import Compatibility, Report, Review, Version
@@ -130,14 +130,14 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
     findings = []
     for number, planned in enumerate(plan.steps, 1):
         at, table, column = Location(file, lines.get(number)), table_of(planned.step), column_of(planned.step)
-        what = f"step {number}, {type(planned.step).__name__} `{name_of(planned.step)}`"
+        what = f"step {number} ({kind_of(planned.step)} `{name_of(planned.step)}`)"
         for rule, message in _rules_of(planned):
             findings.append(finding_of(rule, f"{what}: {message}", name, at=at, table=table, column=column))
     for own in plan.own:
         step, count = plan.steps[own.number - 1].step, len(own.statements)
         if not own.is_empty:
             what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
-            message = f"`{own.file}` {what} {own.when.words} step {own.number}, {type(step).__name__} `{name_of(step)}`"
+            message = f"`{own.file}` {what} {own.when.words} step {own.number} ({kind_of(step)} `{name_of(step)}`)"
             at = Location(str(Path(file).parent / own.file))
             findings.append(finding_of(rules.OWN, message, name, at=at, table=table_of(step)))
     return Review(

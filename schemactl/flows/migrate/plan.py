@@ -192,7 +192,7 @@ def check_plan(
         numbers = tuple(place + first + 1 for place in places)
         message = f"{_listed(numbers)} not possible: {blocker.message}"
         blockers.append(PlanBlocker(BlockerKind.IMPOSSIBLE, message, blocker.hint or "", numbers))
-    blockers += refuse_unfit(plan.steps, counts, is_begun=done is not None)
+    blockers += refuse_unfit(plan, counts, is_begun=done is not None)
     if done is None and found.unfinished is not None:
         blockers.append(refuse_unfinished(found.unfinished))
     is_recorded = found.known_hash == plan.target_hash

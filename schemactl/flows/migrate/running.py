@@ -228,7 +228,7 @@ class Runner:
         if not counts:
             return
         is_begun = bool(self.session.steps(self.run.run_id))
-        if blockers := list(refuse_unfit(self.plan.steps, counts, is_begun=is_begun)):
+        if blockers := list(refuse_unfit(self.plan, counts, is_begun=is_begun)):
             raise StepBlocked(blockers, counts)
 
     def _tables(self) -> dict[str, Table]:

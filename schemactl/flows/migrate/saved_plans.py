@@ -29,6 +29,7 @@ from schemactl.migration.steps import (
     RenameColumn,
     RenameTable,
     Step,
+    kind_of,
     table_of,
 )
 from schemactl.schema.hash import version_hash
@@ -99,7 +100,7 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
     left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
     for step in (each.step for each in left.steps):
         if isinstance(step, _Structural) and not is_bookkeeping(table_of(step)):
-            need = f"`{table_of(step)}` would still need {type(step).__name__}"
+            need = f"`{table_of(step)}` would still need another step, {kind_of(step)}"
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
 

@@ -135,6 +135,11 @@ def _command(options: Options) -> str:
     """Return the command that applies what is planned, without secrets."""
     stated = [options.out or options.reference, "--to", redact(options.to or "")]
     stated += ["--allow-destructive"] if options.allow_destructive else []
+    if options.out is None:
+        # A plan that is made anew must come out as the one that is shown.
+        stated += [] if options.on_unfit == "refuse" else ["--on-unfit", options.on_unfit]
+        flags = ("unique", "primary_keys", "guess_renames", "online")
+        stated += [f"--{name.replace('_', '-')}" for name in flags if getattr(options, name)]
     return shlex.join(["schemactl", "migrate", "apply", *stated])
 
 
