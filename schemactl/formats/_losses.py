@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -61,7 +61,8 @@ def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
     """Return what a file does not say that shows tables, columns, their types and these properties alone."""
     known = frozenset((*shown, "type"))
     start = new_schema("shown", schema.normalizers.get("names") or "snake_case")
-    return tuple(loss for loss in _losses(schema, start, with_tables=False) if loss.what not in known)
+    found = (loss for loss in _losses(schema, start, with_tables=False) if loss.before is not None)
+    return tuple(loss for loss in found if loss.what.partition(".")[0] not in known)
 
 
 def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:
@@ -111,9 +112,19 @@ def _differences(place: str, before: Properties, after: Properties) -> Iterator[
         types = [_in_spark(each) for each in types]
     if types[0] != types[1] and not _is_same_type(*types):
         yield Loss(place, "type", types[0], types[1])
-    for key in (*before, *(key for key in after if key not in before)):
-        if key not in _TYPE and before.get(key) != after.get(key):
-            yield Loss(place, key, before.get(key), after.get(key))
+    for key in {**before, **after}:
+        # Hints that come besides are none that are lost.
+        if key not in _TYPE and (key in before or not key.startswith("x-")):
+            yield from _changed(place, key, before.get(key), after.get(key))
+
+
+def _changed(place: str, key: str, before: Any, after: Any) -> Iterator[Loss]:
+    """Yield what differs, of mappings the innermost keys that do."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in {**before, **after}:
+            yield from _changed(place, f"{key}.{name}", before.get(name), after.get(name))
+    elif before != after:
+        yield Loss(place, key, before, after)
 
 
 def _in_spark(properties: Properties) -> dict[str, Any]:

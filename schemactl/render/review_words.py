@@ -33,7 +33,9 @@ def summary(report: Report) -> str:
     counts = ", ".join(counted(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
     changes = sum(len(review.changes) for review in report.reviews)
     if not counts:
-        return f"{counted(changes, 'change')}, nothing to report" if changes else "no changes"
+        silenced = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
+        left = f"{counted(silenced, 'finding')} silenced" if silenced else "nothing to report"
+        return f"{counted(changes, 'change')}, {left}" if changes else "no changes"
     victims = list(_victims(report.findings))
     return f"{counts} — breaks {_listed(victims)}" if victims else counts
 

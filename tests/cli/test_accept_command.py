@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_all_accepts_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert run(["diff", "base.yaml", "head.yaml", "--fail-on", "warn"]) == 0
     assert "# as ever" in Path("pyproject.toml").read_text()
-    capsys.readouterr()
+    assert re.search(r"\d+ changes, \d findings silenced", capsys.readouterr().out)
     assert run(["accept", "--all", *BOTH, *WHY]) == 0
     assert capsys.readouterr().out == "nothing to accept\n"
 

@@ -100,6 +100,17 @@ def test_the_same_schema_on_both_sides_is_no_change(work: Path, capsys: pytest.C
     assert capsys.readouterr().out.endswith("no changes\n")
 
 
+def test_data_that_is_not_there_is_an_error_and_none_is_said_to_be_counted_without_need(
+    work: Path, capsys: pytest.CaptureFixture[str]
+):
+    (work / "orders.jsonl").write_text('{"id": 1}\n')
+    write(work / "described.yaml", schema_of({**COLUMNS, "note": {"data_type": "text", "description": "x"}}))
+    assert run(["diff", "base.yaml", "described.yaml", "--data", "orders.jsonl"]) == 0
+    assert "data counted" not in capsys.readouterr().out
+    assert run(["diff", "base.yaml", "described.yaml", "--data", "nosuch.jsonl"]) == 2
+    assert "nosuch.jsonl" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("fail_on", "code"), [("error", 0), ("warn", 1), ("never", 0)])
 def test_fail_on_says_how_bad_a_finding_has_to_be(work: Path, fail_on: str, code: int):
     assert run(["diff", "base.yaml", "head.yaml", "--severity", "C204=warn", "--fail-on", fail_on]) == code

@@ -153,6 +153,6 @@ def test_what_models_do_not_say_is_reported():
         **{**{k: getattr(schema, k) for k in Schema.__dataclass_fields__}, "settings": {"schema_contract": "freeze"}}
     )
     assert [(each.place, each.what) for each in source.losses(stated)] == [
-        ("", "settings"),
+        ("", "settings.schema_contract"),
         ("orders__lines", "x-owner"),
     ]
