@@ -67,7 +67,7 @@ class Note:
 
 
 _LEFT = "is left alone: the schema does not know it"
-_TAKE_OVER = "take it over into the schema"
+_TAKE_OVER = "state it in the schema: `schemactl edit NAME --column TABLE.COLUMN:TYPE,variant=true`"
 _ALLOW = "`--allow-destructive` drops it"
 _RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
 
@@ -134,7 +134,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
             if change.column.name in table.columns or is_dlts_own(change.column.name):
                 continue
             if origin := variant_origin(change.column.name, table.columns, naming):
-                message = f"takes values that do not fit `{origin}`; the schema does not know it yet"
+                message = f"is for values that do not fit `{origin}`; the schema does not know it yet"
                 yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _TAKE_OVER)
             elif _was_stated(comparison, change.table, change.column.name, options):
                 yield _left_out(change.table, change.column)
@@ -186,7 +186,7 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         table, name = step.table, step.column.name
         stated = comparison.schema.tables[table].columns.get(name)
         if stated is None and step.column.is_variant:
-            message = "takes the values that do not fit; the schema does not know it yet"
+            message = "is for values that do not fit; the schema does not know it yet"
             yield Note(NoteKind.VARIANT, table, name, message, _TAKE_OVER)
         elif stated and _lacks_value(stated) and step.column.nullable and (table, name) not in required:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"

@@ -327,7 +327,7 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
         yield warning("drift", escape(f"`{full_name(change)}`: {describe(change)}"))
     for variant in variants:
         name = f"`{variant.table}.{variant.column.name}`"
-        yield warning("variant", escape(f"{name} takes values that do not fit; the schema does not have it yet"))
+        yield warning("variant", escape(f"{name} is for values that do not fit; the schema does not have it yet"))
 
 
 def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableType]:
@@ -374,7 +374,8 @@ def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
 
 
 def _verified(report: reports.VerifyReport) -> Text:
-    looked = f"{counted(report.tables, 'table')}, values of {counted(report.columns, 'column')}"
+    looked = counted(report.tables, "table")
+    looked += f", values of {counted(report.columns, 'column')}" if report.columns else ""
     if report.rows < report.all_rows:
         looked += f" in {report.rows:,} of {counted(report.all_rows, 'row')}"
     if report.is_clean:
