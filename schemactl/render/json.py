@@ -43,9 +43,10 @@ def read_schema(command: str) -> dict[str, Any]:
 
 
 Shown = Mapping[str, str | Callable[[Any], Any]]
-"""What is printed of a value, by the name of its type, or of one that it extends: a function of it, or fields and properties in their order.
+"""What is printed of a value, by the name of its type, or of one that this extends.
 
-These are NAME, or NAME=PATH where it has another name in the document.
+It is a function of the value, or the names of fields and properties in their order, NAME=PATH where one has another
+name in the document.
 """
 
 
