@@ -43,15 +43,17 @@ def read_schema(command: str) -> dict[str, Any]:
 
 
 Shown = Mapping[str, str | Callable[[Any], Any]]
-"""What is printed of a value, by the name of its type: a function of it, or fields and properties in their order.
+"""What is printed of a value, by the name of its type, or of one that this extends.
 
-These are NAME, or NAME=PATH where it has another name in the document.
+It is a function of the value, or the names of fields and properties in their order, NAME=PATH where one has another
+name in the document.
 """
 
 
 def document(value: Any, shown: Shown) -> Any:
     """Return a value as JSON data; all fields of a dataclass that ``shown`` does not have."""
-    how = shown.get(type(value).__name__)
+    names = (each.__name__ for each in type(value).__mro__)
+    how = next((shown[name] for name in names if name in shown), None)
     if callable(how):
         return how(value)
     match value:
@@ -71,8 +73,8 @@ def document(value: Any, shown: Shown) -> Any:
         return value
     if isinstance(value, get_args(Change)):
         return change_document(value)
-    names = how.split() if how is not None else [each.name for each in fields(value)]
-    parts = (name.partition("=") for name in names)
+    stated = how.split() if how is not None else [each.name for each in fields(value)]
+    parts = (name.partition("=") for name in stated)
     return {name: document(attrgetter(path or name)(value), shown) for name, _, path in parts}
 
 
