@@ -459,6 +459,7 @@ class _Reader:
             return None
         metadata = stated.metadata()
         nullable = stated.read("nullable", _boolean, is_required=True)
+        own: dict[str, Any]
         match kind:
             case "struct":
                 names, own = ["fields"], {"fields": self._fields(stated)}
