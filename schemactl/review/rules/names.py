@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.errors import InputError
@@ -27,143 +26,38 @@ from schemactl.schema.templates import RELATIONAL_NORMALIZER
 from schemactl.schema.types import Schema
 
 
-@dataclass(frozen=True, slots=True)
-class NamingChange:
-    """Another naming convention, by the references in the two schemas."""
+def _naming_change(comparison: Comparison) -> Iterator[tuple[str, str, Naming | None]]:
+    """Yield the references of the old and the new convention, if these differ, and the new one where it is installed.
 
-    before: str
-    after: str
-
-
-def naming_changes(comparison: Comparison) -> Iterator[NamingChange]:
-    """Yield the change of convention, if there is one; dlt has several references of one convention."""
+    dlt has several references of one convention.
+    """
     for change in comparison.of(NormalizerChanged, "names"):
         before, after = (str(plain(stated) or DEFAULT_NAMING) for stated in (change.before, change.after))
         if convention_name(before) != convention_name(after):
-            yield NamingChange(before, after)
-
-
-def new_convention(change: NamingChange) -> Naming | None:
-    """Return the new convention, None where it is not installed here."""
-    try:
-        return load_naming(change.after)
-    except InputError:
-        return None
-
-
-def new_names(comparison: Comparison, naming: Naming) -> Iterator[tuple[str, str | None, str]]:
-    """Yield the tables and columns of the base schema that get another name: table, column, new name."""
-    for table in comparison.base.schema.tables.values():
-        renamed = naming.normalize_tables_path(table.name) or BLANK
-        if renamed != table.name:
-            yield table.name, None, renamed
-        for column in table.columns:
-            renamed = naming.normalize_path(column) or BLANK
-            if renamed != column:
-                yield table.name, column, renamed
-
-
-def table_collisions(comparison: Comparison, naming: Naming) -> Mapping[str, tuple[str, ...]]:
-    """Return the new table names that several tables of the base schema would get, with these tables."""
-    groups: dict[str, list[str]] = {}
-    for name in comparison.base.schema.tables:
-        groups.setdefault(naming.normalize_tables_path(name) or BLANK, []).append(name)
-    return {name: tuple(same) for name, same in groups.items() if len(same) > 1}
-
-
-def column_collisions(comparison: Comparison, naming: Naming) -> Iterator[tuple[str, Mapping[str, tuple[str, ...]]]]:
-    """Yield the tables of the base schema where several columns would get one name: the table, and the names."""
-    for table in comparison.base.schema.tables.values():
-        if found := find_collisions(table.columns, naming):
-            yield table.name, found
-
-
-def tables_newly_named(comparison: Comparison) -> Iterator[str]:
-    """Yield the tables that are new or renamed."""
-    yield from (change.table.name for change in comparison.of(TableAdded))
-    yield from (change.after for change in comparison.of(TableRenamed))
-
-
-def columns_newly_named(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Yield the columns that are new or renamed, those of new tables too: table and column."""
-    for added in comparison.of(TableAdded):
-        yield from ((added.table.name, column) for column in added.table.columns)
-    yield from ((change.table, change.column.name) for change in comparison.of(ColumnAdded))
-    yield from ((change.table, change.after) for change in comparison.of(ColumnRenamed))
-
-
-_WORDS: Final = """
-BigQuery: all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube
-    current default define desc distinct else end enum escape except exclude exists extract false fetch following for
-    from full group grouping groups hash having if ignore in inner intersect interval into is join lateral left like
-    limit lookup merge natural new no not null nulls of on or order outer over partition preceding proto qualify range
-    recursive respect right rollup rows select set some struct tablesample then to treat true unbounded union unnest
-    using when where window with within
-Databricks: anti cross default except false full inner intersect join lateral left minus natural null on right semi
-    true union using
-DuckDB: all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check
-    collate collation column columns concurrently constraint create cross default deferrable desc describe distinct do
-    else end except false fetch for foreign freeze from full generated glob group having ilike in initially inner
-    intersect into is isnull join lambda lateral leading left like limit map natural not notnull null offset on only
-    or order outer overlaps pivot pivot_longer pivot_wider placing positional primary qualify references returning
-    right select semi show similar some struct summarize symmetric table tablesample then to trailing true try_cast
-    tuple union unique unpack unpivot using variadic verbose when where window with
-PostgreSQL: all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate
-    collation column concurrently constraint create cross current_catalog current_date current_role current_schema
-    current_time current_timestamp current_user default deferrable desc distinct do else end except false fetch for
-    foreign freeze from full grant group having ilike in initially inner intersect into is isnull join lateral leading
-    left like limit localtime localtimestamp natural not notnull null offset on only or order outer overlaps placing
-    primary references returning right select session_user similar some symmetric system_user table tablesample then
-    to trailing true union unique user using variadic verbose when where window with
-Redshift: aes128 aes256 all allowoverwrite analyse analyze and any array as asc authorization az64 backup between
-    binary blanksasnull both bytedict bzip2 case cast check collate column constraint create credentials cross
-    current_date current_time current_timestamp current_user current_user_id default deferrable deflate defrag delta
-    delta32k desc disable distinct do else emptyasnull enable encode encrypt encryption end except explicit false for
-    foreign freeze from full globaldict256 globaldict64k grant group gzip having identity ignore ilike in initially
-    inner intersect interval into is isnull join leading left like limit localtime localtimestamp lun luns lzo lzop
-    minus mostly16 mostly32 mostly8 natural new not notnull null nulls off offline offset oid old on only open or
-    order outer overlaps parallel partition percent permissions pivot placing primary raw readratio recover references
-    rejectlog resort respect restore right select session_user similar snapshot some sysdate system table tag tdes
-    text255 text32k then timestamp to top trailing true truncatecolumns type union unique unnest unpivot user using
-    verbose wallet when where with without
-Snowflake: all alter and any as between by case cast check column connect constraint create cross current current_date
-    current_time current_timestamp current_user delete distinct drop else exists false following for from full grant
-    group having ilike in increment inner insert intersect into is join lateral left like localtime localtimestamp
-    minus natural not null of on or order qualify regexp revoke right rlike row rows sample select set some start
-    table tablesample then to trigger true try_cast union unique update using values when whenever where with
-"""
-
-
-RESERVED_WORDS: Final[Mapping[str, frozenset[str]]] = {
-    warehouse: frozenset(listed.split())
-    for warehouse, listed in re.findall(r"^(\w+): ((?:.|\n(?= ))+)", _WORDS, re.MULTILINE)
-}
-"""Words in lower case, by the warehouse."""
-
-
-def warehouses_reserving(name: str) -> tuple[str, ...]:
-    """Return the warehouses that take a bare name for a word of SQL."""
-    return tuple(warehouse for warehouse, words in RESERVED_WORDS.items() if name.casefold() in words)
+            try:
+                yield before, after, load_naming(after)
+            except InputError:
+                yield before, after, None
 
 
 def find_naming_changed(comparison: Comparison) -> Matches:
     """Yield the change of convention, with the names that it changes."""
-    for change in naming_changes(comparison):
+    for before, after, naming in _naming_change(comparison):
+        effect = "it is not installed here, so nobody knows which names change"
+        if naming is not None:
+            changed: list[str] = []
+            for table in comparison.base.schema.tables.values():
+                if (naming.normalize_tables_path(table.name) or BLANK) != table.name:
+                    changed.append(table.name)
+                columns = (name for name in table.columns if (naming.normalize_path(name) or BLANK) != name)
+                changed += [f"{table.name}.{name}" for name in columns]
+            effect = f"{listed(changed)} would get other names" if changed else "no name changes by it"
         yield Match(
-            sentence=f"the naming convention changes from `{change.before}` to `{change.after}`: "
-            f"{_naming_effect(comparison, change)}",
+            sentence=f"the naming convention changes from `{before}` to `{after}`: {effect}",
             keys=("normalizers", "names"),
-            before=change.before,
-            after=change.after,
+            before=before,
+            after=after,
         )
-
-
-def _naming_effect(comparison: Comparison, change: NamingChange) -> str:
-    naming = new_convention(change)
-    if naming is None:
-        return "it is not installed here, so nobody knows which names change"
-    old = [f"{table}.{column}" if column else table for table, column, _ in new_names(comparison, naming)]
-    return f"{listed(old)} would get other names" if old else "no name changes by it"
 
 
 M901 = Rule(
@@ -181,24 +75,25 @@ M901 = Rule(
 
 def find_names_collide(comparison: Comparison) -> Matches:
     """Yield the tables, and the columns of one table, that would get one name."""
-    for change in naming_changes(comparison):
-        naming = new_convention(change)
+    for _, after, naming in _naming_change(comparison):
         if naming is None:
             continue
-        for name, found in table_collisions(comparison, naming).items():
-            # Tables stand in any order in a file, columns in that of the table.
-            tables = sorted(found)
-            yield Match(
-                sentence=f"under `{change.after}` the tables {listed(tables)} become one: `{name}`",
-                table=tables[0],
-                before=tables,
-                after=name,
-            )
-        for table, collisions in column_collisions(comparison, naming):
-            for name, columns in collisions.items():
+        groups: dict[str, list[str]] = {}
+        for table in sorted(comparison.base.schema.tables):  # in a file they stand in any order
+            groups.setdefault(naming.normalize_tables_path(table) or BLANK, []).append(table)
+        for name, tables in groups.items():
+            if len(tables) > 1:
                 yield Match(
-                    sentence=f"under `{change.after}` the columns {listed(columns)} of `{table}` become one: `{name}`",
-                    table=table,
+                    sentence=f"under `{after}` the tables {listed(tables)} become one: `{name}`",
+                    table=tables[0],
+                    before=tables,
+                    after=name,
+                )
+        for of in comparison.base.schema.tables.values():
+            for name, columns in find_collisions(of.columns, naming).items():
+                yield Match(
+                    sentence=f"under `{after}` the columns {listed(columns)} of `{of.name}` become one: `{name}`",
+                    table=of.name,
                     column=columns[0],
                     before=list(columns),
                     after=name,
@@ -268,12 +163,13 @@ def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Ma
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
         if name != "propagation" and old != new:
-            yield _option_match(f"`{name}` changes {from_to(old, new)}", (*path, name), old, new)
+            sentence = f"`{name}` changes {from_to(old, new)}"
+            yield Match(sentence=sentence, keys=(*path, name), before=old, after=new)
     for table, old, new in _propagation_changes(comparison, before, after):
         whose = f"the rows of {place(table)}" if table else "all root tables"
         sentence = f"what {whose} hand down to nested rows changes {from_to(old, new)}"
         place_of = ("tables", table) if table else ("root",)
-        yield _option_match(sentence, (*path, "propagation", *place_of), old, new)
+        yield Match(sentence=sentence, keys=(*path, "propagation", *place_of), before=old, after=new)
 
 
 def _propagation_changes(
@@ -293,10 +189,6 @@ def _propagation_changes(
         left, right = of_old.get(origin) or {}, of_new.get(table) or {}
         if is_shared and left != right:
             yield table, left, right
-
-
-def _option_match(sentence: str, keys: tuple[str, ...], before: Any, after: Any) -> Match:
-    return Match(sentence=sentence, keys=keys, before=before, after=after)
 
 
 def _breaks_paths(stated: Any) -> bool:
@@ -391,24 +283,76 @@ M906 = Rule(
 )
 
 
+_WORDS: Final = """
+BigQuery: all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube
+    current default define desc distinct else end enum escape except exclude exists extract false fetch following for
+    from full group grouping groups hash having if ignore in inner intersect interval into is join lateral left like
+    limit lookup merge natural new no not null nulls of on or order outer over partition preceding proto qualify range
+    recursive respect right rollup rows select set some struct tablesample then to treat true unbounded union unnest
+    using when where window with within
+Databricks: anti cross default except false full inner intersect join lateral left minus natural null on right semi
+    true union using
+DuckDB: all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check
+    collate collation column columns concurrently constraint create cross default deferrable desc describe distinct do
+    else end except false fetch for foreign freeze from full generated glob group having ilike in initially inner
+    intersect into is isnull join lambda lateral leading left like limit map natural not notnull null offset on only
+    or order outer overlaps pivot pivot_longer pivot_wider placing positional primary qualify references returning
+    right select semi show similar some struct summarize symmetric table tablesample then to trailing true try_cast
+    tuple union unique unpack unpivot using variadic verbose when where window with
+PostgreSQL: all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate
+    collation column concurrently constraint create cross current_catalog current_date current_role current_schema
+    current_time current_timestamp current_user default deferrable desc distinct do else end except false fetch for
+    foreign freeze from full grant group having ilike in initially inner intersect into is isnull join lateral leading
+    left like limit localtime localtimestamp natural not notnull null offset on only or order outer overlaps placing
+    primary references returning right select session_user similar some symmetric system_user table tablesample then
+    to trailing true union unique user using variadic verbose when where window with
+Redshift: aes128 aes256 all allowoverwrite analyse analyze and any array as asc authorization az64 backup between
+    binary blanksasnull both bytedict bzip2 case cast check collate column constraint create credentials cross
+    current_date current_time current_timestamp current_user current_user_id default deferrable deflate defrag delta
+    delta32k desc disable distinct do else emptyasnull enable encode encrypt encryption end except explicit false for
+    foreign freeze from full globaldict256 globaldict64k grant group gzip having identity ignore ilike in initially
+    inner intersect interval into is isnull join leading left like limit localtime localtimestamp lun luns lzo lzop
+    minus mostly16 mostly32 mostly8 natural new not notnull null nulls off offline offset oid old on only open or
+    order outer overlaps parallel partition percent permissions pivot placing primary raw readratio recover references
+    rejectlog resort respect restore right select session_user similar snapshot some sysdate system table tag tdes
+    text255 text32k then timestamp to top trailing true truncatecolumns type union unique unnest unpivot user using
+    verbose wallet when where with without
+Snowflake: all alter and any as between by case cast check column connect constraint create cross current current_date
+    current_time current_timestamp current_user delete distinct drop else exists false following for from full grant
+    group having ilike in increment inner insert intersect into is join lateral left like localtime localtimestamp
+    minus natural not null of on or order qualify regexp revoke right rlike row rows sample select set some start
+    table tablesample then to trigger true try_cast union unique update using values when whenever where with
+"""
+
+
+RESERVED_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    warehouse: frozenset(listed.split())
+    for warehouse, listed in re.findall(r"^(\w+): ((?:.|\n(?= ))+)", _WORDS, re.MULTILINE)
+}
+"""Words in lower case, by the warehouse."""
+
+
+def _newly_named(comparison: Comparison) -> Iterator[tuple[str, str | None]]:
+    """Yield the tables, then the columns, that are new or renamed; those of new tables too."""
+    yield from ((added.table.name, None) for added in comparison.of(TableAdded))
+    yield from ((renamed.after, None) for renamed in comparison.of(TableRenamed))
+    for of_table in comparison.of(TableAdded):
+        yield from ((of_table.table.name, column) for column in of_table.table.columns)
+    yield from ((change.table, change.column.name) for change in comparison.of(ColumnAdded))
+    yield from ((change.table, change.after) for change in comparison.of(ColumnRenamed))
+
+
 def find_reserved_word(comparison: Comparison) -> Matches:
     """Yield each new or renamed table and column with such a name."""
-    for table in tables_newly_named(comparison):
-        yield from _reserved_match(table, None)
-    for table, column in columns_newly_named(comparison):
-        yield from _reserved_match(table, column)
-
-
-def _reserved_match(table: str, column: str | None) -> Matches:
-    name = table if column is None else column
-    warehouses = warehouses_reserving(name)
-    if warehouses:
-        yield Match(
-            sentence=f"{place(table, column)} is a reserved word in {', '.join(warehouses)}",
-            table=table,
-            column=column,
-            after=name,
-        )
+    for table, column in _newly_named(comparison):
+        name = column or table
+        if warehouses := [each for each, words in RESERVED_WORDS.items() if name.casefold() in words]:
+            yield Match(
+                sentence=f"{place(table, column)} is a reserved word in {', '.join(warehouses)}",
+                table=table,
+                column=column,
+                after=name,
+            )
 
 
 M907 = Rule(
@@ -426,20 +370,16 @@ M907 = Rule(
 def find_case_clash(comparison: Comparison) -> Matches:
     """Yield each new or renamed table and column whose name another one has in another case."""
     tables = comparison.head.schema.tables
-    of_tables = _by_case(sorted(tables))
-    of_columns: dict[str, Mapping[str, Sequence[str]]] = {}
-    for table in tables_newly_named(comparison):
-        if other := _other_case(table, of_tables):
-            yield Match(sentence=f"table `{table}` differs from `{other}` in case alone", table=table, after=other)
-    for table, column in columns_newly_named(comparison):
-        if table not in of_columns:
-            of_columns[table] = _by_case(tables[table].columns)
-        if other := _other_case(column, of_columns[table]):
+    by_case: dict[str | None, Mapping[str, Sequence[str]]] = {None: _by_case(sorted(tables))}
+    for table, column in _newly_named(comparison):
+        name, owner = (table, None) if column is None else (column, table)
+        if owner is not None and owner not in by_case:
+            by_case[owner] = _by_case(tables[owner].columns)
+        other = next((each for each in by_case[owner][name.casefold()] if each != name), None)
+        if other is not None:
+            what = f"table `{table}`" if column is None else place(table, column)
             yield Match(
-                sentence=f"{place(table, column)} differs from `{other}` in case alone",
-                table=table,
-                column=column,
-                after=other,
+                sentence=f"{what} differs from `{other}` in case alone", table=table, column=column, after=other
             )
 
 
@@ -448,10 +388,6 @@ def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
     for name in names:
         found.setdefault(name.casefold(), []).append(name)
     return found
-
-
-def _other_case(name: str, by_case: Mapping[str, Sequence[str]]) -> str | None:
-    return next((each for each in by_case[name.casefold()] if each != name), None)
 
 
 M908 = Rule(
