@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +21,7 @@ from schemactl.schema.contract import Contract, Entity, Mode, contract_for, syst
 from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import SPARK_TYPE, keeps_structure
-from schemactl.schema.types import Schema, Table, chain_of
+from schemactl.schema.types import Schema, chain_of
 
 CONTRACT: Final = "schema_contract"
 
@@ -78,12 +78,29 @@ def states_contract(schema: Schema) -> bool:
 
 def shifts(comparison: Comparison) -> Iterator[Shift]:
     """Yield the modes that changed, without tables that inherit the change."""
-    stated = any(comparison.of(SettingChanged, CONTRACT))
-    moved = any(comparison.of(TablePropertyChanged, CONTRACT, "parent"))
-    if stated:
-        yield from _of_settings(comparison)
-    if stated or moved:
-        yield from _of_tables(comparison)
+    base, head = comparison.base.schema, comparison.head.schema
+    is_of_settings = any(comparison.of(SettingChanged, CONTRACT))
+    if not is_of_settings and not any(comparison.of(TablePropertyChanged, CONTRACT, "parent")):
+        return
+    owners = _owners(comparison)
+    if is_of_settings:
+        # Where every table states its own, the schema's contract is only asked about new tables.
+        is_inherited = not owners or any(pair == (None, None) for pair in owners.values())
+        before, after = (Contract.of(schema.settings.get(CONTRACT)) for schema in (base, head))
+        yield from _shifts(None, before, after, Entity if is_inherited else (Entity.TABLES,))
+    for name, pair in owners.items():
+        parent = head.tables[name].parent
+        follows_parent = parent is not None and owners.get(parent) == pair and parent != name
+        if pair != (None, None) and not follows_parent:
+            before = contract_for(base, comparison.base_tables.get(name, name))
+            yield from _shifts(name, before, contract_for(head, name), Entity)
+
+
+def _shifts(table: str | None, before: Contract, after: Contract, entities: Iterable[Entity]) -> Iterator[Shift]:
+    for entity in entities:
+        old, new = getattr(before, entity), getattr(after, entity)
+        if old is not new:
+            yield Shift(table, entity, old, new)
 
 
 def restated(comparison: Comparison) -> Iterator[str | None]:
@@ -96,39 +113,6 @@ def restated(comparison: Comparison) -> Iterator[str | None]:
         old_name = comparison.base_tables.get(stated.table, stated.table)
         if contract_for(base, old_name) == contract_for(head, stated.table):
             yield stated.table
-
-
-def _of_settings(comparison: Comparison) -> Iterator[Shift]:
-    before = Contract.of(comparison.base.schema.settings.get(CONTRACT))
-    after = Contract.of(comparison.head.schema.settings.get(CONTRACT))
-    owners = _owners(comparison)
-    # Where every table states its own, the schema's contract is only asked about new tables.
-    is_inherited = not owners or any(pair == (None, None) for pair in owners.values())
-    for entity in Entity if is_inherited else (Entity.TABLES,):
-        yield from _shift(None, entity, before, after)
-
-
-def _of_tables(comparison: Comparison) -> Iterator[Shift]:
-    base, head = comparison.base.schema, comparison.head.schema
-    owners = _owners(comparison)
-    for name, pair in owners.items():
-        if pair == (None, None) or _follows_parent(head.tables[name], owners):
-            continue
-        before = contract_for(base, comparison.base_tables.get(name, name))
-        after = contract_for(head, name)
-        for entity in Entity:
-            yield from _shift(name, entity, before, after)
-
-
-def _follows_parent(table: Table, owners: Mapping[str, tuple[str | None, str | None]]) -> bool:
-    """Return whether the table has its parent's contract, before and after."""
-    return table.parent is not None and owners.get(table.parent) == owners[table.name] and table.parent != table.name
-
-
-def _shift(table: str | None, entity: Entity, before: Contract, after: Contract) -> Iterator[Shift]:
-    old, new = getattr(before, entity), getattr(after, entity)
-    if old is not new:
-        yield Shift(table, entity, old, new)
 
 
 def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
@@ -154,27 +138,19 @@ def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[Fiel
 
     As with columns, removed and reordered fields violate none, since data asks for neither.
     """
-    change = _only_change(comparison, violation)
-    if change is None:
+    place = violation.table, violation.column
+    others: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
+    others += comparison.of(NullabilityChanged)
+    stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
+    change = next((each for each in stated if (each.table, each.column) == place), None)
+    is_of_type = violation.entity is Entity.DATA_TYPE and violation.variant_of is None
+    if change is None or not is_of_type or any((each.table, each.column) == place for each in others):
         return None
     if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
         # Loads of such schemas ignore the stated structure.
         return ()
     found = fields_of(comparison, change)
     return found if found is None else tuple(each for each in found if each.event is not FieldEvent.REMOVED)
-
-
-def _only_change(comparison: Comparison, violation: Violation) -> ColumnPropertyChanged | None:
-    """Return the changed ``x-spark-type``, None where more than that changed in the column's type."""
-    if violation.entity is not Entity.DATA_TYPE or violation.variant_of is not None:
-        return None
-    place = violation.table, violation.column
-    retyped = {(change.table, change.column) for change in comparison.of(ColumnRetyped)}
-    required = {(change.table, change.column) for change in comparison.of(NullabilityChanged)}
-    if place in retyped | required:
-        return None
-    stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
-    return next((change for change in stated if (change.table, change.column) == place), None)
 
 
 X701 = Rule(
@@ -282,7 +258,6 @@ def find_contract_restated(comparison: Comparison) -> Matches:
 X705 = Rule(
     title="contract restated",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="A table without a contract of its own inherits that of its parent, and then that of the schema's settings. "
     "What holds for the tables is the same as before; the hash is another.",
     fix="Nothing has to be done. Mind that the first place that states a contract decides alone: the entities that "

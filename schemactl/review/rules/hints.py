@@ -44,7 +44,6 @@ from schemactl.schema.personal import is_protective
 H601 = Rule(
     title="partition changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="The same rows, stored in other parts: queries may become faster or slower and cost more. dlt partitions only "
     "tables that it creates; one that exists keeps its partitions.",
     fix="Load the table anew where the partitions matter. Iceberg can change them for new rows alone.",
@@ -58,7 +57,6 @@ H601 = Rule(
 H602 = Rule(
     title="cluster or sort changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="The same rows, stored in another order: queries may become faster or slower. dlt clusters and sorts only "
     "tables that it creates.",
     fix="Load the table anew where the order matters, or alter it in the destination.",
@@ -103,7 +101,6 @@ def _hint_phrase(change: HintChange) -> str:
 H603 = Rule(
     title="hint changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="dlt keeps hints that start with `x-` and hashes them. Only whoever reads them knows what they do: a "
     "destination (`x-bigquery-…`), a tool, or a person.",
     fix="Ask the owner of the hint. If nobody reads it, nothing has to be done.",
@@ -155,7 +152,6 @@ def _notes_of_dlt(stated: Any) -> Any:
 H605 = Rule(
     title="processing notes changed",
     impact=Impact(),
-    direction=Direction.NONE,
     why="dlt notes here that a table has received data (`seen-data`), that a column was null so far "
     "(`seen-null-first`), or that columns may evolve once. It changes the hash, and nothing that anybody stores or "
     "reads.",
@@ -190,7 +186,6 @@ def find_restated(comparison: Comparison) -> Matches:
 H606 = Rule(
     title="restated",
     impact=Impact(),
-    direction=Direction.NONE,
     why="A property that is absent, null or its default means the same to dlt: `nullable: true`, `unique: false`, "
     "`precision: 64` of a bigint. The hash is made of what is stated, so it changes all the same.",
     fix="Nothing has to be done.",
@@ -313,7 +308,6 @@ def _deprecation_details(stated: Any) -> str:
 H610 = Rule(
     title="deprecated, or its end announced",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="`x-deprecated: DATE` on a table or column, or `x-removed-columns` and `x-removed-tables`, inform readers till "
     "which day they may count on it. After that day its removal is rule C205 or T103, and breaks nobody.",
     fix="Move the queries that use it. `x-deprecated: {until: DATE, reason: TEXT, use: OTHER}` says why, and what to "

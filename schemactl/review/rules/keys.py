@@ -74,7 +74,9 @@ def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
     A key of new columns alone is reported only where stored rows have no value in it: not in a table without rows, and
     not where dlt fills the columns.
     """
-    touched = dict.fromkeys(_touched(comparison, hint))
+    moved: tuple[ColumnAdded | ColumnRemoved, ...] = (*comparison.of(ColumnAdded), *comparison.of(ColumnRemoved))
+    touched = dict.fromkeys(change.table for change in comparison.of(ColumnPropertyChanged, hint))
+    touched |= dict.fromkeys(change.table for change in moved if change.column.properties.get(hint))
     if not touched:
         return
     added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
@@ -85,20 +87,6 @@ def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
             is_harmless = all(is_filled_by_dlt(column) for column in after)
         if set(before) != set(after) and not is_harmless:
             yield KeyChange(table, hint, before, after)
-
-
-def reordered_keys(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
-    """Yield each table whose columns with ``hint`` are the same in another order."""
-    for change in comparison.of(ColumnsReordered):
-        before, after = _sides(comparison, change.table, hint)
-        if before != after and set(before) == set(after):
-            yield KeyChange(change.table, hint, before, after)
-
-
-def _touched(comparison: Comparison, hint: str) -> Iterator[str]:
-    yield from (change.table for change in comparison.of(ColumnPropertyChanged, hint))
-    yield from (added.table for added in comparison.of(ColumnAdded) if added.column.properties.get(hint))
-    yield from (removed.table for removed in comparison.of(ColumnRemoved) if removed.column.properties.get(hint))
 
 
 def _sides(comparison: Comparison, table: str, hint: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -282,14 +270,16 @@ _KEYS: Final = (("primary_key", "primary key"), ("merge_key", "merge key"))
 def find_key_reordered(comparison: Comparison) -> Matches:
     """Yield each composite key whose columns are the same in another order."""
     for hint, name in _KEYS:
-        for change in reordered_keys(comparison, hint):
-            yield change.match(f"the {name} of {place(change.table)} is {key(change.after)} now, in another order")
+        for change in comparison.of(ColumnsReordered):
+            before, after = _sides(comparison, change.table, hint)
+            if before != after and set(before) == set(after):
+                sentence = f"the {name} of {place(change.table)} is {key(after)} now, in another order"
+                yield KeyChange(change.table, hint, before, after).match(sentence)
 
 
 K503 = Rule(
     title="key order changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="A key is a set: dlt merges by all of its columns, in whatever order. Only an index that a destination makes "
     "of the key may serve other queries than before.",
     fix="Nothing has to be done. To keep the order, keep the columns of the table in their order.",

@@ -358,7 +358,6 @@ def find_reserved_word(comparison: Comparison) -> Matches:
 M907 = Rule(
     title="reserved word",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
-    direction=Direction.NONE,
     why="dlt and schemactl quote all names, so loads go on. A query that names it without quotes is refused, or means "
     "something else: `SELECT user FROM orders` is the name of the session's user in PostgreSQL. Looked at are "
     "BigQuery, Databricks, DuckDB, PostgreSQL, Redshift and Snowflake, whichever of them is in use.",
@@ -393,7 +392,6 @@ def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
 M908 = Rule(
     title="names that differ in case alone",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
-    direction=Direction.NONE,
     why="BigQuery, Databricks, DuckDB and Redshift take both for one name, and refuse the table or the query. "
     "Snowflake and PostgreSQL distinguish them only where every query quotes them. dlt's naming conventions fold case, "
     "except `direct`, `duck_case` and those whose names end in `_cs_v1`.",

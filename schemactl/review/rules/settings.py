@@ -41,7 +41,6 @@ def _setting_phrase(value: Any) -> str:
 P001 = Rule(
     title="settings of the review changed",
     impact=Impact(),
-    direction=Direction.NONE,
     why="Whoever sets the rules by which a change is judged can let anything pass: severities, silences, whom a change "
     "must not break, what fails, and in which folder the schemas are. So the settings of the base decide, and those of "
     "the head hold from the merge on, for every review after it.",

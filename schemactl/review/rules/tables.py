@@ -326,7 +326,6 @@ def _disposition_effect(
 T108 = Rule(
     title="write disposition changed",
     impact=_TRUNCATES,
-    direction=Direction.NONE,
     why="The next load already works in the new way, and queries that count or sum all rows get other numbers. "
     "`replace` empties the table first, so the history is lost; from `merge` or `replace` to `append`, rows that came "
     "before are stored once more; with `merge`, dlt adds `_dlt_root_id`, which may not be null, to nested tables, and "
@@ -382,7 +381,6 @@ def _named(strategy: str | None) -> str:
 T109 = Rule(
     title="merge strategy changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
-    direction=Direction.NONE,
     why="Which stored rows the next load replaces, keeps or deletes is another matter under each strategy. `scd2` "
     "keeps every version of a row, with the columns `_dlt_valid_from` and `_dlt_valid_to`: queries that expect one "
     "row a key count some rows several times. Without it, the old versions stay among the current rows. `insert-only` "
@@ -396,7 +394,6 @@ T109 = Rule(
 T110 = Rule(
     title="table format changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR),
-    direction=Direction.NONE,
     why="dlt does not convert a stored table. The next load meets a table in the old format and fails, or starts a "
     "new one without the rows and the snapshots of the old. Readers may need another engine or connector.",
     fix="Copy the table into the new format under a new name, move the readers, and change the schema then.",
@@ -416,7 +413,6 @@ def _note_sentence(change: TablePropertyChanged) -> str:
 T111 = Rule(
     title="description or file format changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="The description is for people, and the file format is that of the files between dlt and the destination. The "
     "table itself stays as it is.",
     fix="Nothing has to be done.",
@@ -473,7 +469,6 @@ def find_columns_reordered(comparison: Comparison) -> Matches:
 T113 = Rule(
     title="columns reordered",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="The order of columns is part of dlt's hash, so the version counts on. Queries that name their columns do "
     "not notice. A table that is there already keeps its order, a table that is made anew has the new one: then "
     "`SELECT *` and `INSERT ... SELECT *` by position meet other columns.",
@@ -508,7 +503,6 @@ def find_resource_renamed(comparison: Comparison) -> Matches:
 T114 = Rule(
     title="resource renamed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
-    direction=Direction.NONE,
     why="dlt keeps the state of a pipeline by the names of its resources. Under another name an incremental cursor "
     "starts at the beginning: all rows are loaded again, and stand twice in a table that is appended to. Pipelines "
     "that choose resources by name (`with_resources`, `refresh`) no longer find it.",

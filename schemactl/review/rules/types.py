@@ -233,7 +233,6 @@ def find_text_spelling(comparison: Comparison) -> Matches:
 D312 = Rule(
     title="text of an engine's own spelling",
     impact=Effect.SPELLED.impact,
-    direction=Direction.NONE,
     why="Rows that are loaded from now on hold dlt's spelling. Rows that the destination converted hold the engine's: "
     "the same value stands there as two texts, and filters and joins miss one of them.",
     fix="Convert the stored rows to dlt's spelling by an expression of your own, not by a bare change of type. Or load "

@@ -34,7 +34,6 @@ def find_hash_not_restamped(comparison: Comparison) -> Matches:
 V001 = Rule(
     title="hash not restamped",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
-    direction=Direction.NONE,
     why="The version and the hash of the file are those of another content. Whoever distinguishes schemas by their "
     "hash, as dlt does in `_dlt_version`, takes the edited schema for the one before. dlt itself notices the edit "
     "when it loads the file, and gives the schema a new version that is not the one in this file.",
@@ -64,7 +63,6 @@ def find_cosmetic_change(comparison: Comparison) -> Matches:
 V002 = Rule(
     title="only hints, wording or order changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="dlt's hash is made of all that a schema states: descriptions, hints and the order of columns as well. So "
     "the hash, and with it the version, changes although tables, columns and types are the same.",
     fix="Nothing has to be done. A new version is stored in `_dlt_version` with the next load.",
@@ -131,7 +129,6 @@ def find_engine_version_changed(comparison: Comparison) -> Matches:
 V004 = Rule(
     title="engine version changed",
     impact=BREAKS_NOBODY,
-    direction=Direction.NONE,
     why="dlt upgrades an older file when it loads it, and cannot load a newer one than it knows: pipelines with an "
     "older dlt stop with an error when they meet the new file.",
     fix="Upgrade dlt in every pipeline that shares the schema before the new file is put to use.",
