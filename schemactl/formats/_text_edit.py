@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 
 from schemactl.formats import _tree as tree
 from schemactl.formats._emit import yaml_part
@@ -91,18 +98,21 @@ def _yaml_span(text: str) -> _Span:
     opened: list[list[_Span]] = [[]]
     started: list[Any] = []
     for event in iter(LOADER(text.replace("\ufeff", "\n", 1) if text[:1] == "\ufeff" else text).get_event, None):
-        start, end = event.start_mark.index, event.end_mark.index
-        if isinstance(event, CollectionStartEvent):
+        kind = type(event)
+        if kind is ScalarEvent:
+            start, end, style = event.start_mark.index, event.end_mark.index, event.style or ""
+            if style in ("|", ">"):
+                end = start + len(text[start:end].rstrip())
+            opened[-1].append(_Span(start, end, style))
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
             started.append(event)
             opened.append([])
-        elif isinstance(event, CollectionEndEvent):
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
             first, parts = started.pop(), opened.pop()
-            style, end = ("flow", end) if first.flow_style else ("block", parts[-1].end)
+            style, end = ("flow", event.end_mark.index) if first.flow_style else ("block", parts[-1].end)
             opened[-1].append(_Span(first.start_mark.index, end, style, parts))
-        elif isinstance(event, ScalarEvent) and event.style in ("|", ">"):
-            opened[-1].append(_Span(start, start + len(text[start:end].rstrip()), event.style))
-        elif isinstance(event, ScalarEvent | AliasEvent):
-            opened[-1].append(_Span(start, end, getattr(event, "style", None) or ""))
+        elif kind is AliasEvent:
+            opened[-1].append(_Span(event.start_mark.index, event.end_mark.index))
     return opened[0][0]
 
 
