@@ -130,7 +130,9 @@ def _read(source: Source) -> Document:
         schema=schema,
         stated_hash=stated_hash,
         stated_engine_version=engine,
-        is_edited=_is_edited(filled if is_current else raw, engine, stated_hash),
+        is_edited=stated_hash is not None
+        and engine >= _FIRST_ENGINE_WITH_TODAYS_HASH
+        and stored_hash(filled if is_current else with_defaults(plain(raw))) != stated_hash,
         layout=Layout(source, root, meaning, is_json, finder),
     )
 
@@ -283,10 +285,3 @@ def _upgraded(raw: dict[str, Any], source: Source, finder: Finder) -> dict[str, 
     except InputError as error:
         at = source.locate(finder.find(("engine_version",)))
         raise InputError(error.message, at=at, hint=error.hint, problems=error.problems) from error
-
-
-def _is_edited(stored: dict[str, Any], engine: int, stated_hash: str | None) -> bool:
-    if stated_hash is None or engine < _FIRST_ENGINE_WITH_TODAYS_HASH:
-        return False
-    filled = stored if engine == ENGINE_VERSION else with_defaults(plain(stored))
-    return stored_hash(filled) != stated_hash

@@ -37,10 +37,12 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def _rules_of(name: str) -> Iterator[Rule]:
-    for variable, rule in vars(RULES[name]).items():
-        if isinstance(rule, Rule):
-            known = variable if variable != "RULE" else name.partition("_")[0].upper()
-            if rule.id not in ("", known):
-                hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
-                raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
-            yield replace(rule, id=known)
+    found = vars(RULES[name])
+    if "RULE" not in found:
+        yield from (replace(rule, id=variable) for variable, rule in found.items() if isinstance(rule, Rule))
+        return
+    known, rule = name.partition("_")[0].upper(), found["RULE"]
+    if rule.id not in ("", known):
+        hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
+        raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
+    yield replace(rule, id=known)
