@@ -98,16 +98,12 @@ class _Parser(Reader):
         while (letter := self._skip(lines=True)) != closing:
             if not letter:
                 raise self.source.refuse("the bracket that opens here is not closed", start)
-            for entry in self._entry(depth):
-                name = entry.key.value
-                entries[name] = (
-                    Entry(entry.key, _merged(entries[name].value, entry.value)) if name in entries else entry
-                )
+            _put(entries, self._entry(depth))
             self._separator(closing)
         self.position += len(closing)
         return Mapping(start, tuple(entries.values()))
 
-    def _entry(self, depth: int) -> tuple[Entry, ...]:
+    def _entry(self, depth: int) -> Entry:
         keys = [self._key()]
         while self.text[self.position : self.position + 1] == ".":
             self.position += 1
@@ -121,7 +117,7 @@ class _Parser(Reader):
         value = self._value(depth + 1)
         for key in reversed(keys[1:]):
             value = Mapping(key.start, (Entry(key, value),))
-        return (Entry(keys[0], value),)
+        return Entry(keys[0], value)
 
     def _key(self) -> Scalar:
         start = self.position
@@ -194,14 +190,16 @@ def _scalar(text: str) -> object:
     return Written(text) if _DECIMAL.fullmatch(text) else text
 
 
-def _merged(before: Node, after: Node) -> Node:
-    if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
-        return after
-    entries = {entry.key.value: entry for entry in before.entries}
-    for entry in after.entries:
-        name = entry.key.value
-        entries[name] = Entry(entry.key, _merged(entries[name].value, entry.value)) if name in entries else entry
-    return Mapping(after.start, tuple(entries.values()))
+def _put(entries: dict[str, Entry], entry: Entry) -> None:
+    """Add an entry to others; of a key that stands there the last counts, objects are merged."""
+    name, value = entry.key.value, entry.value
+    before = entries[name].value if name in entries else None
+    if isinstance(before, Mapping) and isinstance(value, Mapping):
+        merged = {each.key.value: each for each in before.entries}
+        for each in value.entries:
+            _put(merged, each)
+        value = Mapping(value.start, tuple(merged.values()))
+    entries[name] = Entry(entry.key, value)
 
 
 class _Resolver:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, count
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from schemactl.examples import Examples, examples_of, mask_examples
-from schemactl.inference.classes import NULL, kind_of
-from schemactl.inference.evidence import Evidence, PathEvidence
+from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
+from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
 from schemactl.inference.paths import ELEMENT, Path, format_path, row_path
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
@@ -21,14 +21,85 @@ from schemactl.inference.report import (
     TableFinding,
     ViolationFinding,
 )
-from schemactl.inference.resolve import Origin, Resolution, type_of_texts
-from schemactl.inference.taking import Seen, Taking, variant_bases
+from schemactl.inference.resolve import Origin, Resolution, type_of_texts, variant_bases
+from schemactl.inference.values import TYPED, TypedValue, fits
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.contract import Entity, Stated, stated_contract
 from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import Naming
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Column, DataType, Schema, Table
+
+_DATA_TYPES: Final = frozenset(map(str, DataType))
+
+Seen = tuple[str, ClassEvidence]
+"""A class of values and its evidence."""
+
+
+class Taking:
+    """Resolution and evidence, indexed once: what stands at the source paths of each column."""
+
+    def __init__(self, resolution: Resolution, evidence: Evidence) -> None:
+        self.resolution = resolution
+        self.evidence = evidence
+        self.bases = variant_bases(resolution.schema)
+        self._of_stated = _columns_of_stated(resolution)
+        self._totals: Counter[tuple[str, Path]] = Counter()
+        for origin in resolution.taken:
+            for path, _, of_class in self._taken(origin):
+                self._totals[origin[0], path] += of_class.count
+
+    def taken(self, origin: Origin) -> list[Seen]:
+        """Return the classes that a column takes, with their evidence."""
+        return [(name, of_class) for _, name, of_class in self._taken(origin)]
+
+    def total(self, table: str, sources: Iterable[Path]) -> int:
+        """Return how many values from ``sources`` all columns of the table take, variants included."""
+        return sum(self._totals[table, path] for path in sources)
+
+    def _taken(self, origin: Origin) -> Iterator[tuple[Path, str, ClassEvidence]]:
+        for path, name in self.resolution.taken.get(origin, ()):
+            for class_name, of_class in self._at(origin, path, name):
+                yield path, class_name, of_class
+
+    def _at(self, origin: Origin, path: Path, name: str) -> Iterator[Seen]:
+        """Yield what a column takes at a path under one class; ``TYPED`` is any class of a stated type."""
+        counted = self.evidence.counted.get(path, {})
+        if name == TYPED:
+            yield from (each for each in counted.items() if self._is_stated_for(origin, path, each[0]))
+            return
+        if (of_class := self.evidence.paths.get(path, {}).get(name)) is not None:
+            yield name, of_class
+        kind = kind_of(name)
+        if kind in (OBJECT, LIST) and kind in counted:
+            yield kind, counted[kind]
+
+    def _is_stated_for(self, origin: Origin, path: Path, name: str) -> bool:
+        """Return whether values of a stated type go to this column: it may be a variant, or have some beside it."""
+        if name not in _DATA_TYPES:
+            return False
+        takers = self._of_stated[origin[0], path]
+        value = TypedValue({"data_type": name})
+        fitting = (taker for taker in takers if fits(value, self._type_of(taker)))
+        # Columns stand before their variants, which take values of their own type alone.
+        own = (taker for taker in takers if taker in self.bases and self._type_of(taker) == name)
+        base = next((taker for taker in fitting if taker not in self.bases), None)
+        return origin == (base or next(own, None) or takers[0])
+
+    def _type_of(self, origin: Origin) -> DataType:
+        table, column = origin
+        return DataType(self.resolution.schema.tables[table].columns[column].properties["data_type"])
+
+
+def _columns_of_stated(resolution: Resolution) -> dict[tuple[str, Path], list[Origin]]:
+    """Return by table and path the columns that take values of stated types."""
+    found: dict[tuple[str, Path], list[Origin]] = {}
+    for origin, taken in resolution.taken.items():
+        for path, name in taken:
+            if name == TYPED:
+                found.setdefault((origin[0], path), []).append(origin)
+    return found
+
 
 Number = TypeVar("Number", int, float)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from schemactl.errors import InputError, Location
 from schemactl.inference.paths import format_path
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MARK: Final = "schemactl_lineage"
 FORMAT: Final = 1
 ENDING: Final = ".lineage.json"
+
+Read = TypeVar("Read")
 
 Kinds = Mapping[str, tuple[str, ...]]
 """Source paths (JSONPath, as ``format_path`` writes them), each with the kinds of its values, sorted."""
@@ -110,26 +112,43 @@ def from_json(text: str, path: str) -> Lineage:
     Raises:
         InputError: the text is no lineage, or of a later format.
     """
+
+    def table(stored: Mapping[str, Any]) -> TableLineage:
+        columns = {
+            column: {source["path"]: tuple(source["kinds"]) for source in sources}
+            for column, sources in stored["columns"].items()
+        }
+        return TableLineage(tuple(stored["rows"]), columns)
+
+    return read_marked(
+        text,
+        path,
+        MARK,
+        "lineage",
+        lambda stored: Lineage({name: table(each) for name, each in stored["tables"].items()}),
+    )
+
+
+def read_marked(text: str, path: str, mark: str, what: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
+    """Return what ``read`` makes of a file of JSON whose key ``mark`` has its format; ``what`` it is.
+
+    Raises:
+        InputError: the text is none, or of a later format.
+    """
     try:
         stored = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"this is no JSON: {error}", at=Location(path)) from error
-    if not isinstance(stored, dict) or MARK not in stored:
-        raise InputError("this is no lineage", at=Location(path), hint=f"its first key would be `{MARK}`")
-    if stored[MARK] != FORMAT:
-        raise InputError(f"this lineage is of format {stored[MARK]}, and {FORMAT} is known", at=Location(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"this is no JSON: {error.msg}", at=Location(path, error.lineno, error.colno)) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is no {what}: {error}", at=Location(path)) from error
+    if not isinstance(stored, dict) or mark not in stored:
+        raise InputError(f"this is no {what}", at=Location(path), hint=f"its first key would be `{mark}`")
+    if stored[mark] != FORMAT:
+        raise InputError(f"this {what} is of format {stored[mark]}, and {FORMAT} is known", at=Location(path))
     try:
-        return Lineage({name: _table(table) for name, table in stored["tables"].items()})
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"this lineage is damaged: {error}", at=Location(path)) from error
-
-
-def _table(stored: Mapping[str, Any]) -> TableLineage:
-    columns = {
-        column: {source["path"]: tuple(source["kinds"]) for source in sources}
-        for column, sources in stored["columns"].items()
-    }
-    return TableLineage(tuple(stored["rows"]), columns)
+        return read(stored)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"this {what} is damaged: {error}", at=Location(path)) from error
 
 
 def _merge_kinds(earlier: Kinds, later: Kinds) -> Kinds:

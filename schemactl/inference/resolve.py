@@ -28,7 +28,7 @@ from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig, Settings
-from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Properties, Schema
+from schemactl.schema.types import MICROSECOND_DIGITS, VARIANT_ENDINGS, DataType, Properties, Schema, Table
 
 DETECTIONS: Final = "x-detections"
 """Property of a root table: the detectors for its data, asked before those of the schema's ``settings``."""
@@ -176,6 +176,32 @@ class Resolution:
     def sources(self, origin: Origin) -> tuple[Path, ...]:
         """Return the source paths that feed a column, the first one first."""
         return tuple(dict.fromkeys(path for path, _ in self.taken.get(origin, ())))
+
+
+def variant_bases(schema: Schema) -> dict[Origin, str]:
+    """Return for each variant column the column whose values of other types it takes (docs/dlt.md §6.5)."""
+    naming = naming_of(schema)
+    bases: dict[Origin, str] = {}
+    for table in schema.tables.values():
+        beside = _variants_beside(table, naming)
+        for variant in beside:
+            base = variant
+            while base in beside:
+                base = beside[base]
+            bases[table.name, variant] = base
+    return bases
+
+
+def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
+    """Return the variants of a table, each with the column that its name starts from; that may be a variant too."""
+    variants = {column.name for column in table.columns.values() if column.is_variant}
+    if not variants:
+        return {}
+    beside: dict[str, str] = {}
+    for name in table.columns:
+        for variant in {naming.shorten_fragments(name, ending) for ending in VARIANT_ENDINGS} & variants - {name}:
+            beside.setdefault(variant, name)
+    return beside
 
 
 def resolve(

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from schemactl.errors import InputError, Location
 from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, PathEvidence, Position
+from schemactl.inference.lineage import FORMAT, read_marked
 from schemactl.inference.paths import Path
 from schemactl.schema.types import DataType
 
 MARK: Final = "schemactl_evidence"
-FORMAT: Final = 1
 ENDING: Final = ".evidence.json"
 
 
@@ -43,20 +42,7 @@ def read_evidence(text: str, path: str) -> Evidence:
     Raises:
         InputError: the text is no evidence, or of a later format.
     """
-    try:
-        stored = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"this is no JSON: {error.msg}", at=Location(path, error.lineno, error.colno)) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"this is no saved evidence: {error}", at=Location(path)) from error
-    if not isinstance(stored, dict) or MARK not in stored:
-        raise InputError("this is no saved evidence", at=Location(path), hint=f"its first key would be `{MARK}`")
-    if stored[MARK] != FORMAT:
-        raise InputError(f"this evidence is of format {stored[MARK]}, and {FORMAT} is known", at=Location(path))
-    try:
-        return _evidence(stored)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"this evidence is damaged: {error}", at=Location(path)) from error
+    return read_marked(text, path, MARK, "saved evidence", _evidence)
 
 
 def _evidence(stored: Mapping[str, Any]) -> Evidence:

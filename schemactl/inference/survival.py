@@ -18,8 +18,7 @@ from typing import Any, Final
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
 from schemactl.inference.paths import Path, row_path
-from schemactl.inference.resolve import Resolution, Taken
-from schemactl.inference.taking import variant_bases
+from schemactl.inference.resolve import Resolution, Taken, variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.full_types import FullType

@@ -38,48 +38,41 @@ from schemactl.schema.nested_types import (
 from schemactl.schema.types import DataType
 
 
-@dataclass(frozen=True, slots=True)
-class _Consequence:
-    phrase: str
-    impact: Impact
-
-
 class Effect(Enum):
     """The fate of the values of a column or a field, in words for a field, with the impact of the rules about it."""
 
-    WIDENED = _Consequence("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
+    phrase: str
+    impact: Impact
+
+    WIDENED = ("every value survives", Impact(readers=Severity.WARN, writers=Severity.INFO))
     """D301, D307"""
-    DEPENDS = _Consequence("some values may not survive", Impact(Severity.WARN, Severity.ERROR, Severity.DEPENDS))
+    DEPENDS = ("some values may not survive", Impact(Severity.WARN, Severity.ERROR, Severity.DEPENDS))
     """D302, D308"""
-    LOSES = _Consequence("values lose digits or their meaning", Impact(Severity.WARN, Severity.ERROR, Severity.ERROR))
+    LOSES = ("values lose digits or their meaning", Impact(Severity.WARN, Severity.ERROR, Severity.ERROR))
     """D303, D309"""
-    REFUSED = _Consequence("no value survives", Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR))
+    REFUSED = ("no value survives", Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR))
     """D304"""
-    GROWS = _Consequence("every value fits", Impact(readers=Severity.INFO, writers=Severity.INFO))
+    GROWS = ("every value fits", Impact(readers=Severity.INFO, writers=Severity.INFO))
     """D305, D311"""
-    SHRINKS = _Consequence("some values may not fit", Impact(Severity.INFO, Severity.ERROR, Severity.DEPENDS))
+    SHRINKS = ("some values may not fit", Impact(Severity.INFO, Severity.ERROR, Severity.DEPENDS))
     """D306"""
-    NARROWED = _Consequence(
+    NARROWED = (
         "integers may not fit, and files that hold the wider ones cannot be read",
         Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR),
     )
     """Worse than D306: no migration narrows a type inside stored files."""
-    REZONED = _Consequence("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
+    REZONED = ("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
     """D310"""
-    COARSER = _Consequence("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
+    COARSER = ("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
     """D311"""
-    SPELLED = _Consequence("stored texts are spelled otherwise", Impact(Severity.WARN, Severity.INFO, Severity.WARN))
+    SPELLED = ("stored texts are spelled otherwise", Impact(Severity.WARN, Severity.INFO, Severity.WARN))
     """D312, and JSON texts: these have quotes."""
-    TEXTS = _Consequence("every value survives, as text", Impact(readers=Severity.ERROR, writers=Severity.INFO))
+    TEXTS = ("every value survives, as text", Impact(readers=Severity.ERROR, writers=Severity.INFO))
     """Objects and lists: queries name fields and elements that texts do not have."""
 
-    @property
-    def phrase(self) -> str:
-        return self.value.phrase
-
-    @property
-    def impact(self) -> Impact:
-        return self.value.impact
+    def __init__(self, phrase: str, impact: Impact) -> None:
+        self.phrase = phrase
+        self.impact = impact
 
     @property
     def is_open(self) -> bool:
