@@ -473,14 +473,13 @@ def all_files() -> list[str]:
 def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
     before, listed = files(), set(Path("lake/shop/orders/data").iterdir())
 
-    def failing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches
+    def failing(_: pa.RecordBatch) -> pa.RecordBatch:
         raise DestinationError("no power")
 
     with destination.connect(url, "shop") as session:
-        store = session
+        table = session.table("orders")
         with pytest.raises(DestinationError, match="no power"):
-            store.rewrite("orders", store.fields("orders"), failing(store.batches("orders", columns())))
+            session.rewrite(table, table.fields, failing)
     assert files() == before
     assert set(Path("lake/shop/orders/data").iterdir()) == listed
 
@@ -488,11 +487,11 @@ def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
 def test_a_rewrite_does_not_lose_what_was_written_meanwhile(url: str) -> None:
     with destination.connect(url, "shop") as session:
         store: IcebergMigration = session
-        rows_before = store.batches("orders", columns())
+        table = store.table("orders")
         held = opened()
         held.append(held.scan(row_filter="id = 1").to_arrow())
         with pytest.raises(DestinationError, match="another program wrote to it") as failure:
-            store.rewrite("orders", store.fields("orders"), rows_before)
+            store.rewrite(table, table.fields, lambda rows: rows)
     assert failure.value.hint == "run it again"
     assert rows("id") == [(1,), (1,), (2,)]
 

@@ -5,66 +5,29 @@ DuckDB gets one batch of rows at a time, and only the columns that are needed: m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._session import quote
+from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
-from schemactl.migration.statements import new_column, values_after
-from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.steps import Backfill, ChangeType
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
     from duckdb import DuckDBPyConnection
 
-Written = ChangeType | Backfill | FillColumn
-"""The steps that write values."""
+ROW_KEY: Final = "_dlt_id"
 
-_ROWS: Final = "given_rows"
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What a step writes into a column.
-
-    Attributes:
-        column: its name before the step.
-        needed: names of all columns that the value depends on, with the type that DuckDB is to take each for.
-        expression: the value.
-    """
-
-    column: str
-    needed: Mapping[str, str | None]
-    expression: str
-
-
-def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignment:
-    """Return what a step writes into a table with these columns.
-
-    Raises:
-        InputError: a name, a type or a value cannot be written.
-    """
-    from schemactl.destinations.duckdb.migration import ENGINE
-
-    needed: dict[str, str | None]
-    match step:
-        case ChangeType():
-            column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}
-        case FillColumn():
-            column, needed = step.column.name, {step.column.name: None}
-        case Backfill():
-            column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
-            if step.taken is Taken.UNFIT:
-                # Of the values that went into the new column, nulls alone count.
-                needed.setdefault(new_column(step, columns))
-    values = values_after((step,), Table(table, {name: Column(name) for name in columns}), ENGINE)
-    return Assignment(column, needed, values[column])
+ROWS: Final = "given_rows"
+_VALUE: Final = "value"
+_KEY: Final = "row_key"
 
 
 def duckdb_type(column: Column) -> str | None:
@@ -92,31 +55,6 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
         yield connection
 
 
-def assigned(
-    connection: DuckDBPyConnection, rows: pyarrow.Table, wanted: Assignment, field: pyarrow.Field
-) -> pyarrow.Array:
-    """Return the values of a column of some rows after a step, as the new field has them.
-
-    Raises:
-        DestinationError: a value does not survive.
-    """
-    import pyarrow
-
-    from schemactl.destinations.duckdb.migration import ENGINE
-
-    listed = ", ".join(
-        quote(name) if kind is None else f"CAST({ENGINE.name(name)} AS {kind}) AS {ENGINE.name(name)}"
-        for name, kind in wanted.needed.items()
-    )
-    query = f"SELECT {wanted.expression} AS made FROM (SELECT {listed} FROM {_ROWS})"
-    found = ask(connection, rows.select(list(wanted.needed)), query, f"write `{wanted.column}`").column("made")
-    try:
-        made = in_one(found).cast(field.type)
-    except pyarrow.ArrowException as error:
-        raise DestinationError(f"a value of `{wanted.column}` does not survive: {shown_error(str(error))}") from error
-    return made
-
-
 def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: str) -> pyarrow.Table:
     """Return what a query over rows, which it calls ``given_rows``, finds.
 
@@ -127,22 +65,13 @@ def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: s
 
     from schemactl.destinations.duckdb.session import first_line
 
-    connection.register(_ROWS, in_microseconds(rows))
+    connection.register(ROWS, in_microseconds(rows))
     try:
         return connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
         raise DestinationError(f"cannot {task}: {first_line(error)}") from error
     finally:
-        connection.unregister(_ROWS)
-
-
-def in_one(values: pyarrow.ChunkedArray) -> pyarrow.Array:
-    """Return values as one array, those of DuckDB's own kinds as what they are stored as."""
-    import pyarrow
-
-    whole = values.combine_chunks()
-    whole = whole if isinstance(whole, pyarrow.Array) else pyarrow.concat_arrays(whole.chunks)
-    return whole.storage if isinstance(whole, pyarrow.ExtensionArray) else whole
+        connection.unregister(ROWS)
 
 
 def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
@@ -170,3 +99,104 @@ def coarse(kind: pyarrow.DataType) -> pyarrow.DataType:
     if is_a.is_timestamp(kind) and kind.unit == "ns":
         return pyarrow.timestamp("us", kind.tz)
     return pyarrow.time64("us") if is_a.is_time64(kind) and kind.unit == "ns" else kind
+
+
+def count_nulls(column: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:
+    """Return how many rows have null in a column; arguments as in ``count_values``."""
+    given = (_given(batch, column, keys) for batch in batches)
+    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in given)
+
+
+def count_values(
+    step: ChangeType | Backfill,
+    keys: Sequence[str],
+    batches: Iterator[pyarrow.RecordBatch],
+    *,
+    is_undone: bool = False,
+) -> Unfit:
+    """Return how many values of a column do not survive a step.
+
+    Args:
+        step: what is to be done.
+        keys: the column that distinguishes rows, or none.
+        batches: of rows with the step's column and the key.
+        is_undone: whether those are counted instead that an undo of the step does not bring back as they are.
+
+    Raises:
+        DestinationError: DuckDB is not installed, or the rows cannot be read.
+    """
+    return _added_up(_ask_each(step, keys, batches, is_undone))
+
+
+def _ask_each(
+    step: ChangeType | Backfill, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch], is_undone: bool
+) -> Iterator[Unfit]:
+    """Yield what of each batch of a column does not survive a step, or its undo; nothing where all values do."""
+    from schemactl.destinations.duckdb.migration import ENGINE
+
+    source = source_of(step)
+    kind, given = duckdb_type(source), replace(source, name=_VALUE)
+    value = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
+    named = [_KEY for _ in keys]
+    rows = f"(SELECT {', '.join([value, *named])} FROM {ROWS})"
+    step = replace(step, before=given) if isinstance(step, ChangeType) else replace(step, source=given)
+    if is_undone and isinstance(step, ChangeType):
+        query, read = undo_query(step, rows, named, ENGINE), undone_of
+    else:
+        query, read = count_query(step, rows, named, ENGINE), unfit_of
+    if query is None:
+        return
+    with duckdb_session() as connection:
+        for batch in batches:
+            given_rows = _given(batch, source.name, keys)
+            fine = _parts_of_microseconds(given_rows)
+            if fine.count:
+                yield fine
+                continue
+            found = ask(connection, given_rows, query, f"count values of `{source.name}`")
+            yield read([tuple(row.values()) for row in found.to_pylist()], keys)
+
+
+def source_of(step: ChangeType | Backfill) -> Column:
+    """Return the column whose values a step converts."""
+    return step.before if isinstance(step, ChangeType) else step.source
+
+
+def _added_up(parts: Iterator[Unfit]) -> Unfit:
+    """Return what was counted in parts of a table as that of the whole."""
+    total = Unfit()
+    for part in parts:
+        examples = (*total.examples, *part.examples)[:MOST_EXAMPLES]
+        total = Unfit(total.count + part.count, total.rows + part.rows, examples)
+    return total
+
+
+def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:
+    """Return the value and the key under names that hold whatever the columns are called."""
+    import pyarrow
+
+    names = [column, *keys]
+    return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
+
+
+def _parts_of_microseconds(given: pyarrow.Table) -> Unfit:
+    """Return the values that are finer than microseconds: no conversion keeps them."""
+    import pyarrow.compute as compute
+
+    value = given.column(_VALUE)
+    rough = coarse(value.type)
+    if rough == value.type:
+        return Unfit()
+    return _chosen(given, compute.not_equal(value.cast(rough, safe=False).cast(value.type), value))
+
+
+def _chosen(given: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
+    """Return the rows that a mask chooses as what stands in the way."""
+    chosen = given.filter(mask)
+    shown = chosen.slice(0, MOST_EXAMPLES)
+    keys = shown.column(_KEY).to_pylist() if _KEY in shown.column_names else [None] * shown.num_rows
+    values = [each.cast("string").as_py() for each in shown.column(_VALUE)]
+    examples = tuple(
+        Example({} if key is None else {ROW_KEY: str(key)}, value) for key, value in zip(keys, values, strict=True)
+    )
+    return Unfit(chosen.num_rows, given.num_rows, examples)

@@ -1,22 +1,23 @@
 """A dataset of tables on files that is open for migrating; see ``destinations.MigrationSession``.
 
 There is no transaction over several tables, or over a table and the ledger: each step and each line of the ledger is
-kept at once, whole or not at all. Who was killed goes on by what the tables show.
+kept at once, whole or not at all. Who was killed goes on by what the tables show. Nothing here knows a format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from typing import ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
+from schemactl.destinations._lake.conversions import ROW_KEY, count_nulls, count_values, duckdb_session, source_of
 from schemactl.destinations._lake.rendering import render_together
 from schemactl.destinations._lake.rewriting import Rewritten, rewritings
-from schemactl.destinations._lake.store import LakeStore
+from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.ledger import Ledger
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import Abilities, Way, way_of
 from schemactl.migration.records import Blocker, Unfit
 from schemactl.migration.steps import (
@@ -35,10 +36,19 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
+from schemactl.schema.types import Column, Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
+"""Makes rows of a table those that it holds afterwards."""
+
+T = TypeVar("T", bound=FilesTable)
 
 
-class LakeMigration(LakeStore, Ledger):
-    """See ``destinations.MigrationSession``.
+class LakeMigration(Ledger, Generic[T]):
+    """See ``destinations.MigrationSession``. Where a method raises ``DestinationError``, nothing has changed.
 
     Attributes:
         abilities: what the format can do.
@@ -47,6 +57,61 @@ class LakeMigration(LakeStore, Ledger):
     __slots__ = ()
 
     abilities: ClassVar[Abilities]
+
+    @abstractmethod
+    def read_catalogue(self) -> Catalogue:
+        """Return the tables as they are now, ours (``_schemactl_…``) among them; none where nothing is there."""
+
+    @abstractmethod
+    def table(self, name: str) -> T:
+        """Return a table that is there, as it is now.
+
+        Raises:
+            InputError: a folder has no such table; catalogs and logs raise ``DestinationError``.
+        """
+
+    @abstractmethod
+    def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
+        """Return a column as new files are to hold it.
+
+        Args:
+            column: with its new type.
+            before: the column whose place it takes: what people have said of that one stays. None for a new one.
+        """
+
+    @abstractmethod
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        """Return why a table does not take a step about its columns, by the way that the format does it.
+
+        The step's column may not be there yet.
+        """
+
+    @abstractmethod
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+
+    @abstractmethod
+    def drop(self, table: str) -> None:
+        """Remove a table with its files."""
+
+    @abstractmethod
+    def rename(self, before: str, after: str) -> None:
+        """Give a table another name."""
+
+    @abstractmethod
+    def describe(self, step: DescribeTable) -> None:
+        """Set the descriptions of a table and of its columns; asked only where ``Abilities`` say that it can."""
+
+    @abstractmethod
+    def alter(self, step: Step) -> None:
+        """Do a step about a column by the catalog alone; asked only where ``Abilities`` say that it can."""
+
+    @abstractmethod
+    def rewrite(self, table: T, fields: pyarrow.Schema, alter: Alter) -> None:
+        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+
+        Where another program has committed since the table was opened, this fails, and rows of that program stay.
+        """
 
     def catalogue(self) -> Catalogue:
         return self.read_catalogue().without_ours
@@ -94,12 +159,19 @@ class LakeMigration(LakeStore, Ledger):
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
             raise DestinationError(f"`{self.origin}` does no {_named(other)} by writing rows anew")
-        table = table_of(steps[0])
-        made = rewritings(self, [step for step in steps if isinstance(step, Rewritten)])
-        rows = self.batches(table, list(self.fields(table).names))
-        for each in made:
-            rows = each.batches(rows)
-        self.rewrite(table, made[-1].fields, rows)
+        table = self.table(table_of(steps[0]))
+        made = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
+        with duckdb_session() if any(each.written for each in made) else nullcontext() as connection:
+
+            def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+                for each in made:
+                    batch = each.apply(batch, connection)
+                return batch
+
+            self.rewrite(table, made[-1].fields, alter)
+
+    def row_count(self, table: str) -> int:
+        return self.table(table).row_count()
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         fold = self.abilities.names.fold
@@ -110,16 +182,26 @@ class LakeMigration(LakeStore, Ledger):
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         match step:
             case SetNotNull():
-                return count_nulls(self, step, share)
+                return count_nulls(step.column.name, *self._rows(step.table, step.column.name, share))
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                return count_values(self, step, share)
+                return count_values(step, *self._rows(step.table, source_of(step).name, share))
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()
 
     def not_undone(self, step: ChangeType) -> Unfit:
-        return count_not_undone(self, step)
+        return count_values(step, *self._rows(step.table, step.before.name, 1.0), is_undone=True)
+
+    def _rows(self, table: str, column: str, share: float) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
+        """Return the column that distinguishes rows, or none, and a share of the rows with it and another column."""
+        opened = self.table(table)
+        there = opened.fields.names
+        if column not in there:
+            raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
+        keys = (ROW_KEY,) if ROW_KEY in there else ()
+        unique = list(dict.fromkeys((column, *keys)))
+        return keys, opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
 
     def find_blocker(self, step: Step) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.sampling import Sampled, sample
@@ -21,6 +21,9 @@ from schemactl.schema.types import Column, Properties
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
+
+
+BATCH_ROWS: Final = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,21 @@ class FilesTable(ABC):
         """Return the files that hold its rows now."""
 
     @abstractmethod
+    def open_file(self, file: DataFile) -> AbstractContextManager[pyarrow.parquet.ParquetFile]:
+        """Return a context in which a file is open for reading, and what fails is reported."""
+
+    def names_in(
+        self,
+        file: DataFile,  # noqa: ARG002 - others look
+        held: pyarrow.Schema,
+        columns: Sequence[str],
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        """Return what a file with columns ``held`` calls columns of the table, None where it lacks one; and values.
+
+        The values stand for their columns in all rows, whatever the file holds.
+        """
+        return {name: name if name in held.names else None for name in columns}, {}
+
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pyarrow.RecordBatch]:
@@ -66,10 +84,36 @@ class FilesTable(ABC):
             columns: names; what the file lacks of them is null.
             groups: the numbers of the groups of rows that are read, ascending; None for all.
         """
+        import pyarrow
 
-    @abstractmethod
+        wanted = self.chosen(columns)
+        with self.open_file(file) as opened:
+            names, stated = self.names_in(file, opened.schema_arrow, columns)
+            held = {name: found for name in wanted.names if name not in stated and (found := names.get(name))}
+            chosen = range(opened.num_row_groups) if groups is None else groups
+            if held:
+                batches = opened.iter_batches(BATCH_ROWS, row_groups=list(chosen), columns=list(held.values()))
+            else:
+                sizes = (opened.metadata.row_group(number).num_rows for number in chosen)
+                empty = pyarrow.struct([])
+                batches = (pyarrow.RecordBatch.from_struct_array(pyarrow.nulls(rows, empty)) for rows in sizes)
+            for batch in batches:
+                arrays = []
+                for field in wanted:
+                    if field.name in held:
+                        array = batch.column(held[field.name])
+                    else:
+                        value = stated.get(field.name)
+                        array = (
+                            pyarrow.nulls(batch.num_rows) if value is None else pyarrow.repeat(value, batch.num_rows)
+                        )
+                    arrays.append(array if array.type == field.type else array.cast(field.type))
+                yield pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)
+
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         """Return how many rows each group of a file has that can be read without the others."""
+        with self.open_file(file) as opened:
+            return tuple(opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups))
 
     @abstractmethod
     def row_count(self) -> int:
@@ -114,11 +158,6 @@ class FilesTable(ABC):
         """Remove the files that a load or a rewrite has made and not committed, where they can be found."""
         for file in self.place.glob(f"{attempt}-*") if self.place else ():
             file.unlink(missing_ok=True)
-
-
-def group_sizes(footer: pyarrow.parquet.FileMetaData) -> tuple[int, ...]:
-    """Return how many rows each group of a file of Parquet has."""
-    return tuple(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
 
 
 def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.RecordBatch:

@@ -18,8 +18,7 @@ from urllib.parse import unquote
 from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions, read_journal
 from schemactl.destinations._lake.lock import holding
-from schemactl.destinations._lake.reading import read_parquet
-from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
+from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.delta.address import LOG
 from schemactl.destinations.delta.catalogue import NAMES, columns_of, new_kind, open_table, wrap_errors
@@ -33,6 +32,7 @@ from schemactl.store.text import remove_leftovers
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
     from deltalake import CommitProperties, DeltaTable
 
 JOURNAL: Final = ".schemactl-journal.json"
@@ -70,7 +70,7 @@ class DeltaLakeTable(LakeTable):
         import pyarrow
 
         held = pyarrow.schema(self.table.schema().to_arrow())
-        return pyarrow.schema([pyarrow.field(each.name, plain_type(each.type), each.nullable) for each in held])
+        return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
 
     @property
     def kinds(self) -> Mapping[str, Properties]:
@@ -120,22 +120,20 @@ class DeltaLakeTable(LakeTable):
             DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])
         ]
 
-    def read(
-        self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
-    ) -> Iterator[pyarrow.RecordBatch]:
+    @contextmanager
+    def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
         import pyarrow.parquet
 
         # Not by delta-rs: a rewrite pulls rows from within, where it must not be called again.
         path, options = self.folder / file.path, {"coerce_int96_timestamp_unit": "us"}
         with wrap_errors(f"read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
-            stated = file.handle.get("partition") or {}  # which stand in the log alone
-            yield from read_parquet(opened, self.chosen(columns), groups, stated=stated)
+            yield opened
 
-    def group_sizes(self, file: DataFile) -> tuple[int, ...]:
-        import pyarrow.parquet
-
-        with wrap_errors(f"read `{self.folder / file.path}`"):
-            return group_sizes(pyarrow.parquet.read_metadata(self.folder / file.path))
+    def names_in(
+        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        names, _ = LakeTable.names_in(self, file, held, columns)
+        return names, file.handle.get("partition") or {}  # which stand in the log alone
 
     def row_count(self) -> int:
         import pyarrow

@@ -6,8 +6,7 @@ from functools import partial
 
 from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._lake.check import check_schema
-from schemactl.destinations._lake.load import LakeLoad
+from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
 from schemactl.destinations.delta.address import dataset_to_write

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from schemactl.destinations._bookkeeping import past_loads
-from schemactl.destinations._lake.check import check_schema
-from schemactl.destinations._lake.load import LakeLoad
+from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors

@@ -6,18 +6,22 @@ expires them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._lake import rendering
+from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations._lake.migration import Alter, LakeMigration
 from schemactl.destinations._lake.types import arrow_type, partitions_of
+from schemactl.destinations._migration.ledger import keys_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import (
@@ -27,10 +31,9 @@ from schemactl.destinations.iceberg.catalogue import (
     new_kind,
     read_dataset,
 )
-from schemactl.destinations.iceberg.lake import WIDENS, lake_to_write
-from schemactl.destinations.iceberg.ledger import AGAIN, IcebergLedger
+from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake, arrow_rows, equals, lake_to_write
 from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
+from schemactl.destinations.iceberg.rewriting import AGAIN, end_rewriting, rewrite_table
 from schemactl.destinations.iceberg.table import IcebergLakeTable
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
@@ -47,6 +50,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.templates import VERSION_TABLE, version_table
 from schemactl.schema.types import Column, Properties, Table
 
 if TYPE_CHECKING:
@@ -88,19 +92,20 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     return rendering.render(step, table, dataset, ABILITIES)
 
 
-@dataclass(frozen=True, slots=True)
-class IcebergMigration(LakeMigration, IcebergLedger):
-    """A dataset that is open for migrating; see ``destinations._lake.store.LakeStore``.
+_SMALL: Final = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "9"}
+"""Iceberg's properties of tables of the ledger."""
 
-    Attributes:
-        lake: the dataset.
-        is_read_only: whether nothing may be written.
-        read: see ``LakeStore``.
+
+@dataclass(frozen=True, slots=True)
+class IcebergMigration(LakeMigration[IcebergLakeTable]):
+    """A dataset that is open for migrating; see ``LakeMigration``.
+
+    Tables of the ledger that are ours are written whole each time, in one commit: they are small.
     """
 
     abilities: ClassVar = ABILITIES
+    lake: IcebergLake
     is_read_only: bool = False
-    read: dict[str, IcebergLakeTable] = field(default_factory=dict, compare=False)
 
     @property
     def dataset(self) -> str:
@@ -208,15 +213,44 @@ class IcebergMigration(LakeMigration, IcebergLedger):
                     f"`{table_of(step)}`: {type(step).__name__} is nothing that Iceberg does in place"
                 )
 
-    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        opened = self.read.pop(table) if table in self.read else self.table(table)
-        rewrite_table(self.lake, opened, fields, batches)
+    def rewrite(self, table: IcebergLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
+        rewrite_table(self.lake, table, fields, map(alter, table.batches(table.fields.names)))
 
     def table(self, name: str) -> IcebergLakeTable:
         found = self.lake.open(name)
         if found is None:
             raise DestinationError(f"there is no table `{name}` in `{self.lake.origin}`")
         return found
+
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+        return self.lake.read_rows(table, **equal)
+
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not table.name.startswith(OURS):
+            self._replace_versions(table, rows)
+            return
+        held = {tuple(row[key] for key in keys_of(table)): row for row in [*self.read_rows(table), *rows]}
+        made = arrow_rows(table, [[row[name] for name in table.columns] for row in held.values()])
+        opened = self.lake.open(table.name) or self.lake.create(table.name, list(made.schema), "", _SMALL)
+        path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
+        with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
+            added = write_rows(opened, path, made.to_batches())
+            opened.commit(added, opened.files(), "")
+
+    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        new = arrow_rows(table, [tuple(row.values()) for row in rows])
+        opened = self.lake.open(table.name) or self.lake.create(table.name, list(new.schema), "")
+        for row in rows:
+            same = {name: row[name] for name in keys_of(table)}
+            with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
+                if opened.table.scan(row_filter=equals(same)).count():
+                    opened.table.overwrite(new, equals(same))
+                else:
+                    opened.table.append(new)
+
+    def remove_version(self, version_hash: str) -> None:
+        with wrap_errors(f"write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
+            self.lake.remove_rows(version_table(), version_hash=version_hash)
 
 
 def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:

@@ -12,7 +12,6 @@ from schemactl.destinations._lake.files import GROUP_ROWS, grouped, split_by_par
 from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.lake import IcebergLake
-from schemactl.destinations.iceberg.ledger import AGAIN
 from schemactl.destinations.iceberg.nested import iceberg_type
 from schemactl.destinations.iceberg.table import (
     IcebergLakeTable,
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 
 FILE_BYTES: Final = 128 * 2**20
 """How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
+
+AGAIN: Final = "run it again"
+"""What to do where another program wrote at the same time."""
 
 _MARK: Final = "schemactl.rewriting"
 _RETRIES: Final = "commit.retry.num-retries"

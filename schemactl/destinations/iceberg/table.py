@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlparse
 
 from schemactl.destinations._lake.files import write_rows
-from schemactl.destinations._lake.reading import read_parquet
-from schemactl.destinations._lake.table import DataFile, LakeTable, group_sizes, in_fields, link_or_copy
+from schemactl.destinations._lake.table import DataFile, LakeTable, in_fields, link_or_copy
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
@@ -23,6 +23,7 @@ from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import FileScanTask, Table
@@ -72,6 +73,23 @@ class IcebergLakeTable(LakeTable):
             found = {task.file.file_path: task for task in self.table.scan().plan_files()}
         return [DataFile(path, found[path]) for path in sorted(found)]
 
+    @contextmanager
+    def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
+        import pyarrow.parquet
+
+        with (
+            wrap_errors(f"read `{file.path}`"),
+            self.table.io.new_input(file.path).open() as stream,
+            pyarrow.parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
+        ):
+            yield opened
+
+    def names_in(
+        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        names = names_in(held, self.table, columns, file.path)
+        return names, {name: _stated(self.table, file.handle, name) for name, there in names.items() if there is None}
+
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pyarrow.RecordBatch]:
@@ -80,21 +98,11 @@ class IcebergLakeTable(LakeTable):
         PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are written anew
         must not become others by it.
         """
-        import pyarrow.parquet
-
-        wanted, task = self.chosen(columns), file.handle
+        if _is_plain(file.handle):
+            yield from LakeTable.read(self, file, columns, groups)
+            return
         with wrap_errors(f"read `{file.path}`"):
-            if not _is_plain(task):
-                yield from self._read_by_scan(task, wanted)
-                return
-            with (
-                self.table.io.new_input(file.path).open() as stream,
-                pyarrow.parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
-            ):
-                names = names_in(opened.schema_arrow, self.table, columns, file.path)
-                lacking = [name for name, held in names.items() if held is None]
-                stated = {name: _stated(self.table, task, name) for name in lacking}
-                yield from read_parquet(opened, wanted, groups, names=names, stated=stated)
+            yield from self._read_by_scan(file.handle, self.chosen(columns))
 
     def _read_by_scan(self, task: FileScanTask, wanted: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
         from pyiceberg.expressions import AlwaysTrue
@@ -108,12 +116,7 @@ class IcebergLakeTable(LakeTable):
         yield from (in_fields(batch, wanted) for batch in batches)
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
-        import pyarrow.parquet
-
-        if not _is_plain(file.handle):
-            return (file.handle.file.record_count,)
-        with wrap_errors(f"read `{file.path}`"), self.table.io.new_input(file.path).open() as stream:
-            return group_sizes(pyarrow.parquet.read_metadata(stream))
+        return LakeTable.group_sizes(self, file) if _is_plain(file.handle) else (file.handle.file.record_count,)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         import pyarrow

@@ -32,7 +32,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.rows import FolderTable
+from schemactl.destinations.parquet.table import FolderTable
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress

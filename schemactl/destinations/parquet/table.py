@@ -1,21 +1,98 @@
-"""Columns of folders of Parquet as Arrow's fields: those that dlt writes, and what all files of a table have."""
+"""One table of a folder of Parquet: its files, their rows, and its columns as Arrow's fields."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored
 from schemactl.errors import DestinationError, InputError
+from schemactl.examples import shown_error
+from schemactl.normalization.package import rows_in
 from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
+
+
+@dataclass(frozen=True)
+class FolderTable(FilesTable):
+    """A table of a folder of Parquet.
+
+    Attributes:
+        held: its files, by their path in the table's folder.
+        folder: where new files are made, called as the table.
+        stated: the columns of new files; None for those of all files together.
+    """
+
+    held: Mapping[str, Path]
+    folder: Path
+    stated: pyarrow.Schema | None = None
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def place(self) -> Path:
+        return self.folder
+
+    @cached_property
+    def fields(self) -> pyarrow.Schema:
+        return joint_fields(self.held) if self.stated is None else self.stated
+
+    def files(self) -> Sequence[DataFile]:
+        return [DataFile(name, path) for name, path in self.held.items()]
+
+    @contextmanager
+    def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
+        import pyarrow.parquet
+
+        try:
+            with pyarrow.parquet.ParquetFile(file.handle) as opened:
+                yield opened
+        except pyarrow.ArrowInvalid as error:
+            raise DestinationError(f"cannot read `{file.handle}`: {shown_error(str(error))}") from error
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DestinationError(f"cannot read `{file.handle}`: {error}") from error
+
+    def names_in(
+        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        names, _ = FilesTable.names_in(self, file, held, columns)
+        stated = partition_values(file.path)
+        return names, {name: value for name, value in stated.items() if name not in held.names}
+
+    def row_count(self) -> int:
+        return sum(map(rows_in, self.held.values()))
+
+
+def write_file(file: Path, fields: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> None:
+    """Write the rows of one file.
+
+    Raises:
+        DestinationError: the columns cannot be written as Parquet.
+        OSError: the file cannot be written.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetWriter(file, fields) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    except pyarrow.ArrowException as error:
+        raise DestinationError(f"cannot write `{file.name}`: {shown_error(str(error))}") from error
 
 
 def field_of(column: Column) -> pyarrow.Field:
