@@ -14,7 +14,7 @@ from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import MAX_NAME_LENGTH, new_schema
-from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.schema.types import Column, Properties, Table
 
 VERSIONS_TABLE: Final = "_dlt_version"
 """Where dlt keeps the schemas of a dataset (docs/dlt.md §9.1)."""
@@ -45,8 +45,17 @@ def make_catalogue(
         descriptions: of tables, by name; None, or an empty text, for none.
         versions: names and hashes of the schemas that dlt keeps there, the last one first.
     """
-    name = schema_name({name for name, _ in versions}, dataset)
-    return Catalogue(_schema_of(name, columns, descriptions), origin, hashes_of(versions))
+    tables: dict[str, dict[str, Column]] = {}
+    for table, column in columns:
+        tables.setdefault(table, {})[column.name] = column
+    # dlt adds these on reading: without them the schema would have another hash as a file.
+    texts = {table: {"description": text} for table, text in (descriptions or {}).items() if text}
+    found = {
+        table: Table(table, held, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
+        for table, held in tables.items()
+    }
+    schema = new_schema(schema_name({name for name, _ in versions}, dataset))
+    return Catalogue(replace(schema, tables=found), origin, hashes_of(versions))
 
 
 def is_ours(table: Table) -> bool:
@@ -65,21 +74,6 @@ def column_of(
     return Column(name, {**kind, **null, **(hints or {}), **text})
 
 
-def _schema_of(
-    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None
-) -> Schema:
-    tables: dict[str, dict[str, Column]] = {}
-    for table, column in columns:
-        tables.setdefault(table, {})[column.name] = column
-    # dlt adds these on reading: without them the schema would have another hash as a file.
-    texts = {table: {"description": text} for table, text in (descriptions or {}).items() if text}
-    found = {
-        table: Table(table, held, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
-        for table, held in tables.items()
-    }
-    return replace(new_schema(name), tables=found)
-
-
 def unknown(database_type: str) -> Properties:
     """Return the type of a column that dlt has no type for."""
     return {DATABASE_TYPE: database_type}
@@ -91,12 +85,7 @@ def with_nullable(kind: Properties, column: Column) -> Properties:
 
 
 def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> str:
-    """Return the dataset to read: the one asked for, else the only one; dlt's staging copies do not count.
-
-    Args:
-        found: names of those that hold tables.
-        asked: what the address names.
-        origin: the destination, for messages.
+    """Return the dataset to read: the one asked for, else the only one found; dlt's staging copies do not count.
 
     Raises:
         InputError: there is none, not that one, or there are several.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from schemactl.destinations._chains import Chain
+from schemactl.destinations._load import Chain
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Merge, Strategy, first, row_key

@@ -27,8 +27,8 @@ def catalogue_of(
         dataset: what is read.
         columns: table, name, type, whether it takes nulls, description, and that of the table.
         keys: table, key, whether it is the primary one (else its columns are unique together), and one of its columns.
-        versions: the full name of dlt's table of schemas; None for that of the dataset.
-        name: of the schema where dlt keeps none; None for that of the dataset.
+        versions: the full name of dlt's table of schemas, where it is not that of the dataset.
+        name: of the schema where dlt keeps none, and it is not that of the dataset.
     """
     rows, hints = list(columns), _hints(keys)
     kept: list[tuple[str, str]] = []

@@ -114,13 +114,9 @@ def count_values(
     *,
     is_undone: bool = False,
 ) -> Unfit:
-    """Return how many values of a column do not survive a step.
+    """Return how many values of a column do not survive a step, or do not come back by its undo.
 
-    Args:
-        step: what is to be done.
-        keys: the column that distinguishes rows, or none.
-        batches: of rows with the step's column and the key.
-        is_undone: whether those are counted instead that an undo of the step does not bring back as they are.
+    ``keys`` is the column that distinguishes rows, or none; ``batches`` have that and the step's column.
 
     Raises:
         DestinationError: DuckDB is not installed, or the rows cannot be read.

@@ -72,11 +72,9 @@ class LakeMigration(Ledger, Generic[T]):
 
     @abstractmethod
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
-        """Return a column as new files are to hold it.
+        """Return a column, with its new type, as new files are to hold it.
 
-        Args:
-            column: with its new type.
-            before: the column whose place it takes: what people have said of that one stays. None for a new one.
+        What people have said of ``before``, the column whose place it takes, stays; a new one has none.
         """
 
     @abstractmethod

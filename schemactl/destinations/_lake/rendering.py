@@ -20,13 +20,7 @@ REWRITES: Final = "-- rewrites the files"
 
 
 def render(step: Step, table: Table | None, dataset: str, abilities: Abilities) -> tuple[str, ...]:  # noqa: ARG001
-    """Return a step as one statement with dlt's types; see ``destinations.Migrator``.
-
-    Args:
-        step: what is done.
-        table: as the step finds it.
-        dataset: not shown: a session has one only.
-        abilities: of the destination.
+    """Return a step as one statement with dlt's types; ``dataset`` is not shown. See ``destinations.Migrator``.
 
     Raises:
         InputError: a name, a type or a value cannot be written.
@@ -39,10 +33,7 @@ def render(step: Step, table: Table | None, dataset: str, abilities: Abilities) 
 def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> tuple[str, ...]:
     """Return what writing a table's rows anew once does for several steps, as one statement.
 
-    Args:
-        steps: those that write all rows anew, and new columns between them.
-        table: as the first of them finds it.
-        names: what the destination allows of names.
+    Columns may be new between the steps; ``table`` is as the first of them finds it.
 
     Raises:
         InputError: a name, a type or a value cannot be written.

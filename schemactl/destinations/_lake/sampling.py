@@ -34,12 +34,7 @@ class Sampled:
 
 
 def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBatch]:
-    """Yield about a share of the rows of files.
-
-    Args:
-        files: always in the same order.
-        share: of the rows, between 0 and 1.
-    """
+    """Yield about a share, between 0 and 1, of the rows of files, which come always in the same order."""
     seen_groups = seen_rows = 0
     for file in files:
         wanted = share * sum(file.groups)

@@ -33,11 +33,8 @@ class MappedMigration(SqlMigration[D]):
     def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
         """Return the distinct values of a column that the database may not convert as dlt does, with their counts.
 
-        Args:
-            retype: of the column.
-            name: of the column, quoted.
-            place: the table's full name, or a query.
-            is_undone: whether those are returned instead that may come back in another spelling.
+        ``name`` is quoted, ``place`` the table's full name or a query. If ``is_undone``, it is those instead that may
+        come back in another spelling.
         """
 
     @abstractmethod
@@ -57,12 +54,7 @@ class MappedMigration(SqlMigration[D]):
         return self.coerce(text, retype) is not None
 
     def stage_coerced(self, retype: Retype, table: str) -> int:
-        """Put what dlt's coercion makes of a column's values into the mapping; return how many values it holds.
-
-        Args:
-            retype: of the column.
-            table: its full name.
-        """
+        """Put what dlt's coercion makes of a column's values into the mapping; return how many values it holds."""
         with self.database.wrap_errors("coerce values"):
             odd = self.odd_values(retype, self.engine.name(retype.before.name), table)
             pairs = [(text, made) for text, _ in odd if (made := self.coerce(text, retype)) is not None]

@@ -71,13 +71,7 @@ class SqlMigration(Ledger, Generic[D]):
         """Return the catalog of a dataset that has tables."""
 
     def sampled(self, place: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - others do
-        """Return the query of a sample of a table's rows; None where the engine has no sample of such a table.
-
-        Args:
-            place: the table's full name.
-            relation: the table.
-            share: of its rows, between 0 and 1.
-        """
+        """Return the query of a share (0 to 1) of a table's rows; None where the engine has no sample of it."""
         return None
 
     @property

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations import Catalogue
@@ -56,16 +57,12 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties
 
 
-def _retype(_: Column, after: Column) -> Way:
-    # Delta's own types (arrays ...) are those of columns that are there; none is made.
-    return Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE
-
-
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    retype=_retype,
+    # Delta's own types (arrays ...) are those of columns that are there; none is made.
+    retype=lambda _, after: Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE,
     set_not_null=Way.REWRITE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
@@ -75,9 +72,8 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
-    """Return the statements of a step as people read them; see ``destinations.Migrator``."""
-    return render_of_lake(step, table, dataset, ABILITIES)
+render: Final = partial(render_of_lake, abilities=ABILITIES)
+"""Returns the statements of a step as people read them; see ``destinations.Migrator``."""
 
 
 MARK: Final = "schemactlMigration"
@@ -133,8 +129,10 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 changed = step.column.name
             case RenameColumn():
                 changed = step.before
-            case ChangeType(before=before) if self.field(step.after).type != _type_of(opened, before.name):
+            case ChangeType(before=before) if before.name in opened.partitions:
                 changed = before.name
+                if self.field(step.after).type == opened.fields.field(changed).type:
+                    return None
             case _:
                 return None
         if changed not in opened.partitions:
@@ -223,10 +221,6 @@ def _mark(what: str) -> CommitProperties:
 
 AGAIN: Final = "migrate again"
 """What to do where another program was faster."""
-
-
-def _type_of(table: DeltaLakeTable, column: str) -> pyarrow.DataType | None:
-    return table.fields.field(column).type if column in table.fields.names else None
 
 
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:

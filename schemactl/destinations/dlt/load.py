@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._bookkeeping import INPUTS
 from schemactl.destinations._catalogue import OWN_SCHEMA
-from schemactl.destinations._chains import chains_of, chains_of_load, check_merges
+from schemactl.destinations._load import chains_of, chains_of_load, check_merges
 from schemactl.destinations.dlt.address import Address, parse_address
 from schemactl.destinations.dlt.catalogue import known_loads
 from schemactl.destinations.dlt.session import Session, open_session
@@ -86,12 +86,7 @@ def _folder_of(session: Session) -> Path:
 def _load_all(session: Session, packages: Packages, folder: Path, progress: Progress, *, is_kept: bool) -> None:
     """Load what waits; forget it where it fails before the destination is another one than before.
 
-    Args:
-        session: the destination.
-        packages: that wait.
-        folder: of them.
-        progress: is called with each file.
-        is_kept: whether it is another one once its tables are made ready.
+    ``is_kept`` says whether it is another one once its tables are made ready.
     """
     if not packages.waiting:
         return

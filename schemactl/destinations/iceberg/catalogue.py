@@ -84,11 +84,7 @@ def _folders(folder: Path) -> list[Path]:
 def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
     """Refuse a folder with Iceberg tables that dlt's filesystem made, which has no catalog.
 
-    Args:
-        address: of the folder.
-        schema_name: of a dataset in it, where the address names none.
-        done: what cannot be done with such tables: ``loaded``, ``migrated``.
-        hint: the way out.
+    ``done`` is what cannot be done with such tables: ``loaded``, ``migrated``.
 
     Raises:
         DestinationError: there are such tables.

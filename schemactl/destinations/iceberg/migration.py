@@ -51,7 +51,7 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import VERSION_TABLE, version_table
-from schemactl.schema.types import Column, Properties, Table
+from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,17 +64,14 @@ def _retype(before: Column, after: Column) -> Way:
     if DATABASE_TYPE in before.properties or DATABASE_TYPE in after.properties:
         return Way.REWRITE
     there, wanted = new_kind(before), new_kind(after)
-    return Way.IN_PLACE if there == wanted or _is_wider(there, wanted) else Way.REWRITE
-
-
-def _is_wider(before: Properties, after: Properties) -> bool:
-    match before["data_type"], after["data_type"]:
+    match there["data_type"], wanted["data_type"]:
         case "bigint", "bigint":
-            return bool(before.get("precision") == 32)
+            is_wider = there.get("precision") == 32
         case "decimal", "decimal":
-            return bool(before.get("scale") == after.get("scale") and before["precision"] < after["precision"])
+            is_wider = there.get("scale") == wanted.get("scale") and there["precision"] < wanted["precision"]
         case _:
-            return False
+            is_wider = False
+    return Way.IN_PLACE if there == wanted or is_wider else Way.REWRITE
 
 
 ABILITIES: Final[Abilities] = replace(
@@ -87,9 +84,8 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
-    """Return a step as people read SQL; see ``destinations.Migrator``."""
-    return rendering.render(step, table, dataset, ABILITIES)
+render: Final = partial(rendering.render, abilities=ABILITIES)
+"""Returns a step as people read SQL; see ``destinations.Migrator``."""
 
 
 _SMALL: Final = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "9"}

@@ -51,8 +51,17 @@ def rewrite_table(
     """
     attempt = uuid.uuid4().hex
     _mark(lake, {_MARK: f"{attempt} {table.name}"})
+    held = table.table
+    # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
+    held.metadata.properties[_RETRIES] = "0"
     try:
-        _commit(table, fields, batches, attempt)
+        removed = table.files()
+        with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+            _restructure(transaction, table, fields)
+            metadata = transaction.table_metadata
+            new = [described(held.io, metadata, path) for path in _write(table, metadata, batches, attempt)]
+            if new or removed:
+                exchange_files(transaction.update_snapshot(), removed, new)
     except BaseException:
         with suppress(DestinationError):  # what failed first is reported; the next session ends it
             end_rewriting(lake)
@@ -79,22 +88,6 @@ def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
     with wrap_errors(f"write to `{lake.origin}`", AGAIN):
         removed = {_MARK} - set(stated)
         lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
-
-
-def _commit(
-    table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch], attempt: str
-) -> None:
-    held = table.table
-    # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
-    held.metadata.properties[_RETRIES] = "0"
-    removed = table.files()
-    with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
-        _restructure(transaction, table, fields)
-        metadata = transaction.table_metadata
-        added = list(_write(table, metadata, batches, attempt))
-        new = [described(held.io, metadata, path) for path in added]
-        if new or removed:
-            exchange_files(transaction.update_snapshot(), removed, new)
 
 
 def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:

@@ -101,19 +101,17 @@ class IcebergLakeTable(LakeTable):
         if _is_plain(file.handle):
             yield from LakeTable.read(self, file, columns, groups)
             return
-        with wrap_errors(f"read `{file.path}`"):
-            yield from self._read_by_scan(file.handle, self.chosen(columns))
-
-    def _read_by_scan(self, task: FileScanTask, wanted: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
 
+        wanted = self.chosen(columns)
         if any(is_nested(each.type) for each in wanted):
             message = f"`{self.name}` has structs or lists, and files of deleted rows beside its data"
             raise DestinationError(message, hint=COMPACT)
         projected = self.table.schema().select(*wanted.names)
-        batches = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue()).to_record_batches([task])
-        yield from (in_fields(batch, wanted) for batch in batches)
+        scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
+        with wrap_errors(f"read `{file.path}`"):
+            yield from (in_fields(batch, wanted) for batch in scan.to_record_batches([file.handle]))
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         return LakeTable.group_sizes(self, file) if _is_plain(file.handle) else (file.handle.file.record_count,)
@@ -192,17 +190,17 @@ class IcebergLakeTable(LakeTable):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:
-        """Make sure that no file has values of a former column under one of these names.
+        """Make sure that no file has values of a former column under one of these names of columns to come.
 
         Files that were taken as the engine staged them say columns by name. Where a column of that name was dropped
         or renamed, its values would turn up in a new one: such files are written anew first, in a commit of its own.
-
-        Args:
-            names: of columns to come.
-            load_id: of the load that adds them.
-            column: the one that is to be called so; its own former names are its values'. None for new ones.
+        Former names of ``column``, which is to be called so, are its values'; a new one has none.
         """
-        taken = _former_names(self.table, column) & set(names)
+        now = {each.field_id: each.name for each in self.table.schema().fields}
+        held = [(name, now.get(each.field_id or 0)) for each in self.table.name_mapping() or () for name in each.names]
+        # Under which files may hold columns that now have other names, or are gone.
+        former = {name for name, its in held if its != name and (its is None or its != column)}
+        taken = former & set(names)
         stale = [file for file in self.files() if taken & _names_without_ids(self.table, file.path)] if taken else []
         if not stale:
             return
@@ -267,13 +265,6 @@ def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
 
     held = schema_to_pyarrow(metadata.schema(), include_field_ids=True)
     return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
-
-
-def _former_names(table: Table, but_of: str | None) -> set[str]:
-    """Return names under which files may hold columns that now have other names, or are gone."""
-    now = {each.field_id: each.name for each in table.schema().fields}
-    held = [(name, now.get(each.field_id or 0)) for each in table.name_mapping() or () for name in each.names]
-    return {name for name, column in held if column != name and (column is None or column != but_of)}
 
 
 def _names_without_ids(table: Table, path: str) -> set[str]:

@@ -252,12 +252,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
 
 def with_comment(made: str, column: str, text: str | None) -> str:
-    """Return a column's name and definition with another comment.
-
-    Args:
-        made: what SHOW CREATE TABLE says, with names in double quotes.
-        column: its name.
-        text: of the comment; None for none.
+    """Return a column's name and definition with another comment, of what SHOW CREATE TABLE says.
 
     Raises:
         DestinationError: there is no such column.

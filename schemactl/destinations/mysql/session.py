@@ -237,18 +237,13 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
                 "collation_server = 'utf8mb4_bin'",
                 "transaction_isolation = 'READ-COMMITTED'",
             ):
-                _set(session, setting)
+                try:
+                    session.execute(f"SET SESSION {setting}")
+                except pymysql.OperationalError:
+                    if "transaction_isolation" not in setting:
+                        raise
+                    # MariaDB before 11.1
+                    session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         yield session
     finally:
         connection.close()
-
-
-def _set(session: MySqlSession, setting: str) -> None:
-    import pymysql
-
-    try:
-        session.execute(f"SET SESSION {setting}")
-    except pymysql.OperationalError:
-        if "transaction_isolation" not in setting:
-            raise
-        session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # MariaDB before 11.1

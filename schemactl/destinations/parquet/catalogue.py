@@ -74,9 +74,7 @@ def holds_tables(folder: Path) -> bool:
 def find_dataset(address: Address, *, is_made: bool = False) -> Path:
     """Return the folder of the dataset that is meant: the folder itself where it holds tables, else the one in it.
 
-    Args:
-        address: what the user names.
-        is_made: it may be one that is not there yet.
+    If ``is_made``, it may be one that is not there yet.
 
     Raises:
         InputError: there is none, or there are several.
@@ -134,19 +132,13 @@ def _kind(of: pyarrow.DataType) -> Properties:
     if is_a.is_decimal(of):
         is_wei = of.scale == 0 and of.precision >= 38
         return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
+    if is_nested(of) and (found := from_exact_arrow(of)) is not None:
+        written = write_type(found)
+        # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
+        return unknown(written if read_type(written) == found else str(plain_type(of)))
     # Integers of 64 bits without a sign are decimals to dlt, and no decimals in files.
     is_foreign = is_a.is_uint64(of) or isinstance(of, pyarrow.BaseExtensionType)
-    return (None if is_foreign else scalar_properties(of)) or unknown(_ddl_of(of) or str(plain_type(of)))
-
-
-def _ddl_of(of: pyarrow.DataType) -> str | None:
-    """Return an Arrow type of structs, lists or maps as Spark's DDL; None for others, and what loads do not write."""
-    found = from_exact_arrow(of) if is_nested(of) else None
-    if found is None:
-        return None
-    written = write_type(found)
-    # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
-    return written if read_type(written) == found else None
+    return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))
 
 
 def stored(column: Column) -> Properties:

@@ -58,12 +58,7 @@ def check_tables(url: str, schema: Schema) -> None:
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
     """Find out whether the files of tables are ours, and can be read together with new ones.
 
-    Args:
-        listing: the dataset.
-        schema: with all tables.
-        tables: those to look at.
-        new: a file that each table gets, whose columns count rather than what the schema says of them; None for a
-            table whose files go. Without it the schema counts.
+    Of a table in ``new`` the columns of its file count, not what the schema says of them; None where its files go.
 
     Raises:
         DestinationError: they are not, or cannot.

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
-from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
-from schemactl.destinations._load import Load, carry_out
+from schemactl.destinations._load import Chain, Load, carry_out
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files

@@ -207,15 +207,13 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     unlike = {name: kinds for name, kinds in found.items() if len(kinds) > 1 and not _are_read_together(kinds)}
     described = []
     for name, kinds in unlike.items():
-        said = [f"{cut(kind)} in {_listed(sorted(names))}" for kind, names in kinds.items()]
+        said = []
+        for kind, names in kinds.items():
+            listed = ", ".join(f"`{each}`" for each in sorted(names)[:_MOST_FILES])
+            rest = len(names) - _MOST_FILES
+            said.append(f"{cut(kind)} in {listed}" + (f" and {rest:,} more" if rest > 0 else ""))
         described.append(f"`{name}` is {', and '.join(said)}")
     return "; ".join(described) or None
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_FILES])
-    rest = len(names) - _MOST_FILES
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def _are_read_together(kinds: Collection[str]) -> bool:

@@ -101,15 +101,10 @@ Trial = Callable[[ChangeType], str | None]
 
 
 def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Trial) -> Blocker | None:
-    """Return why PostgreSQL does not take a step; None where it does.
+    """Return why PostgreSQL does not take a step, in the names that table and column have now; None where it does.
 
-    Of tables that refer to a dropped one PostgreSQL itself says when the step runs.
-
-    Args:
-        database: where.
-        dataset: the schema of the step's table.
-        step: in the names that table and column have now.
-        trial: changes a type on a copy of the table without rows.
+    Of tables that refer to a dropped one PostgreSQL itself says when the step runs. ``trial`` changes a type on a copy
+    of the table without rows.
     """
     match step:
         case CreateTable() if step.kept:
@@ -267,15 +262,10 @@ SCHEMA: Final = "pg_temp"
 
 
 def trial_error(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
-    """Return why PostgreSQL does not run statements, whatever the rows are; None where it does.
+    """Return why PostgreSQL does not run statements about ``SCHEMA.TRIAL``, a copy of a table without its rows.
 
-    Args:
-        session: where; what is only read is not written by it either.
-        dataset: the schema of the table.
-        table: the table that is copied, without its rows, to ``SCHEMA.TRIAL``.
-        statements: about that copy.
-
-    Where nothing may be made, not even for the session (a hot standby, a user without TEMPORARY), nothing is tried.
+    None where it does, and where nothing may be made, not even for the session (a hot standby, a user without
+    TEMPORARY). What is only read is not written by it either.
     """
     import psycopg
     from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction

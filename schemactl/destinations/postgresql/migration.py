@@ -27,7 +27,6 @@ from schemactl.destinations.postgresql.conversion import (
     type_of,
 )
 from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, trial_error
-from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
     batches_of,
@@ -39,7 +38,13 @@ from schemactl.destinations.postgresql.online import (
     restore_column,
     set_proven_not_null,
 )
-from schemactl.destinations.postgresql.session import PostgresSession, open_session, parse_address
+from schemactl.destinations.postgresql.session import (
+    PostgresSession,
+    lock_holders,
+    milliseconds,
+    open_session,
+    parse_address,
+)
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines

@@ -157,14 +157,7 @@ def set_proven_not_null(step: SetNotNull, engine: Engine, dataset: str) -> tuple
 
 
 def key_by_index(step: AddUnique | AddPrimaryKey, engine: Engine, dataset: str, column: str | None = None) -> str:
-    """Return what makes a key of the index that was built for it.
-
-    Args:
-        step: that needs it.
-        engine: PostgreSQL's.
-        dataset: of the table.
-        column: that the key is named for; None for that of the step.
-    """
+    """Return what makes a key of the index that was built for it, named for ``column`` or that of the step."""
     for name in (dataset, step.table, *_columns(step)):
         engine.checked(name)
     is_primary = isinstance(step, AddPrimaryKey)
@@ -251,11 +244,7 @@ def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str,
 def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
     """Return what takes a swap back; values that were written since are converted back first.
 
-    Args:
-        step: that is undone.
-        engine: PostgreSQL's.
-        dataset: of the table.
-        coerced: what dlt's coercion has made of the old values that PostgreSQL does not cast.
+    ``coerced`` is what dlt's coercion has made of the old values that PostgreSQL does not cast.
     """
     swap = step.swap
     backfill = swap.backfill

@@ -87,6 +87,19 @@ _KINDS: Final[dict[str, type[DestinationError]]] = {
 _LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
 
 
+_SHOWN_SESSIONS: Final = 3
+_SHOWN_LETTERS: Final = 100
+
+_HOLDERS: Final = """
+    SELECT a.pid, a.state, extract(epoch FROM clock_timestamp() - min(a.xact_start))::bigint, a.query
+    FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+    WHERE l.locktype = 'relation' AND l.granted AND l.pid <> {own} AND l.relation = pg_catalog.to_regclass({table})
+        AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+    GROUP BY a.pid, a.state, a.query
+    ORDER BY 3 DESC NULLS LAST
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresSession(Session):
     """A connection on which a transaction is open; see ``destinations._session.Session``.
@@ -206,12 +219,7 @@ def _wrap_error(
 
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
-    """Return what to do about an error; None where its code says nothing.
-
-    Args:
-        error: PostgreSQL's.
-        is_read_only: whether nothing was to be written: less is to be granted then.
-    """
+    """Return what to do about an error; None where its code says nothing. To read only, less is to be granted."""
     if error.sqlstate != _DENIED:
         return _HINTS.get(error.sqlstate or "")
     message = error.diag.message_primary or ""
@@ -249,9 +257,7 @@ def parse_address(url: str) -> ServerAddress:
 def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
     """Open a transaction; closing the connection rolls back what COMMIT has not kept.
 
-    Args:
-        address: of the server.
-        is_read_only: whether nothing is to be written, for hints.
+    If nothing is to be written, hints say so.
 
     Raises:
         DestinationError: the server cannot be reached, or psycopg is not installed.
@@ -278,3 +284,34 @@ def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Itera
         yield session
     finally:
         connection.close()
+
+
+def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession) -> str:
+    """Return the sessions that hold a lock on a table, as the end of a message; empty where none does any more.
+
+    ``waiting`` did not get the lock, and cannot run the query itself, as its transaction has failed.
+    """
+    own = waiting.connection.info.backend_pid
+    with session.wrap_errors("look for who holds a lock"):
+        found = session.query(_HOLDERS.format(own=own, table=literal(table)))
+    shown = [_describe(*row) for row in found[:_SHOWN_SESSIONS]]
+    if len(found) > len(shown):
+        shown.append(f"{len(found) - len(shown)} more")
+    return f"; {table} is locked by {', '.join(shown)}" if shown else ""
+
+
+def _describe(pid: int, state: str | None, seconds: int | None, query: str | None) -> str:
+    """Return a session with its state, the age of its transaction and its last statement.
+
+    State and statement are null where the user may not see them.
+    """
+    age = "" if seconds is None else f" for {seconds} s"
+    # A statement may hold values.
+    text = shown_error(" ".join((query or "").split()))
+    cut = text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}..."
+    return f"session {pid} ({state or 'active'}{age}" + (f": `{cut}`)" if cut else ")")
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a timeout in PostgreSQL's unit, at least 1: 0 would mean no timeout."""
+    return max(round(seconds * 1000), 1)

@@ -161,13 +161,7 @@ def _constant(step: FillColumn) -> Column:
 
 
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
-    """Count what stands in a step's way by one query; where there is something, another one fetches examples.
-
-    Args:
-        step: what is to be done.
-        frame: the table's rows.
-        share: of the rows that are looked at.
-    """
+    """Count what stands in a step's way by one query; where there is something, another one fetches examples."""
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
             value = _value((step.before if isinstance(step, ChangeType) else step.source).name)

@@ -94,15 +94,9 @@ _COMMIT_SECONDS: Final = 5.0
 def open_database(
     address: FileAddress, path: Path, *, patience: float = 0.0, is_read_only: bool = False
 ) -> Iterator[SqliteDatabase]:
-    """Open a file; who may write is alone until the connection ends, however it ends.
+    """Open the file of a dataset; who may write is alone until the connection ends, however it ends.
 
-    To read, a file that is not there is an empty one.
-
-    Args:
-        address: for messages.
-        path: of the dataset's own file.
-        patience: seconds to wait for another process.
-        is_read_only: whether nothing is written.
+    To read, a file that is not there is an empty one. Another process is waited for ``patience`` seconds.
 
     Raises:
         DestinationError: it cannot be opened, or another process holds it.
