@@ -13,7 +13,7 @@ from itertools import count
 from schemactl.destinations import _bookkeeping
 from schemactl.destinations._bookkeeping import bookkeeping_of, is_loaded
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count
-from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
+from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
 from schemactl.destinations._session import (
     Relation,
     Session,
@@ -71,7 +71,7 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
     others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
-    others += bookkeeping_of(schema).tables
+    others += bookkeeping_of(schema)
     if session.has_transactional_ddl:
         check_relations(session, dataset, replaced, there)
         make_ready(session, dataset, others, there)
@@ -125,7 +125,7 @@ class SqlLoad(Load[None]):
             for table in chain.tables
             if table.name in chain.staged or (chain.is_merged and fold(table.name) in there)
         ]
-        tables += bookkeeping_of(self.package.schema).tables
+        tables += bookkeeping_of(self.package.schema)
         replaced = [there.get(fold(table.name)) for chain in chains if chain.is_replaced for table in chain.tables]
         emptied = [found.name for found in replaced if found is not None and found.is_table]
         if session.has_transactional_ddl:
@@ -188,9 +188,10 @@ class SqlLoad(Load[None]):
             superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
         )
         merge = merge_of(chain.root, self.package.inserted_at)
-        plan = plan_merge(chain, merge, relations, prefix)
+        keys, effects = plan_merge(chain, merge, relations, prefix)
         self.progress(f"merging table `{chain.root.name}`", None)
-        for statement in _statements(self.session, plan, merge, targets, prefix):
+        made = [f"CREATE TEMPORARY TABLE {quote(name)} AS {query}" for name, query in keys.items()]
+        for statement in (*made, *_statements(self.session, effects, merge, targets, prefix)):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
 
@@ -219,19 +220,17 @@ def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> N
 
 
 def _statements(
-    session: Session, plan: MergePlan, merge: Merge, targets: Mapping[str, str], prefix: str
+    session: Session, effects: Sequence[Effect], merge: Merge, targets: Mapping[str, str], prefix: str
 ) -> Iterator[str]:
     """Yield the statements that carry out a merge; old rows go before new ones with their keys come."""
-    for name, query in plan.keys.items():
-        yield f"CREATE TEMPORARY TABLE {quote(name)} AS {query}"
-    for effect in reversed(plan.effects):
+    for effect in reversed(effects):
         target = targets[effect.table.name]
         if effect.ends is not None:
             yield f"UPDATE {target} AS o SET {quote(str(merge.valid_to))} = {effect.ends} WHERE {effect.goes}"
         elif effect.gone is not None:
             column, keys = map(quote, effect.gone)
             yield f"DELETE FROM {target} WHERE {column} IN (SELECT {quote(KEY)} FROM {keys})"
-    for effect in plan.effects:
+    for effect in effects:
         if effect.comes is None:
             continue
         names = [quote(name) for name in effect.columns]

@@ -117,10 +117,10 @@ class Ledger(MigrationSession):
 
     def write_version(self, schema: Schema) -> None:
         self.prepare_writing()
-        kept = bookkeeping_of(schema)
-        row = dict(zip(kept.versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
-        self.replace_rows(kept.loads, [])
-        self.replace_rows(kept.versions, [row])
+        versions, loads, _ = bookkeeping_of(schema)
+        row = dict(zip(versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
+        self.replace_rows(loads, [])
+        self.replace_rows(versions, [row])
 
     def forget_version(self, version_hash: str) -> None:
         self.prepare_writing()

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import unquote
 
 from schemactl.destinations._bookkeeping import is_loaded
-from schemactl.destinations._journal import Versions, read_journal
+from schemactl.destinations._journal import Versions, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition
-from schemactl.destinations.delta.address import LOG
-from schemactl.destinations.delta.catalogue import NAMES, columns_of, new_kind, open_table, wrap_errors
+from schemactl.destinations.delta.catalogue import LOG, NAMES, columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
@@ -258,7 +257,7 @@ class DeltaLake(Lake):
         if journal is None:
             path.unlink(missing_ok=True)
         else:
-            write_text(path, journal.to_text())
+            write_text(path, journal_text(journal))
 
     def own_files(self, package: LoadPackage) -> Sequence[str]:
         *others, _ = (name for name, _ in new_files(list_files(self.folder), package))

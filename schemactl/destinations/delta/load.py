@@ -9,8 +9,7 @@ from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
-from schemactl.destinations.delta.address import dataset_to_write
-from schemactl.destinations.delta.catalogue import wrap_errors
+from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import read_rows

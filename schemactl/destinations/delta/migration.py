@@ -23,8 +23,15 @@ from schemactl.destinations._lake.migration import Alter, LakeMigration
 from schemactl.destinations._lake.rendering import render as render_of_lake
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.address import dataset_to_write, tables_in
-from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
+from schemactl.destinations.delta.catalogue import (
+    COMMENT,
+    NAMES,
+    catalogue_of,
+    dataset_to_write,
+    new_kind,
+    tables_in,
+    wrap_errors,
+)
 from schemactl.destinations.delta.lake import (
     DeltaLake,
     DeltaLakeTable,

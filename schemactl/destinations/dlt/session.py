@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,11 +41,9 @@ class Session:
     client: JobClientBase
     staging: tuple[AnyDestination, JobClientBase] | None
 
-    @contextmanager
-    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Turn what dlt and its drivers raise into our errors."""
-        with wrap_errors(self.address, task, hint):
-            yield
+        return wrap_errors(self.address, task, hint)
 
     def capabilities(self) -> Any:
         """Return what the destination can do, as dlt has it."""

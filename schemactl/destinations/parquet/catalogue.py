@@ -11,7 +11,7 @@ from schemactl.destinations._catalogue import choose_dataset, column_of, make_ca
 from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import version_hashes
-from schemactl.destinations.parquet.journal import Listing, entries, list_files
+from schemactl.destinations.parquet.journal import Listing, folders_in, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import (
     arrow_type_of,
@@ -84,7 +84,7 @@ def find_dataset(address: Address, *, is_made: bool = False) -> Path:
         return address.folder / address.dataset
     if address.dataset is None and holds_tables(address.folder):
         return address.folder
-    found = {path.name: path for path in entries(address.folder) if path.is_dir() and holds_tables(path)}
+    found = {path.name: path for path in folders_in(address.folder) if holds_tables(path)}
     if is_made and not found:
         return address.folder
     return found[choose_dataset(found, address.dataset, f"parquet:{address.folder}")]

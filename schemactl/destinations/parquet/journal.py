@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._journal import Moves, read_journal
+from schemactl.destinations._journal import Moves, journal_text, read_journal
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.text import replace_file
 
@@ -87,7 +87,7 @@ def commit(dataset: Path, journal: Moves) -> None:
     """
     for old, _ in journal.moves:
         _sync(dataset / old)
-    write_text(dataset / FOLDER / JOURNAL, journal.to_text())
+    write_text(dataset / FOLDER / JOURNAL, journal_text(journal))
     _carry_out(dataset, journal)
 
 
@@ -204,3 +204,8 @@ def entries(folder: Path) -> Iterable[Path]:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
         raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+
+
+def folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder, as ``entries`` does."""
+    return [each for each in entries(folder) if each.is_dir()]

@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from schemactl.destinations._journal import Pending, TableMove, read_journal
+from schemactl.destinations._journal import Pending, TableMove, journal_text, read_journal
 from schemactl.destinations.spark.lease import LEASE
 from schemactl.destinations.spark.tables import Tables, refreshed, take_place
 from schemactl.engine.sql import quoted
@@ -55,7 +55,7 @@ def recover(target: Tables) -> Tables:
 
 def commit(target: Tables, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame([(pending.to_text(),)], "load string")
+    frame = target.spark.createDataFrame([(journal_text(pending),)], "load string")
     target.check()
     create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending)

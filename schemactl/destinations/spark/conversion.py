@@ -22,13 +22,13 @@ import schemactl
 from schemactl.destinations._migration.conversion import convert_text
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations.spark.address import NAMES
-from schemactl.destinations.spark.statements import constant_sql
+from schemactl.destinations.spark.statements import engine_of
 from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
-from schemactl.migration.statements import Retype, new_column, retype_of
+from schemactl.migration.statements import Retype, constant, new_column, retype_of
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -157,7 +157,8 @@ def _constant(step: FillColumn) -> Column:
         InputError: it is no value that the column can hold.
     """
     refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
-    return F.coalesce(F.expr(constant_sql(step)), refused.cast(spark_type(step.column)))
+    value = constant(step.value, step.column, engine_of("any.any"))
+    return F.coalesce(F.expr(value), refused.cast(spark_type(step.column)))
 
 
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:

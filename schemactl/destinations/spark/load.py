@@ -117,7 +117,7 @@ class SparkLoad(Load[TableMove]):
 
     def prepare(self, chains: Sequence[Chain]) -> None:
         tables = [each.table for chain in chains for each in chain.staged.values()]
-        tables += bookkeeping_of(self.package.schema).tables
+        tables += bookkeeping_of(self.package.schema)
         structures = {table.name: _structures(table, self.target) for table in tables}
         self.target = prepare(self.target, tables, structures)
 

@@ -22,61 +22,58 @@ _TIE: Final = "_schemactl_tie"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table's rows, those that are there and those that a load brings, with the same columns.
+    """A table's rows: those that are there, and those that a load brings; it has one of them.
 
     Attributes:
-        table: with hints.
         superseded: rows that a load does not bring; old ones with their merge keys go all the same.
     """
 
     table: Table
-    old: DataFrame
-    new: DataFrame
+    old: DataFrame | None
+    new: DataFrame | None
     superseded: DataFrame | None = None
-
-
-def rows_of(table: Table, old: DataFrame | None, new: DataFrame | None, superseded: DataFrame | None = None) -> Rows:
-    """Return rows under the columns of both; a column that one lacks is null there."""
-    known = new if old is None else old
-    if known is None:
-        raise ValueError(f"`{table.name}` has no rows at all")
-    old, new = (known.where("false") if old is None else old), (known.where("false") if new is None else new)
-    return Rows(table, _extended(old, new), _extended(new, old), superseded)
 
 
 def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
     """Return the rows that a root table and those nested in it, parents first, hold afterwards.
 
+    They have the columns of old rows and of new ones; what one lacks is null there.
+
     Raises:
         DestinationError: a table lacks a column that links its rows.
     """
     held: dict[str, DataFrame] = {}
+    columns: dict[str, list[str]] = {}
     for number, each in enumerate(family):
-        content = F.xxhash64(*(_hashable(each.new, name) for name in each.new.columns))
-        held[f"_schemactl_old_{number}"] = each.old
-        held[f"_schemactl_new_{number}"] = each.new.withColumn(_TIE, content)
+        known = each.new if each.old is None else each.old
+        if known is None:
+            raise ValueError(f"`{each.table.name}` has no rows at all")
+        old, new = (known.where("false") if rows is None else rows for rows in (each.old, each.new))
+        old, new = _extended(old, new), _extended(new, old)
+        columns[each.table.name] = new.columns
+        content = F.xxhash64(*(_hashable(new, name) for name in new.columns))
+        held[f"_schemactl_old_{number}"], held[f"_schemactl_new_{number}"] = old, new.withColumn(_TIE, content)
     if family[0].superseded is not None:
         held["_schemactl_superseded"] = family[0].superseded
     relations = Relations(
         old={each.table.name: quote(f"_schemactl_old_{number}") for number, each in enumerate(family)},
         new={each.table.name: quote(f"_schemactl_new_{number}") for number, each in enumerate(family)},
-        columns={each.table.name: each.new.columns for each in family},
+        columns=columns,
         tie=f"n.{_TIE}",
-        column_type=lambda column: "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ",
         superseded=quote("_schemactl_superseded") if "_schemactl_superseded" in held else None,
     )
     root, *nested = (each.table for each in family)
-    plan = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
-    for name, query in plan.keys.items():
+    keys, effects = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
+    for name, query in keys.items():
         held[name] = _select(spark, query, held)
     merged: dict[str, DataFrame] = {}
-    for each, effect in zip(family, plan.effects, strict=True):
-        rows = each.old
+    for number, (each, effect) in enumerate(zip(family, effects, strict=True)):
+        rows = held[f"_schemactl_old_{number}"]
         if effect.goes is not None:
-            old = f"SELECT o.* FROM {relations.old[each.table.name]} o"
-            rows = _select(spark, f"{old} WHERE ({effect.goes}) IS NOT TRUE", held)
+            there = f"SELECT o.* FROM {relations.old[each.table.name]} o"
+            rows = _select(spark, f"{there} WHERE ({effect.goes}) IS NOT TRUE", held)
             if effect.ends is not None and merge.valid_to is not None:
-                ended = _select(spark, f"{old} WHERE {effect.goes}", held)
+                ended = _select(spark, f"{there} WHERE {effect.goes}", held)
                 moment = F.lit(merge.boundary).cast(ended.schema[merge.valid_to].dataType)
                 rows = rows.unionByName(ended.withColumn(merge.valid_to, moment))
         merged[each.table.name] = rows if effect.comes is None else rows.unionByName(_select(spark, effect.comes, held))

@@ -27,7 +27,7 @@ from schemactl.destinations.spark.commit import recover
 from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_unfit
 from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.merge import configured
-from schemactl.destinations.spark.statements import copy_statements, is_same_type
+from schemactl.destinations.spark.statements import engine_of, is_same_type
 from schemactl.destinations.spark.types import column_type
 from schemactl.engine.session.failure import wrap_errors
 from schemactl.engine.session.opening import running_session
@@ -35,7 +35,7 @@ from schemactl.engine.sql import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
-from schemactl.migration.statements import Retype
+from schemactl.migration.statements import Retype, by_one_copy
 from schemactl.migration.steps import (
     ChangeType,
     RewriteTable,
@@ -138,7 +138,7 @@ class SparkMigration(Ledger):
         self._copy(rewrite.changes)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
-        return copy_statements(rewrite.changes, rewrite.table, self.dataset)
+        return by_one_copy(rewrite.changes, engine_of(self.dataset), self.dataset, rewrite.table, prefix=catalog.COPY)
 
     def _copy(self, steps: Sequence[Step]) -> None:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""

@@ -22,7 +22,7 @@ from pyspark.sql import types as T
 
 from schemactl.destinations._journal import TableMove
 from schemactl.destinations.spark.commit import NEW, create_table
-from schemactl.destinations.spark.merge import merge_tables, rows_of
+from schemactl.destinations.spark.merge import Rows, merge_tables
 from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
 from schemactl.engine.input import Input
@@ -138,14 +138,11 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
 
 def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None, *, overwrites: bool) -> list[TableMove]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
-    frames: Mapping[str, DataFrame | None] = {each.table.name: _rows_in(target, each, each.staged) for each in brought}
+    frames: Mapping[str, DataFrame | None] = {each.table.name: _rows_in(target, each) for each in brought}
     if merge is not None:
         family = [
-            rows_of(
-                each.table,
-                _old_rows(target, each),
-                frames[each.table.name],
-                _rows_in(target, each, each.staged and each.staged.superseded),
+            Rows(
+                each.table, _old_rows(target, each), frames[each.table.name], _rows_in(target, each, is_superseded=True)
             )
             for each in brought
         ]
@@ -203,7 +200,8 @@ def _old_rows(target: Tables, each: Brought) -> DataFrame | None:
     return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
 
-def _rows_in(target: Tables, each: Brought, staged: StagedTable | None) -> DataFrame | None:
+def _rows_in(target: Tables, each: Brought, *, is_superseded: bool = False) -> DataFrame | None:
+    staged = each.staged.superseded if each.staged and is_superseded else each.staged
     if staged is None or not staged.files:
         return None
     addresses = (Input(str(file), "parquet").address for file in staged.files)
