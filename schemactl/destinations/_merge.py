@@ -102,7 +102,12 @@ def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> tuple[
     nested = [table for table in chain.nested if table.name in at.old]
     effects = [_root_effect(root, merge, at)]
     if merge.strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
-        return {}, (*effects, *(_if_absent(table, at) for table in nested))
+        # Nested rows come whose keys are not there, whatever became of the rows that they are nested in.
+        for table in nested:
+            keyed = (row_key(table),)
+            is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(keyed)})"
+            effects.append(_effect(table, at, None, _first(table, keyed, at.tie, at, is_new)))
+        return {}, effects
     links = {table.name: _link(table, chain.root, at) for table in nested}
     above = {parent for _, parent in links.values()}
     places = {table.name: number for number, table in enumerate((root, *nested))}
@@ -167,13 +172,6 @@ def _history(root: Table, merge: Merge, at: Relations) -> Effect:
     is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[root.name]} o WHERE {is_active} AND {version})"
     stated = {merge.valid_from: began, until: open_end or "NULL"}
     return replace(_effect(root, at, goes, at.new[root.name], is_new, stated), ends=ended)
-
-
-def _if_absent(table: Table, at: Relations) -> Effect:
-    """Nested rows come whose keys are not there, whatever became of the rows that they are nested in."""
-    key = (row_key(table),)
-    is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(key)})"
-    return _effect(table, at, None, _first(table, key, at.tie, at, is_new))
 
 
 def _effect(

@@ -99,7 +99,10 @@ def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
             parts: list[pa.Array | str] = []
             for at, (name, inner) in enumerate(fields):
                 held = values.field(values.type.get_field_index(name))  # under a struct that is null, too
-                parts += [f"{',' if at else '{'}{_quoted(name)}:", _or_null(json_texts(held, inner))]
+                parts += [
+                    f"{',' if at else '{'}{json.dumps(name, ensure_ascii=False)}:",
+                    _or_null(json_texts(held, inner)),
+                ]
             return _joined(values, [*parts, "}"])
         case ListOf(element):
             texts = _or_null(json_texts(values.flatten(), element))
@@ -140,10 +143,6 @@ def _or_null(texts: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     return pc.fill_null(texts, "null")
-
-
-def _quoted(text: str) -> str:
-    return '"' + "".join(_ESCAPES.get(each, each) for each in text) + '"'
 
 
 def _quoted_all(texts: pa.Array) -> pa.Array:

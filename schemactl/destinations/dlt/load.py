@@ -53,7 +53,11 @@ def check_tables(url: str, schema: Schema) -> None:
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Hand a load to dlt, after what an earlier one has left; see ``Loader``."""
     session = _open(parse_address(url), package.schema)
-    folder = _folder_of(session)
+    from dlt.common.runtime.run_context import active
+
+    place = f"{session.address.name} {session.client.config} {session.dataset}"
+    name = f"{session.schema.name}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    folder = Path(active().data_dir, "schemactl", name)  # of the packages of one schema for one dataset
     with locked(folder, _PATIENCE_SECONDS):
         from schemactl.destinations.dlt.packages import Packages
 
@@ -72,15 +76,6 @@ def _open(address: Address, schema: Schema) -> Session:
         hint = "dlt's normalizer makes tables of them: `normalizers.json.module` in the schema"
         raise DestinationError(f"`{address}` takes no columns of structs or lists", hint=hint)
     return open_session(address, schema)
-
-
-def _folder_of(session: Session) -> Path:
-    """Return the folder of the packages of one schema for one dataset."""
-    from dlt.common.runtime.run_context import active
-
-    place = f"{session.address.name} {session.client.config} {session.dataset}"
-    name = f"{session.schema.name}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
-    return Path(active().data_dir, "schemactl", name)
 
 
 def _load_all(session: Session, packages: Packages, folder: Path, progress: Progress, *, is_kept: bool) -> None:

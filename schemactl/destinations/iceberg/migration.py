@@ -56,7 +56,6 @@ from schemactl.schema.types import Column, Table
 if TYPE_CHECKING:
     import pyarrow
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table.update.schema import UpdateSchema
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -182,32 +181,23 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         try:
             # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
             with wrap_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
-                self._edit(update, step)
+                match step:
+                    case AddColumn(_, column):
+                        kind = iceberg_type(self.field(column).type)
+                        update.add_column((column.name,), kind, required=not column.nullable)
+                    case DropColumn(_, column):
+                        update.delete_column((column.name,))
+                    case RenameColumn():
+                        update.rename_column((step.before,), step.after)
+                    case ChangeType():
+                        update.update_column((step.before.name,), iceberg_type(self.field(step.after).type))
+                    case SetNotNull(_, column) | DropNotNull(_, column):
+                        update.update_column((column.name,), required=isinstance(step, SetNotNull))
+                    case _:
+                        what = f"{type(step).__name__} is nothing that Iceberg does in place"
+                        raise DestinationError(f"`{name}`: {what}")
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"cannot {task}: {error}") from error
-
-    def _edit(self, update: UpdateSchema, step: Step) -> None:
-        """Change a table's columns.
-
-        Raises:
-            DestinationError: Iceberg does not do it in place, or has no such type.
-        """
-        match step:
-            case AddColumn(_, column):
-                kind = iceberg_type(self.field(column).type)
-                update.add_column((column.name,), kind, required=not column.nullable)
-            case DropColumn(_, column):
-                update.delete_column((column.name,))
-            case RenameColumn():
-                update.rename_column((step.before,), step.after)
-            case ChangeType():
-                update.update_column((step.before.name,), iceberg_type(self.field(step.after).type))
-            case SetNotNull(_, column) | DropNotNull(_, column):
-                update.update_column((column.name,), required=isinstance(step, SetNotNull))
-            case _:
-                raise DestinationError(
-                    f"`{table_of(step)}`: {type(step).__name__} is nothing that Iceberg does in place"
-                )
 
     def rewrite(self, table: IcebergLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
         rewrite_table(self.lake, table, fields, map(alter, table.batches(table.fields.names)))

@@ -182,7 +182,9 @@ class MySqlMigration(MappedMigration[MySqlSession]):
             case Backfill(taken=Taken.FITTING):
                 self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
             case DropUnique():
-                statements = self._drop_unique(step)
+                with self.database.wrap_errors("look for indexes"):
+                    found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
+                statements = [_drop_index(self.dataset, step.table, row[0]) for row in found]
             case DescribeTable():
                 statements = self._describe(step)
             case ChangeType():
@@ -196,11 +198,6 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
         """Return None: what dlt's coercion made of values stood in a table that went with its connection."""
         return None
-
-    def _drop_unique(self, step: DropUnique) -> tuple[str, ...]:
-        with self.database.wrap_errors("look for indexes"):
-            found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
-        return tuple(_drop_index(self.dataset, step.table, row[0]) for row in found)
 
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
         """Return the statements of a step, in which columns keep all else that the server says of them."""

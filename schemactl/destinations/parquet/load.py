@@ -38,7 +38,7 @@ from schemactl.progress import Progress
 from schemactl.schema.arrow_types import plain_type
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _MERGED: Final = f"{FOLDER}/merged"
 
@@ -147,6 +147,7 @@ def _wrap_errors(folder: Path) -> Iterator[None]:
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
+    import pyarrow
     import pyarrow.parquet
 
     tables: dict[str, FolderTable] = {}
@@ -156,7 +157,11 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
         if old or new:
             target = listing.dataset / _MERGED / table.name
             target.mkdir(parents=True)
-            tables[table.name] = FolderTable(old, target, _fields_of((*old.values(), *new)))
+            # The columns of all files together, as new files are to hold them.
+            schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in (*old.values(), *new)]
+            known = pyarrow.unify_schemas(schemas, promote_options="permissive")
+            fields = [field.with_type(plain_type(field.type)).with_nullable(True) for field in known]
+            tables[table.name] = FolderTable(old, target, pyarrow.schema(fields))
     for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
         files = tuple(map(Path, added))
         if not files and len(removed) == len(tables[name].held):
@@ -164,16 +169,6 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
             files = (tables[name].folder / "merged-empty.parquet",)
             pyarrow.parquet.write_table(tables[name].fields.empty_table(), files[0])
         yield _Change(name, tuple(f"{name}/{each.path}" for each in removed), _named(package, name, files))
-
-
-def _fields_of(files: Sequence[Path]) -> pyarrow.Schema:
-    """Return the columns of files that can be read together, as new files are to hold them."""
-    import pyarrow
-    import pyarrow.parquet
-
-    schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
-    known = pyarrow.unify_schemas(schemas, promote_options="permissive")
-    return pyarrow.schema([field.with_type(plain_type(field.type)).with_nullable(True) for field in known])
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:

@@ -65,16 +65,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def _retype(before: Column, after: Column) -> Way:
-    is_known = all(each.is_complete and DATABASE_TYPE not in each.properties for each in (before, after))
-    return Way.REWRITE if is_known else Way.NONE
+def _has_dlts_type(column: Column) -> bool:
+    return column.is_complete and DATABASE_TYPE not in column.properties
 
 
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    retype=_retype,
+    retype=lambda *sides: Way.REWRITE if all(map(_has_dlts_type, sides)) else Way.NONE,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
     names=NAMES,

@@ -35,6 +35,7 @@ def csv_of(staged: StagedTable) -> Iterator[memoryview]:
 def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
     """Return a batch in types that Arrow writes as PostgreSQL reads them."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -42,19 +43,14 @@ def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             columns.append(_hex(column))
             continue
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            _refuse_nul(column, name, staged)
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if is_text and pc.any(pc.match_substring(column, "\0")).as_py():
+            raise DestinationError(
+                f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters",
+                hint="take `\\u0000` out of the data, or load into a destination that keeps it",
+            )
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _refuse_nul(column: pa.Array, name: str, staged: StagedTable) -> None:
-    import pyarrow.compute as pc
-
-    found = pc.sum(pc.match_substring(column, "\0")).as_py()
-    if found:
-        message = f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters"
-        raise DestinationError(message, hint="take `\\u0000` out of the data, or load into a destination that keeps it")
 
 
 def _hex(column: pa.Array) -> pa.Array:

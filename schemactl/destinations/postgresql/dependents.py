@@ -119,7 +119,12 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
                 found += [f"constraint {name} on table {table}" for name, table in referring]
             return _needed(f"`{step.table.name}`", found)
         case DropColumn():
-            return _of_dropped(database, dataset, step.table, step.column.name)
+            place, column = _oid(dataset, step.table), step.column.name
+            if any(kind == "inherited" for kind, _ in _of_column(database, _COLUMNS, place, column)):
+                return _inherited(step.table, column)
+            if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, place, column)):
+                return _partitioned(step.table, column)
+            return _needed(f"`{step.table}.{column}`", _dependents(database, place, column))
         case RenameColumn():
             kinds = [kind for kind, _ in _of_column(database, _COLUMNS, _oid(dataset, step.table), step.before)]
             return _inherited(step.table, step.before) if "inherited" in kinds else None
@@ -194,16 +199,6 @@ def _inherited(table: str, column: str) -> Blocker:
     return Blocker(f"`{table}.{column}` is inherited from another table", "change that table: this one follows")
 
 
-def _of_dropped(database: PostgresSession, dataset: str, table: str, column: str) -> Blocker | None:
-    place = _oid(dataset, table)
-    kinds = {kind for kind, _ in _of_column(database, _COLUMNS, place, column)}
-    if "inherited" in kinds:
-        return _inherited(table, column)
-    if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, place, column)):
-        return _partitioned(table, column)
-    return _needed(f"`{table}.{column}`", _dependents(database, place, column))
-
-
 def _partitioned(table: str, column: str) -> Blocker:
     return Blocker(f"`{table}` is partitioned by `{column}`", "make the table anew")
 
@@ -212,9 +207,11 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
     table, column, place = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
     kind = step.before.properties.get(DATABASE_TYPE, "")
-    if step.before.data_type is None and has_texts(kind) and (found := _without_texts(database, place, column)):
+    known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
+    asked = _WITHOUT_TEXTS.format(table=place, column=literal(column), known=known)
+    if step.before.data_type is None and has_texts(kind) and (found := database.query(asked)):
         hint = "make the column anew, or state the type that is there"
-        return Blocker(f"{name} is made of {found}, of which values have no text of their own", hint)
+        return Blocker(f"{name} is made of {found[0][0]}, of which values have no text of their own", hint)
     dependents = sorted({what for _, what in _of_column(database, _DEPENDENTS, place, column)})
     if dependents:
         return _needed(name, dependents)
@@ -234,13 +231,6 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
             return Blocker(f"{name} is in the foreign key `{what}`", "drop that before, and change both sides")
     said = trial(step)
     return None if said is None else _refused(database, place, step, said)
-
-
-def _without_texts(database: PostgresSession, table: str, column: str) -> str | None:
-    """Return the type that a column of a type which dlt does not know is made of, where its values have no texts."""
-    known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
-    rows = database.query(_WITHOUT_TEXTS.format(table=table, column=literal(column), known=known))
-    return str(rows[0][0]) if rows else None
 
 
 def _refused(database: PostgresSession, table: str, step: ChangeType, said: str) -> Blocker:

@@ -155,7 +155,13 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
         case AddColumn() if step.value is not ABSENT:
-            return _add_filled(step, dataset)
+            # The value for stored rows is in the catalog: no row is written.
+            (added,) = of_engines.render(step, None, ENGINE, dataset)
+            action = f"ALTER COLUMN {ENGINE.name(step.column.name)} DROP DEFAULT"
+            return (
+                f"{added} DEFAULT {constant(step.value, step.column, ENGINE)}",
+                ENGINE.sql.alter(ENGINE.table(dataset, step.table), action),
+            )
         case Backfill() if step.in_batches:
             return (batches_of(step, ENGINE, dataset, table).fill(":first", ":end", {}),)
         case ChangeType():
@@ -174,16 +180,6 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return render_online(step, ENGINE, dataset, table)
         case _:
             return of_engines.render(step, table, ENGINE, dataset)
-
-
-def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
-    """Return what adds a column whose value for stored rows is in the catalog: no row is written."""
-    (added,) = of_engines.render(step, None, ENGINE, dataset)
-    action = f"ALTER COLUMN {ENGINE.name(step.column.name)} DROP DEFAULT"
-    return (
-        f"{added} DEFAULT {constant(step.value, step.column, ENGINE)}",
-        ENGINE.sql.alter(ENGINE.table(dataset, step.table), action),
-    )
 
 
 def _block(body: str, *names: str) -> tuple[str, ...]:

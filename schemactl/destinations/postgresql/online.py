@@ -93,7 +93,10 @@ def _phase(step: Prepare, engine: Engine, dataset: str, table: Table | None) -> 
     place = engine.table(dataset, step.step.table)
     match step.phase:
         case Phase.ADD_CHECK:
-            return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({_asked(step.step)}) NOT VALID",)
+            asked = " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step.step))
+            if isinstance(step.step, Backfill):
+                asked = f"{quote(step.step.source.name)} IS NULL OR {quote(step.step.target.name)} IS NOT NULL"
+            return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({asked}) NOT VALID",)
         case Phase.VALIDATE_CHECK:
             return (f"ALTER TABLE {place} VALIDATE CONSTRAINT {_check(step.step)}",)
         case Phase.DROP_CHECK:
@@ -136,13 +139,6 @@ def _check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
 
 def _index(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
     return _own_name("key", step.table, *_columns(step))
-
-
-def _asked(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
-    """Return the condition that rows are checked for."""
-    if isinstance(step, Backfill):
-        return f"{quote(step.source.name)} IS NULL OR {quote(step.target.name)} IS NOT NULL"
-    return " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step))
 
 
 def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, place: str) -> str:

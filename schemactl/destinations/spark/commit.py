@@ -83,7 +83,7 @@ def carry_out(target: Tables, pending: Pending) -> None:
     for step in pending.steps:
         target.check()
         _take(target, step)
-    forget(target)
+    forget(refreshed(target))
 
 
 def forget(target: Tables) -> None:

@@ -28,7 +28,8 @@ from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
-from schemactl.migration.statements import Retype, constant, new_column, retype_of
+from schemactl.migration.statements import Retype, new_column, retype_of
+from schemactl.migration.statements import constant as stored_constant
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -127,7 +128,9 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
         case Backfill():
             return Filled(field, _backfilled(step, frame, field))
         case FillColumn():
-            return Filled(field, F.coalesce(value, _constant(step)))
+            constant = stored_constant(step.value, step.column, engine_of("any.any"))
+            refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
+            return Filled(field, F.coalesce(value, F.expr(constant), refused.cast(spark_type(step.column))))
 
 
 def _is(field: T.StructField, name: str) -> bool:
@@ -148,17 +151,6 @@ def _backfilled(step: Backfill, frame: DataFrame, field: T.StructField) -> Colum
         return F.when(source.isNotNull(), survivor(source, retype_of(step))).otherwise(target)
     filled = _value(new_column(step, frame.columns))
     return F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType)).otherwise(target)
-
-
-def _constant(step: FillColumn) -> Column:
-    """Return the value of a step, as dlt would store it.
-
-    Raises:
-        InputError: it is no value that the column can hold.
-    """
-    refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
-    value = constant(step.value, step.column, engine_of("any.any"))
-    return F.coalesce(F.expr(value), refused.cast(spark_type(step.column)))
 
 
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
