@@ -1,11 +1,16 @@
-"""Addresses of files, ``KIND:///PATH?dataset=NAME``, and of servers, ``KIND://USER@HOST/DATABASE?dataset=NAME``."""
+"""Addresses of files, ``KIND:///PATH``, servers, ``KIND://USER@HOST/DATABASE``, and folders, ``KIND:FOLDER``.
+
+Each may end with ``?dataset=NAME``.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from schemactl.errors import DestinationError, InputError
@@ -152,3 +157,33 @@ def without_password(message: str, address: ServerAddress) -> str:
     """Return a message in which the password does not stand."""
     password = address.parameters.get("password")
     return message.replace(password, HIDDEN) if password else message
+
+
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]+://?.*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderAddress:
+    """What is meant: a folder, and a dataset in it; None for the folder itself, or the only one."""
+
+    folder: Path
+    dataset: str | None
+
+
+def folder_address(url: str) -> FolderAddress:
+    """Return what an address says.
+
+    Raises:
+        InputError: it names no folder, or an object store.
+    """
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    if not stated.removeprefix("//"):
+        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER")
+    if _SCHEME.fullmatch(stated):
+        hint = f"name a folder that this machine sees, or mount it: {kind}:FOLDER"
+        raise InputError(f"`{stated}` is no folder of this machine: only folders are written and read", hint=hint)
+    dataset = dataset_of(query, kind)
+    if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
+        raise InputError(f"`{dataset}` cannot name a folder in `{stated}`")
+    return FolderAddress(Path(stated.removeprefix("//")), dataset)

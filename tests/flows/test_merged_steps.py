@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
-from schemactl.destinations._lake.rendering import render_together
+from schemactl.destinations._lake.migration import render_together
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration

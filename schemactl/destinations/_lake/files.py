@@ -7,8 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.sampling import with_mask
-from schemactl.destinations._lake.table import FilesTable
+from schemactl.destinations._lake.table import FilesTable, with_mask
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable, rows_in

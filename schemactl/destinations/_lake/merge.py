@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
-from schemactl.destinations._lake.sampling import with_mask
-from schemactl.destinations._lake.table import DataFile, FilesTable
+from schemactl.destinations._lake.table import DataFile, FilesTable, with_mask
 from schemactl.destinations._load import Chain
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.errors import DestinationError

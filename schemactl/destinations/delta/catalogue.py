@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, driver, make_catalogue, with_nullable
 from schemactl.destinations._lake.types import kind_of, kind_there
-from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
@@ -42,7 +42,7 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: the address is wrong, there is no such folder, or it names no dataset.
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
-    return catalogue_of(dataset_to_read(read_address(url)))
+    return catalogue_of(dataset_to_read(folder_address(url)))
 
 
 def catalogue_of(dataset: Path) -> Catalogue:
@@ -116,7 +116,7 @@ def new_kind(column: Column) -> Properties:
     return kind_of(column, has_time=False, sizes=(8, 16, 32))
 
 
-def dataset_to_read(address: Address) -> Path:
+def dataset_to_read(address: FolderAddress) -> Path:
     """Return the folder of the dataset that is meant.
 
     Raises:
@@ -132,7 +132,7 @@ def dataset_to_read(address: Address) -> Path:
     return found[choose_dataset(found, address.dataset, f"delta:{folder}")]
 
 
-def dataset_to_write(address: Address, schema_name: str, *, is_migrated: bool = False) -> Path:
+def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: bool = False) -> Path:
     """Return the folder of the dataset that a load or a migration of this schema goes to; it may not be there yet.
 
     The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this

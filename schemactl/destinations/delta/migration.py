@@ -16,11 +16,11 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import folder_address
 from schemactl.destinations._catalogue import make_catalogue
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
-from schemactl.destinations._lake.migration import Alter, LakeMigration
-from schemactl.destinations._lake.rendering import render as render_of_lake
+from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.catalogue import (
@@ -39,7 +39,6 @@ from schemactl.destinations.delta.lake import (
     make_table,
 )
 from schemactl.destinations.delta.load import require_driver
-from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
@@ -79,7 +78,7 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-render: Final = partial(render_of_lake, abilities=ABILITIES)
+render: Final = partial(render_step, abilities=ABILITIES)
 """Returns the statements of a step as people read them; see ``destinations.Migrator``."""
 
 
@@ -278,7 +277,7 @@ def connect(
     may_be_new: bool = False,
 ) -> Iterator[DeltaMigration]:
     """Open a dataset for migrating; a load that was killed is undone first. See ``destinations.Migrator``."""
-    address = read_address(url)
+    address = folder_address(url)
     if is_read_only and not may_be_new and not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
     require_driver()

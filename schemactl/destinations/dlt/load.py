@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._bookkeeping import INPUTS
 from schemactl.destinations._catalogue import OWN_SCHEMA
 from schemactl.destinations._load import chains_of, chains_of_load, check_merges
-from schemactl.destinations.dlt.address import Address, parse_address
 from schemactl.destinations.dlt.catalogue import known_loads
-from schemactl.destinations.dlt.session import Session, open_session
+from schemactl.destinations.dlt.session import Address, Session, open_session, parse_address
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.progress import Progress

@@ -12,8 +12,7 @@ from typing import Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
-from schemactl.destinations._migration.files import FileMigration
-from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.session import FileMigration, SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations.duckdb.catalogue import read_session

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._lake import rendering
-from schemactl.destinations._lake.files import write_rows
+from schemactl.destinations._lake.files import GROUP_ROWS, grouped, split_by_partition, write_rows
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import Alter, LakeMigration
+from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
+from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.ledger import keys_of
 from schemactl.destinations._structure import gained_by_ddl
@@ -32,9 +33,14 @@ from schemactl.destinations.iceberg.catalogue import (
     read_dataset,
 )
 from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake, arrow_rows, equals, lake_to_write
-from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.rewriting import AGAIN, end_rewriting, rewrite_table
-from schemactl.destinations.iceberg.table import IcebergLakeTable
+from schemactl.destinations.iceberg.table import (
+    IcebergLakeTable,
+    described,
+    exchange_files,
+    fields_of,
+    iceberg_type,
+    partitions_of_spec,
+)
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
@@ -55,7 +61,10 @@ from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
     from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Transaction
+    from pyiceberg.table.metadata import TableMetadata
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -83,7 +92,7 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-render: Final = partial(rendering.render, abilities=ABILITIES)
+render: Final = partial(render_step, abilities=ABILITIES)
 """Returns a step as people read SQL; see ``destinations.Migrator``."""
 
 
@@ -293,3 +302,112 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
+
+
+FILE_BYTES: Final = 128 * 2**20
+"""How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
+
+AGAIN: Final = "run it again"
+"""What to do where another program wrote at the same time."""
+
+_MARK: Final = "schemactl.rewriting"
+_RETRIES: Final = "commit.retry.num-retries"
+
+
+def rewrite_table(
+    lake: IcebergLake, table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]
+) -> None:
+    """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+
+    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own. Where there is a later
+    commit than that which the rows were read of, it fails.
+
+    Raises:
+        DestinationError: it failed, and the table is as it was.
+    """
+    attempt = uuid.uuid4().hex
+    _mark(lake, {_MARK: f"{attempt} {table.name}"})
+    held = table.table
+    # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
+    held.metadata.properties[_RETRIES] = "0"
+    try:
+        removed = table.files()
+        with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+            _restructure(transaction, table, fields)
+            metadata = transaction.table_metadata
+            new = [described(held.io, metadata, path) for path in _write(table, metadata, batches, attempt)]
+            if new or removed:
+                exchange_files(transaction.update_snapshot(), removed, new)
+    except BaseException:
+        with suppress(DestinationError):  # what failed first is reported; the next session ends it
+            end_rewriting(lake)
+        raise
+    _mark(lake, {})
+
+
+def end_rewriting(lake: IcebergLake) -> None:
+    """Remove the files of a rewrite that a killed process has begun and not committed."""
+    with wrap_errors(f"read `{lake.origin}`"):
+        if not lake.catalog.namespace_exists(lake.namespace):
+            return
+        stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
+    if stated is None:
+        return
+    attempt, _, name = stated.partition(" ")
+    table = lake.open(name)
+    if table is not None and not any(attempt in file.path for file in table.files()):
+        table.discard_files(attempt)
+    _mark(lake, {})
+
+
+def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
+    with wrap_errors(f"write to `{lake.origin}`", AGAIN):
+        removed = {_MARK} - set(stated)
+        lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
+
+
+def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:
+    """Bring the columns of a table to ``fields``; each keeps its place."""
+    there = {each.name: each for each in table.fields}
+    changed = [each for each in fields if each.name in there and each.type != there[each.name].type]
+    gone = [name for name in there if name not in fields.names]
+    docs = {each.name: each.doc for each in table.table.schema().fields}
+    taken = {*there, *fields.names}
+    former = {
+        each.name: next(name for at in count() if (name := f"{each.name}__gone_{at}") not in taken) for each in changed
+    }
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for before, after in former.items():
+            update.rename_column((before,), after)
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for each in fields:
+            if each.name not in there or each.name in former:
+                update.add_column(
+                    (each.name,), iceberg_type(each.type), docs.get(each.name), required=not each.nullable
+                )
+            elif each.nullable != there[each.name].nullable:
+                update.update_column((each.name,), required=not each.nullable)
+            if each.name in former:
+                update.move_after((each.name,), (former[each.name],))
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for name in (*gone, *former.values()):
+            update.delete_column((name,))
+
+
+def _write(
+    table: IcebergLakeTable, metadata: TableMetadata, batches: Iterator[pyarrow.RecordBatch], attempt: str
+) -> Iterator[str]:
+    """Yield new files of the rows; none is longer than ``FILE_BYTES`` and one group of rows."""
+    import pyarrow.parquet
+
+    fields, partitions = fields_of(metadata), partitions_of_spec(metadata)
+    wanted = (in_fields(batch, fields) for batch in batches if batch.num_rows)
+    groups = split_by_partition(wanted, partitions) if partitions else grouped(wanted, GROUP_ROWS)
+    for number, first in enumerate(groups):
+        path = table.new_file(f"{attempt}-{number:05}.parquet")
+        with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
+            for group in (first,) if partitions else chain((first,), groups):
+                writer.write_table(group)
+                if out.tell() >= FILE_BYTES:
+                    break
+        yield path

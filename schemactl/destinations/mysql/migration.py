@@ -15,8 +15,7 @@ from functools import partial
 from typing import Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations._types import sizes_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
 from schemactl.destinations._types import decimal
-from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import Listing, folders_in, list_files
 from schemactl.errors import DestinationError, InputError
@@ -43,7 +43,7 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: there is no such folder, or it names no dataset.
         DestinationError: a file is no Parquet.
     """
-    address = read_address(url)
+    address = folder_address(url)
     if not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
     return catalogue_of(find_dataset(address))
@@ -71,7 +71,7 @@ def holds_tables(folder: Path) -> bool:
     return bool(_tables(list_files(folder)))
 
 
-def find_dataset(address: Address, *, is_made: bool = False) -> Path:
+def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
     """Return the folder of the dataset that is meant: the folder itself where it holds tables, else the one in it.
 
     If ``is_made``, it may be one that is not there yet.

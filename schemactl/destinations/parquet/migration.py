@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import folder_address
 from schemactl.destinations._journal import Moves
-from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import Alter, LakeMigration
+from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
@@ -34,7 +33,6 @@ from schemactl.destinations.parquet.catalogue import (
     partition_values,
     table_files,
 )
-from schemactl.destinations.parquet.check import check_name
 from schemactl.destinations.parquet.journal import (
     FOLDER,
     NEW,
@@ -44,6 +42,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
+from schemactl.destinations.parquet.load import check_name
 from schemactl.destinations.parquet.table import ANEW, FolderTable, disagreement, field_of, write_file
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
@@ -86,7 +85,7 @@ ABILITIES: Final[Abilities] = replace(
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return a step as people read SQL; see ``destinations.Migrator``."""
-    shown = rendering.render(step, table, dataset, ABILITIES)
+    shown = render_step(step, table, dataset, ABILITIES)
     match step:
         case CreateTable():
             _check(step.table.name, *step.table.columns.values())
@@ -318,7 +317,7 @@ def connect(
 
     See ``destinations.Migrator``. To read, nothing is finished: what a journal says counts as done.
     """
-    address = read_address(url)
+    address = folder_address(url)
     if not address.folder.is_dir() and not may_be_new and is_read_only:
         raise InputError(f"there is no folder `{address.folder}`")
     folder = find_dataset(address, is_made=True)

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
-from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations.postgresql.catalogue import read_session
