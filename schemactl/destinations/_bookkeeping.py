@@ -63,11 +63,7 @@ def find_names(names: Collection[str], wanted: str) -> list[str]:
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
-    """Return the names that the columns of a table have there; None where dlt made it before it had all of them.
-
-    Raises:
-        DestinationError: a table of our own lacks a column.
-    """
+    """Return the names of a table's columns there; None where dlt's lacks one, ``DestinationError`` where ours does."""
     found = {column: next(iter(find_names(names, column)), None) for column in table.columns}
     missing = next((column for column, name in found.items() if name is None), None)
     if missing is not None and table.name.startswith(OURS):

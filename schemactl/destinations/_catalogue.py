@@ -132,11 +132,7 @@ def schema_name(stated: Collection[str], dataset: str) -> str:
 
 @contextmanager
 def driver(package: str, extra: str) -> Iterator[None]:
-    """Report a package that is imported inside and is not installed, and the extra of ours that installs it.
-
-    Raises:
-        DriverMissing: it is not installed.
-    """
+    """Raise ``DriverMissing``, with the extra of ours that installs it, for a package that is imported inside."""
     try:
         yield
     except ModuleNotFoundError:

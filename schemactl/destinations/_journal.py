@@ -93,11 +93,7 @@ def journal_text(journal: Versions | Moves | Pending) -> str:
 
 
 def read_journal(kind: type[J], text: str, place: str) -> J:
-    """Return a journal of its text; ``place`` says where it is kept.
-
-    Raises:
-        DestinationError: it is none, or of another version of schemactl.
-    """
+    """Return a journal of its text; raises ``DestinationError``, with ``place``, where it is none of this version."""
     try:
         held = {name: _frozen(name, value) for name, value in json.loads(text).items()}
         found = kind(**held)

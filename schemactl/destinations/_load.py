@@ -127,11 +127,7 @@ def _resource(root: Table) -> str:
 
 
 def check_merges(chains: Iterable[Chain]) -> None:
-    """Find out whether the rows of chains can be merged.
-
-    Raises:
-        DestinationError: they cannot.
-    """
+    """Raise ``DestinationError`` where rows of chains cannot be merged."""
     for chain in chains:
         # In a history the version of a row is its key.
         if chain.is_merged and merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:
@@ -240,11 +236,7 @@ def _stage(load: Load[Staged], chains: Iterable[Chain]) -> Iterator[Staged]:
 
 
 def chains_to_check(schema: Schema) -> tuple[Chain, ...]:
-    """Return the chains of a schema as a load would find them.
-
-    Raises:
-        DestinationError: rows cannot be merged as the schema says.
-    """
+    """Return the chains of a schema as a load would find them; raises as ``check_merges``."""
     chains = chains_of(as_stored(schema))
     check_merges(chains)
     return chains
@@ -261,11 +253,7 @@ def _check_rows(chains: Iterable[Chain]) -> None:
 
 
 def check_count(table: Table, found: int, expected: int) -> None:
-    """Find out whether all rows of a table are there.
-
-    Raises:
-        DestinationError: some are missing.
-    """
+    """Raise ``DestinationError`` where rows of a table are missing."""
     if found != expected:
         message = f"table `{table.name}`: {found} of {expected} rows have arrived; nothing is loaded"
         hint = "load again; where a rule, a trigger or a policy of the table there takes rows away, drop that first"

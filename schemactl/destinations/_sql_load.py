@@ -57,16 +57,13 @@ def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoa
 
 
 def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
-    """Try out whether the tables of a schema could be loaded; the caller takes back what this makes.
-
-    Raises:
-        DestinationError: they could not.
-    """
+    """Raise ``DestinationError`` where a schema could not be loaded; the caller takes back what this makes."""
     chains = chains_to_check(schema)
     _check_names(session, schema, chains)
     dataset = choose_target(session, asked, schema.name)
     # Else a table that a load under way is making would be made twice.
-    _lock(session, dataset)
+    with session.wrap_errors(f"lock dataset `{dataset}`"):
+        session.lock(dataset)
     there = read_relations(session, dataset)
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
@@ -105,7 +102,8 @@ class SqlLoad(Load[None]):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        _lock(self.session, self.dataset)  # which ends with the transaction
+        with self.session.wrap_errors(f"lock dataset `{self.dataset}`"):
+            self.session.lock(self.dataset)  # until the transaction ends
         yield
 
     def is_loaded(self) -> bool:
@@ -205,11 +203,6 @@ class SqlLoad(Load[None]):
         return quote(fit(session, staged.table, self.targets[staged.table.name], stage))
 
 
-def _lock(session: Session, dataset: str) -> None:
-    with session.wrap_errors(f"lock dataset `{dataset}`"):
-        session.lock(dataset)
-
-
 def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
     """Refuse names that the database does not keep apart, and merges where it has none."""
     check_names(schema, session.names, session.shown)
@@ -281,11 +274,7 @@ def choose_target(session: Session, asked: str | None, schema_name: str) -> str:
 
 
 def check_names(schema: Schema, limits: NameLimits, shown: str) -> None:
-    """Find out whether all names of a schema stay what they are.
-
-    Raises:
-        DestinationError: one is too long, or two are one there.
-    """
+    """Raise ``DestinationError`` where a name of a schema is too long, or two are one there."""
     held = {name: table for name, table in schema.tables.items() if not table.is_new}
     parts = {"tables": list(held)}
     for table in held.values():
@@ -322,11 +311,7 @@ def make_ready(
 
 
 def check_relations(session: Session, dataset: str, tables: Iterable[Table], there: Mapping[str, Relation]) -> None:
-    """Find out whether rows can be put into those of the tables that are there, once their rows are gone.
-
-    Raises:
-        DestinationError: they cannot.
-    """
+    """Raise ``DestinationError`` where rows cannot be put into tables that are there, once their rows are gone."""
     for table in tables:
         found = there.get(session.names.fold(table.name))
         if found is not None:
@@ -360,11 +345,7 @@ def _make_table(session: Session, dataset: str, table: Table, found: Relation | 
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
-    """Give columns of structs or lists the fields that the load has more; return the new types, by folded names.
-
-    Raises:
-        DestinationError: a field is of another type there.
-    """
+    """Give structs and lists the load's further fields, if none is of another type; return the new types."""
     known = {each: kind for each in table.columns if (kind := types.get(session.names.fold(each))) is not None}
     found = {column: session.grown_type(table.columns[column], kind) for column, kind in known.items()}
     problems = tuple(

@@ -191,22 +191,14 @@ def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
 
 
 def check_schema(lake: Lake, schema: Schema) -> None:
-    """Find out whether the tables of a schema can be loaded.
-
-    Raises:
-        DestinationError: as ``check_table``, or rows cannot be merged as the schema says.
-    """
+    """Raise ``DestinationError`` where tables of a schema cannot be loaded, or merged; see ``check_table``."""
     for chain in chains_to_check(schema):
         for table in chain.tables:
             check_table(lake, table, lake.open(table.name))
 
 
 def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
-    """Find out whether a table can be loaded into what is there.
-
-    Raises:
-        DestinationError: what is there is not ours, or has columns of other types; names that are one there.
-    """
+    """Raise ``DestinationError`` where a table cannot be loaded: it is not ours, of other types, or names clash."""
     for one, other in lake.names.clashes(table.columns):
         raise DestinationError(f"columns `{one}` and `{other}` of `{table.name}` are one in `{lake.origin}`")
     if there is None:

@@ -52,11 +52,7 @@ def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
 
 
 def check_writable(folder: Path) -> None:
-    """Check that a folder can be written to, or made.
-
-    Raises:
-        DestinationError: it is a file or a link to nothing, or the rights are missing.
-    """
+    """Raise ``DestinationError`` unless a folder can be written to, or made."""
     near = next(each for each in (folder, *folder.absolute().parents) if each.exists() or each.is_symlink())
     if not near.is_dir():
         what = "is a file, not a folder" if near.exists() else "is a link to nothing"

@@ -12,8 +12,15 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._lake.conversions import ROW_KEY, count_nulls, count_values, duckdb_session, source_of
-from schemactl.destinations._lake.rewriting import Rewritten, rewritings
+from schemactl.destinations._lake.conversions import (
+    ROW_KEY,
+    Rewritten,
+    count_nulls,
+    count_values,
+    duckdb_session,
+    rewritings,
+    source_of,
+)
 from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.errors import DestinationError, InputError

@@ -95,11 +95,7 @@ def kind_there(of: pyarrow.DataType, written: str) -> Properties:
 
 
 def arrow_type(kind: Properties) -> pyarrow.DataType:
-    """Return the Arrow type of what ``kind_of`` gives.
-
-    Raises:
-        DestinationError: it is none that files have.
-    """
+    """Return the Arrow type of what ``kind_of`` gives; raises ``DestinationError`` where files have none."""
     if DATABASE_TYPE not in kind:
         return scalar_type(kind)
     try:

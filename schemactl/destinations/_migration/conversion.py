@@ -306,11 +306,7 @@ _READERS: Final[Mapping[DataType, Callable[[str], Any]]] = {
 
 
 def _written(value: Any, column: Column) -> str:
-    """Return a value's text.
-
-    Raises:
-        ValueError: the column does not hold the value.
-    """
+    """Return a value's text; raises ``ValueError`` where the column does not hold the value."""
     match value:
         case _ if column.data_type is DataType.JSON:
             text: str = coerce(value, DataType.JSON, DataType.TEXT)

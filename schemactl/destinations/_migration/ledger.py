@@ -55,11 +55,7 @@ class Ledger(MigrationSession):
     is_read_only: bool
 
     def prepare_writing(self) -> None:
-        """Make the dataset where it is missing and is not made with its first table.
-
-        Raises:
-            InputError: the session only reads.
-        """
+        """Make the dataset if its first table would not; raises ``InputError`` where the session only reads."""
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
 

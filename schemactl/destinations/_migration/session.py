@@ -303,11 +303,7 @@ class FileMigration(SqlMigration[D]):
 
     @abstractmethod
     def copying(self, table: str, steps: Sequence[Step]) -> AbstractContextManager[None]:
-        """Return a context in which steps copy their table; what hangs on it is made again.
-
-        Raises:
-            DestinationError: the table has what a copy would lose.
-        """
+        """Return a context in which steps copy their table; ``DestinationError`` where dependents would be lost."""
 
     def back_up(self, label: str) -> str:
         copy = self.file.with_name(f"{self.file.name}{_MARK}{label}")

@@ -46,11 +46,7 @@ def read_catalogue(url: str) -> Catalogue:
 
 
 def catalogue_of(dataset: Path) -> Catalogue:
-    """Return the tables in the folder of a dataset.
-
-    Raises:
-        DestinationError: a table cannot be read, or the package `deltalake` is missing.
-    """
+    """Return the tables in the folder of a dataset; raises as ``read_catalogue``."""
     tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
     columns = (
         (name, column_of(each, kind, is_nullable, description=texts.get(each)))
@@ -85,11 +81,7 @@ def plain(error: BaseException) -> str:
 
 
 def open_table(folder: Path) -> DeltaTable:
-    """Return a table.
-
-    Raises:
-        DestinationError: it cannot be read, or the package is missing.
-    """
+    """Return a table; raises ``DestinationError`` where it cannot be read, or the package is missing."""
     with driver("deltalake", "delta"):
         from deltalake import DeltaTable
     with wrap_errors(f"read the Delta table `{folder}`"):

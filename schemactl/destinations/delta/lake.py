@@ -216,11 +216,7 @@ class DeltaLake(Lake):
         return DeltaLakeTable(folder, open_table(folder))
 
     def place(self, name: str) -> Path:
-        """Return the folder of a table, which may not be there.
-
-        Raises:
-            DestinationError: the name cannot be one of a folder.
-        """
+        """Return the folder of a table, which may not be there; ``DestinationError`` where no folder is called so."""
         if Path(name).name != name or name.startswith(".") or "%" in name:
             raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
         return self.folder / name
@@ -376,11 +372,7 @@ def make_table(
 
 
 def remove_table(place: Path) -> None:
-    """Remove a table with its files; for readers it is gone at once.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove a table with its files, at once for readers; raises ``OSError`` where that fails."""
     going = place.parent / WORKSHOP / place.name
     clear(going.parent)
     going.parent.mkdir()

@@ -42,10 +42,6 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 def require_driver() -> None:
-    """Find out whether the package `deltalake` is there.
-
-    Raises:
-        DestinationError: it is not.
-    """
+    """Raise ``DestinationError`` unless the package `deltalake` is there."""
     with driver("deltalake", "delta"):
         import deltalake  # noqa: F401

@@ -230,11 +230,7 @@ AGAIN: Final = "migrate again"
 
 
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
-    """Return columns as a table is given them.
-
-    Raises:
-        DestinationError: Delta would make other types of them.
-    """
+    """Return columns as a table is given them; ``DestinationError`` where Delta would make other types."""
     import pyarrow
     from deltalake import Schema as DeltaSchema
 

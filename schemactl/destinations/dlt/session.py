@@ -42,11 +42,7 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Return what an address says.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return what an address says; raises ``InputError`` where it cannot be read."""
     _, _, rest = url.partition(":")
     name, _, query = rest.partition("?")
     asked = parse_qsl(query, keep_blank_values=True)

@@ -248,11 +248,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
 
 def with_comment(made: str, column: str, text: str | None) -> str:
-    """Return a column's name and definition with another comment, of what SHOW CREATE TABLE says.
-
-    Raises:
-        DestinationError: there is no such column.
-    """
+    """Return a column's definition, of SHOW CREATE TABLE, with another comment; ``DestinationError`` without one."""
     start = made.find(f"\n  {quote(column)} ")
     if start < 0:
         raise DestinationError(f"the server states no column `{column}`: {made}")

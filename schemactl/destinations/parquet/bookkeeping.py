@@ -51,11 +51,7 @@ class StoredVersion:
     path: Path
 
     def line(self) -> dict[str, Any]:
-        """Return what dlt has written: the hash, the schema as JSON in a text ...
-
-        Raises:
-            DestinationError: the file is not one of dlt's.
-        """
+        """Return what dlt has written: the hash, the schema as JSON in a text ...; raises as ``lines_of``."""
         return lines_of(self.path, "version_hash")[0]
 
 
@@ -78,11 +74,7 @@ def version_hashes(listing: Listing) -> list[tuple[str, str]]:
 
 
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-    """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``.
-
-    Raises:
-        DestinationError: a file is not what dlt or we write there.
-    """
+    """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``; raises as ``lines_of``."""
     if table.name == VERSIONS_TABLE:
         # dlt takes the schema with the latest time for the current one, whatever the clock said.
         stored = stored_versions(listing, equal.get("version_hash"))
@@ -134,11 +126,7 @@ def _json(held: dict[str, Any]) -> str:
 
 
 def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of JSON lines.
-
-    Raises:
-        DestinationError: it cannot be read, holds none, or one without ``key``.
-    """
+    """Return the objects in a file of JSON lines; ``DestinationError`` unless all of them have ``key``."""
     try:
         held = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
         if not held or not all(key in each for each in held):

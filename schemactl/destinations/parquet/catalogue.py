@@ -50,11 +50,7 @@ def read_catalogue(url: str) -> Catalogue:
 
 
 def catalogue_of(dataset: Path) -> Catalogue:
-    """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``.
-
-    Raises:
-        DestinationError: a file is no Parquet.
-    """
+    """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``."""
     listing = list_files(dataset)
     held: list[tuple[str, Column]] = []
     for table, file in _tables(listing).items():
@@ -108,11 +104,7 @@ def partition_values(name: str) -> dict[str, str | None]:
 
 
 def file_columns(file: Path) -> dict[str, Column]:
-    """Return the columns of a file of Parquet, as its footer has them.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return the columns of a file of Parquet by its footer; raises ``DestinationError`` where it cannot be read."""
     import pyarrow
     import pyarrow.parquet
 

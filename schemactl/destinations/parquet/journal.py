@@ -64,11 +64,7 @@ def list_files(dataset: Path) -> Listing:
 
 
 def find_journal(dataset: Path) -> Moves | None:
-    """Return what a killed load had still to do, None where there is nothing.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return what a killed load had still to do, None for nothing; ``DestinationError`` if it is unreadable."""
     path = dataset / FOLDER / JOURNAL
     try:
         return read_journal(Moves, path.read_text(encoding="utf-8"), f"`{path}`")
@@ -92,11 +88,7 @@ def commit(dataset: Path, journal: Moves) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a text file in one step.
-
-    Raises:
-        DestinationError: it cannot be written.
-    """
+    """Replace a text file in one step; raises ``DestinationError`` where it cannot be written."""
     try:
         replace_file(path, text)
     except InputError as error:
@@ -125,21 +117,13 @@ def forget_gathered(dataset: Path) -> None:
 
 
 def check_device(folder: Path, dataset: Path) -> None:
-    """Find out whether files of a dataset can be moved to a folder in one step.
-
-    Raises:
-        DestinationError: it is on another file system.
-    """
+    """Raise ``DestinationError`` where files cannot be moved to a folder in one step: it is on another file system."""
     if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
         raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")
 
 
 def check_rights(folder: Path) -> None:
-    """Find out whether files can be put into a folder, and taken from it, before the first one is.
-
-    Raises:
-        DestinationError: the rights are missing.
-    """
+    """Raise ``DestinationError`` where files cannot be put into a folder, or taken from it, before the first one is."""
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         raise DestinationError(f"`{folder}` cannot be written to: nothing was loaded", hint=f"chmod u+wx {folder}")
 
@@ -193,11 +177,7 @@ def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
 
 
 def entries(folder: Path) -> Iterable[Path]:
-    """Return what stands in a folder, sorted, without what is hidden; nothing where there is no such folder.
-
-    Raises:
-        DestinationError: it cannot be listed.
-    """
+    """Return what stands in a folder, sorted, but for what is hidden; ``DestinationError`` if it is unreadable."""
     if not folder.is_dir():
         return ()
     try:

@@ -253,11 +253,7 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
 
 
 def check_name(name: str) -> None:
-    """Find out whether a folder can have a table's name.
-
-    Raises:
-        DestinationError: it cannot.
-    """
+    """Raise ``DestinationError`` unless a folder can have a table's name."""
     if len(os.fsencode(name)) > MOST_NAME_BYTES or set(name) & set("/\\\0") or name.startswith(".") or "=" in name:
         hint = "the naming conventions `snake_case` and `sql_cs_v1` make names that can"
         raise DestinationError(f"the table `{name}` cannot be a folder of this name", hint=hint)

@@ -101,11 +101,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 
 def _check(table: str, *columns: Column) -> None:
-    """Find out whether a folder can have a table's name, and files can have columns.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Raise ``InputError`` unless a folder can have a table's name, and files can have columns."""
     try:
         check_name(table)
     except DestinationError as error:
@@ -258,11 +254,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         return table_files(list_files(self.folder), table)
 
     def _files(self, table: str) -> dict[str, Path]:
-        """Return the files of a table by name.
-
-        Raises:
-            InputError: there is no such table.
-        """
+        """Return the files of a table by name; raises ``InputError`` where there is no such table."""
         found = self._found(table)
         if not found:
             raise InputError(f"there is no table `{table}` in `{self.folder}`")

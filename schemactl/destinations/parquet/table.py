@@ -96,11 +96,7 @@ def write_file(file: Path, fields: pyarrow.Schema, batches: Iterable[pyarrow.Rec
 
 
 def field_of(column: Column) -> pyarrow.Field:
-    """Return a new column as dlt writes it.
-
-    Raises:
-        InputError: it has a type that only a database knows, or sizes that Parquet has not.
-    """
+    """Return a new column as dlt writes it; raises ``InputError`` where Parquet has no such type or size."""
     import pyarrow
 
     try:
@@ -160,11 +156,7 @@ def _joint_structure(one: pyarrow.DataType, other: pyarrow.DataType) -> pyarrow.
 
 
 def read_fields(file: Path) -> pyarrow.Schema:
-    """Return the columns of one file as new files are to hold them.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return the columns of one file as new files are to hold them; ``DestinationError`` if it is unreadable."""
     import pyarrow
     import pyarrow.parquet
 

@@ -529,11 +529,7 @@ def connect(
 
 
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
-    """Take the lock that loads take too; it ends with the transaction.
-
-    Raises:
-        DestinationError: another session has it for longer than ``patience`` seconds.
-    """
+    """Take the lock of loads for the transaction; ``DestinationError`` after ``patience`` seconds."""
     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     asked = f"SELECT pg_try_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
     end = time.monotonic() + patience

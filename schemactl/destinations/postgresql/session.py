@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._rows import batches
 from schemactl.destinations._session import Session, literal, quote
-from schemactl.destinations.postgresql.copying import csv_of
 from schemactl.destinations.postgresql.types import NAMES, column_type
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
@@ -19,6 +19,7 @@ from schemactl.normalization.package import StagedTable
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from psycopg import Connection, Cursor, Error
 
 _DATASETS: Final = """
@@ -244,11 +245,7 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
 
 
 def parse_address(url: str) -> ServerAddress:
-    """Return what an address says.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return what an address says; raises ``InputError`` where it cannot be read."""
     found = parse_server_address(url, "PostgreSQL")
     return replace(found, parameters={"connect_timeout": _CONNECT_SECONDS, **found.parameters})
 
@@ -315,3 +312,51 @@ def _describe(pid: int, state: str | None, seconds: int | None, query: str | Non
 def milliseconds(seconds: float) -> int:
     """Return a timeout in PostgreSQL's unit, at least 1: 0 would mean no timeout."""
     return max(round(seconds * 1000), 1)
+
+
+def csv_of(staged: StagedTable) -> Iterator[memoryview]:
+    """Yield a staged table's rows as CSV, in the order of its columns; ``DestinationError`` for a NUL."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    for batch in batches(staged):
+        sink = pa.BufferOutputStream()
+        csv.write_csv(_readable(batch, staged), sink, options)
+        yield memoryview(sink.getvalue())
+
+
+def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
+    """Return a batch in types that Arrow writes as PostgreSQL reads them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        kind = column.type
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            columns.append(_hex(column))
+            continue
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if is_text and pc.any(pc.match_substring(column, "\0")).as_py():
+            raise DestinationError(
+                f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters",
+                hint="take `\\u0000` out of the data, or load into a destination that keeps it",
+            )
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _hex(column: pa.Array) -> pa.Array:
+    """Return bytes as PostgreSQL's hexadecimal texts, without a step for each row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = column.cast(pa.large_binary())
+    _, places, data = wide.buffers()
+    offsets = pa.Array.from_buffers(pa.int64(), len(wide) + 1, [None, places], offset=wide.offset)
+    digits = pa.py_buffer(data.to_pybytes().hex().encode() if data is not None else b"")
+    doubled = pc.multiply(offsets, 2).buffers()[1]
+    texts = pa.LargeStringArray.from_buffers(len(wide), doubled, digits)
+    marked = pc.binary_join_element_wise(pa.scalar("\\x", pa.large_string()), texts, pa.scalar("", pa.large_string()))
+    return pc.if_else(wide.is_valid(), marked, pa.scalar(None, pa.large_string()))

@@ -62,11 +62,7 @@ def commit(target: Tables, pending: Pending) -> None:
 
 
 def _check_whole(target: Tables, pending: Pending) -> None:
-    """Find out whether the steps of a load can be taken before the first one is.
-
-    Raises:
-        DestinationError: one of its tables is gone.
-    """
+    """Raise ``DestinationError`` where a table is gone that a step of a load needs, before the first one is taken."""
     needed = [step.source for step in pending.steps if step.source is not None and not step.takes_place]
     needed += [step.table for step in pending.steps if step.source is not None and not step.takes_place]
     gone = [name for name in needed if name not in target.held]

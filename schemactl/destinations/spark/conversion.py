@@ -72,11 +72,7 @@ _DRAWS: Final = 1_000_000
 
 
 def changes_of(steps: Sequence[Step]) -> list[Change]:
-    """Return what one copy of a table makes of its columns, step by step.
-
-    Raises:
-        DestinationError: no copy does such a step.
-    """
+    """Return what one copy of a table makes of its columns; ``DestinationError`` where no copy does a step."""
     if other := next((step for step in steps if not isinstance(step, Copied)), None):
         raise DestinationError(f"a copy of `{table_of(other)}` does no `{type(other).__name__}`")
     return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]

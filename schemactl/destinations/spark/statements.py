@@ -70,11 +70,7 @@ def is_same_type(before: Column, after: Column) -> bool:
 
 
 def column_type(column: Column) -> str:
-    """Return a column's type, checked.
-
-    Raises:
-        InputError: it is no type, or Spark has no such type.
-    """
+    """Return a column's type, checked; raises ``InputError`` where it is none, or Spark has no such type."""
     stated = str(column.properties.get(DATABASE_TYPE, ""))
     structure = structure_in(stated)
     if structure is not None and write_type(structure, has_comments=False) == stated:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.destinations._address import FileAddress
-from schemactl.destinations._busy import is_busy
+from schemactl.destinations._address import FileAddress, is_busy
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
