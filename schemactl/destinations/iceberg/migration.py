@@ -96,6 +96,15 @@ render: Final = partial(render_step, abilities=ABILITIES)
 """Returns a step as people read SQL; see ``destinations.Migrator``."""
 
 
+FILE_BYTES: Final = 128 * 2**20
+"""How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
+
+AGAIN: Final = "run it again"
+"""What to do where another program wrote at the same time."""
+
+_MARK: Final = "schemactl.rewriting"
+_RETRIES: Final = "commit.retry.num-retries"
+
 _SMALL: Final = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "9"}
 """Iceberg's properties of tables of the ledger."""
 
@@ -302,16 +311,6 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
-
-
-FILE_BYTES: Final = 128 * 2**20
-"""How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
-
-AGAIN: Final = "run it again"
-"""What to do where another program wrote at the same time."""
-
-_MARK: Final = "schemactl.rewriting"
-_RETRIES: Final = "commit.retry.num-retries"
 
 
 def rewrite_table(
