@@ -9,7 +9,7 @@ server without transactions around its DDL. Its files, in the order in which the
 2. ``session``: a ``_session.Session``, whose defaults are what most databases have alike. Let the engine speak standard
    SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
    Addresses of files and of servers are read by ``_address``.
-3. ``catalogue``: ``read_catalogue``, the engine's queries (``_sql_catalogue`` makes a schema of their rows). That is
+3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is
    enough for ``show``, ``diff``, ``import`` and ``export`` (``Destination``).
 4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes the steps of
    a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
@@ -21,7 +21,7 @@ server without transactions around its DDL. Its files, in the order in which the
    writes the statements of all steps that the engine does by an ALTER; how it spells them is data of ``schema.ddl``.
    ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
    An engine that calls no function of ours lets the distinct values that it does not cast as dlt does go through the
-   coercion, and come back by a table of pairs (``_migration.mapping``); one that is a file, see ``_migration.files``.
+   coercion, and come back by a table of pairs (``MappedMigration``); one that is a file, see ``FileMigration``.
 6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``find_blocker``,
    ``left_behind``).
 

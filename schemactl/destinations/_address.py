@@ -1,11 +1,17 @@
-"""Addresses of files, ``KIND:///PATH?dataset=NAME``, and of servers, ``KIND://USER@HOST/DATABASE?dataset=NAME``."""
+"""Addresses of files, ``KIND:///PATH``, servers, ``KIND://USER@HOST/DATABASE``, and folders, ``KIND:FOLDER``.
+
+Each may end with ``?dataset=NAME``.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from schemactl.errors import DestinationError, InputError
@@ -47,11 +53,7 @@ def file_address(url: str) -> FileAddress:
 
 
 def parse_file_address(url: str) -> FileAddress:
-    """Return what an address says of a file that need not be there yet.
-
-    Raises:
-        InputError: it is written another way than ``KIND:///PATH?dataset=NAME``.
-    """
+    """Return what an address says of a file that need not be there yet; raises ``InputError`` unless it is ``KIND:///PATH...``."""
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.startswith("///") or not stated.removeprefix("///"):
@@ -60,11 +62,7 @@ def parse_file_address(url: str) -> FileAddress:
 
 
 def check_folder(address: FileAddress) -> None:
-    """Refuse a file that could not be made.
-
-    Raises:
-        DestinationError: its folder, or the nearest one that is there, cannot be written.
-    """
+    """Raise ``DestinationError`` where a file could not be made: its folder, or the nearest one, cannot be written."""
     folder = next(parent for parent in address.path.absolute().parents if parent.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
         raise DestinationError(
@@ -74,11 +72,7 @@ def check_folder(address: FileAddress) -> None:
 
 
 def dataset_of(query: str, kind: str) -> str | None:
-    """Return NAME of ``dataset=NAME``, None where nothing is asked for.
-
-    Raises:
-        InputError: something else is asked for.
-    """
+    """Return NAME of ``dataset=NAME``, None for nothing; raises ``InputError`` where something else is asked for."""
     asked = parse_qsl(query, keep_blank_values=True)
     others = [key for key, _ in asked if key != "dataset"]
     if others or (query and not asked):
@@ -113,11 +107,7 @@ class ServerAddress:
 
 
 def parse_server_address(url: str, engine: str) -> ServerAddress:
-    """Return what the address of a server says.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return what the address of a server says; raises ``InputError`` where it cannot be read."""
     scheme = url.partition(":")[0]
     problem = InputError(
         f"the address of the {engine} server cannot be read",
@@ -152,3 +142,43 @@ def without_password(message: str, address: ServerAddress) -> str:
     """Return a message in which the password does not stand."""
     password = address.parameters.get("password")
     return message.replace(password, HIDDEN) if password else message
+
+
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]+://?.*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderAddress:
+    """What is meant: a folder, and a dataset in it; None for the folder itself, or the only one."""
+
+    folder: Path
+    dataset: str | None
+
+
+def folder_address(url: str) -> FolderAddress:
+    """Return what an address says; raises ``InputError`` where it names no folder, or an object store."""
+    kind, _, rest = url.partition(":")
+    stated, _, query = rest.partition("?")
+    if not stated.removeprefix("//"):
+        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER")
+    if _SCHEME.fullmatch(stated):
+        hint = f"name a folder that this machine sees, or mount it: {kind}:FOLDER"
+        raise InputError(f"`{stated}` is no folder of this machine: only folders are written and read", hint=hint)
+    dataset = dataset_of(query, kind)
+    if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
+        raise InputError(f"`{dataset}` cannot name a folder in `{stated}`")
+    return FolderAddress(Path(stated.removeprefix("//")), dataset)
+
+
+_PRIMARY = 0xFF
+"""The bits of a result code that its extended forms share (https://www.sqlite.org/rescode.html)."""
+
+
+def is_busy(error: BaseException) -> bool:
+    """Return whether an error of SQLite, or of SQLAlchemy over it, says that another process holds the file.
+
+    That is by its result code: names of files and tables, which stand in its text, may say anything.
+    """
+    found = getattr(error, "orig", error)
+    code = getattr(found, "sqlite_errorcode", 0) & _PRIMARY
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

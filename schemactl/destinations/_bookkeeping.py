@@ -6,7 +6,7 @@ A destination reads rows of them (``ReadRows``); what the rows say is the same e
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -63,11 +63,7 @@ def find_names(names: Collection[str], wanted: str) -> list[str]:
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
-    """Return the names that the columns of a table have there; None where dlt made it before it had all of them.
-
-    Raises:
-        DestinationError: a table of our own lacks a column.
-    """
+    """Return the names of a table's columns there; None where dlt's lacks one, ``DestinationError`` where ours does."""
     found = {column: next(iter(find_names(names, column)), None) for column in table.columns}
     missing = next((column for column, name in found.items() if name is None), None)
     if missing is not None and table.name.startswith(OURS):
@@ -104,24 +100,11 @@ def _moment(value: Any) -> datetime | None:
             return _EPOCH + timedelta(microseconds=round(float(value) * 1_000_000))
 
 
-@dataclass(frozen=True, slots=True)
-class Bookkeeping:
-    """The tables under the names that a schema's naming convention gives them."""
-
-    versions: Table
-    loads: Table
-    inputs: Table = INPUTS
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        return (self.versions, self.loads, self.inputs)
-
-
-def bookkeeping_of(schema: Schema) -> Bookkeeping:
-    """Return the tables that a dataset of this schema needs."""
+def bookkeeping_of(schema: Schema) -> tuple[Table, Table, Table]:
+    """Return the tables that a dataset of this schema needs, in its naming convention: of versions, loads, inputs."""
     made = new_schema("any", schema.normalizers.get("names") or DEFAULT_NAMING)
     versions, loads = made.tables.values()
-    return Bookkeeping(versions, loads)
+    return versions, loads, INPUTS
 
 
 def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
@@ -129,13 +112,14 @@ def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, 
 
     The schema is written where none of its hash is there, as dlt does: the hash is of its name, too.
     """
-    schema, at, kept = package.schema, package.inserted_at, bookkeeping_of(package.schema)
+    schema, at = package.schema, package.inserted_at
+    versions, loads, inputs = bookkeeping_of(schema)
     if not read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash):
-        yield kept.versions, [version_row(schema, at)]
+        yield versions, [version_row(schema, at)]
     if package.inputs:
         files = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
-        yield kept.inputs, files
-    yield kept.loads, [(package.load_id, schema.name, LOADED, at, schema.version_hash)]
+        yield inputs, files
+    yield loads, [(package.load_id, schema.name, LOADED, at, schema.version_hash)]
 
 
 def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:

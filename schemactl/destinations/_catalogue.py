@@ -1,4 +1,4 @@
-"""What a destination's catalog says, as a schema."""
+"""What a destination's catalog says, as a schema; each SQL database has its own queries for it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._session import Session, qualify
 from schemactl.errors import DriverMissing, InputError, did_you_mean
 from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import MAX_NAME_LENGTH, new_schema
-from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.schema.types import Column, Properties, Table
 
 VERSIONS_TABLE: Final = "_dlt_version"
 """Where dlt keeps the schemas of a dataset (docs/dlt.md §9.1)."""
@@ -45,8 +46,17 @@ def make_catalogue(
         descriptions: of tables, by name; None, or an empty text, for none.
         versions: names and hashes of the schemas that dlt keeps there, the last one first.
     """
-    name = schema_name({name for name, _ in versions}, dataset)
-    return Catalogue(_schema_of(name, columns, descriptions), origin, hashes_of(versions))
+    tables: dict[str, dict[str, Column]] = {}
+    for table, column in columns:
+        tables.setdefault(table, {})[column.name] = column
+    # dlt adds these on reading: without them the schema would have another hash as a file.
+    texts = {table: {"description": text} for table, text in (descriptions or {}).items() if text}
+    found = {
+        table: Table(table, held, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
+        for table, held in tables.items()
+    }
+    schema = new_schema(schema_name({name for name, _ in versions}, dataset))
+    return Catalogue(replace(schema, tables=found), origin, hashes_of(versions))
 
 
 def is_ours(table: Table) -> bool:
@@ -65,21 +75,6 @@ def column_of(
     return Column(name, {**kind, **null, **(hints or {}), **text})
 
 
-def _schema_of(
-    name: str, columns: Iterable[tuple[str, Column]], descriptions: Mapping[str, str | None] | None
-) -> Schema:
-    tables: dict[str, dict[str, Column]] = {}
-    for table, column in columns:
-        tables.setdefault(table, {})[column.name] = column
-    # dlt adds these on reading: without them the schema would have another hash as a file.
-    texts = {table: {"description": text} for table, text in (descriptions or {}).items() if text}
-    found = {
-        table: Table(table, held, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
-        for table, held in tables.items()
-    }
-    return replace(new_schema(name), tables=found)
-
-
 def unknown(database_type: str) -> Properties:
     """Return the type of a column that dlt has no type for."""
     return {DATABASE_TYPE: database_type}
@@ -91,12 +86,7 @@ def with_nullable(kind: Properties, column: Column) -> Properties:
 
 
 def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> str:
-    """Return the dataset to read: the one asked for, else the only one; dlt's staging copies do not count.
-
-    Args:
-        found: names of those that hold tables.
-        asked: what the address names.
-        origin: the destination, for messages.
+    """Return the dataset to read: the one asked for, else the only one found; dlt's staging copies do not count.
 
     Raises:
         InputError: there is none, not that one, or there are several.
@@ -142,13 +132,55 @@ def schema_name(stated: Collection[str], dataset: str) -> str:
 
 @contextmanager
 def driver(package: str, extra: str) -> Iterator[None]:
-    """Report a package that is imported inside and is not installed, and the extra of ours that installs it.
-
-    Raises:
-        DriverMissing: it is not installed.
-    """
+    """Raise ``DriverMissing``, with the extra of ours that installs it, for a package that is imported inside."""
     try:
         yield
     except ModuleNotFoundError:
         hint = install_command(extra)
         raise DriverMissing(f"the package `{package}` is not installed", hint=hint) from None
+
+
+def catalogue_of(
+    session: Session,
+    dataset: str,
+    columns: Iterable[tuple[str, str, Properties, bool, str | None, str | None]],
+    keys: Iterable[Sequence[Any]],
+    *,
+    versions: str | None = None,
+    name: str | None = None,
+) -> Catalogue:
+    """Return the catalog of one dataset.
+
+    Args:
+        session: an open connection.
+        dataset: what is read.
+        columns: table, name, type, whether it takes nulls, description, and that of the table.
+        keys: table, key, whether it is the primary one (else its columns are unique together), and one of its columns.
+        versions: the full name of dlt's table of schemas, where it is not that of the dataset.
+        name: of the schema where dlt keeps none, and it is not that of the dataset.
+    """
+    rows, hints = list(columns), _hints(keys)
+    kept: list[tuple[str, str]] = []
+    if keeps_versions(row[:2] for row in rows):
+        place = versions or qualify(dataset, VERSIONS_TABLE)
+        query = f"select schema_name, version_hash from {place} order by inserted_at desc"
+        kept = [(each, version_hash) for each, version_hash in session.query(query)]
+    found = (
+        (table, column_of(column, kind, is_nullable, hints.get((table, column)), text))
+        for table, column, kind, is_nullable, text, _ in rows
+    )
+    texts = {row[0]: row[-1] for row in rows}
+    return make_catalogue(name or dataset, f"{session.shown}?dataset={dataset}", found, texts, kept)
+
+
+def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:
+    """Return what keys make the hints of columns, by the names of table and column."""
+    held: dict[tuple[bool, str, Any], list[str]] = {}
+    for table, key, is_primary, column in keys:
+        held.setdefault((not is_primary, table, key), []).append(column)
+    found: dict[tuple[str, str], Properties] = {}
+    for (is_other, table, _), columns in sorted(held.items(), key=lambda each: each[0][0]):
+        if not is_other or len(columns) == 1:  # dlt's hint speaks of one column alone
+            for column in columns:
+                found[table, column] = {**found.get((table, column), {}), "unique" if is_other else "primary_key": True}
+    return found

@@ -15,18 +15,8 @@ from typing import Any, ClassVar, TypeVar
 from schemactl.errors import DestinationError
 
 
-class Journal:
-    """A load under way."""
-
-    __slots__ = ()
-
-    def to_text(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)  # type: ignore[call-overload]
-
-
 @dataclass(frozen=True, slots=True)
-class Versions(Journal):
+class Versions:
     """A load that is undone by restoring tables (Delta, Iceberg).
 
     Attributes:
@@ -45,7 +35,7 @@ class Versions(Journal):
 
 
 @dataclass(frozen=True, slots=True)
-class Moves(Journal):
+class Moves:
     """What a load does to the files of a dataset (Parquet); paths are relative to its folder.
 
     Attributes:
@@ -80,7 +70,7 @@ class TableMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending(Journal):
+class Pending:
     """A load into a Spark catalog that is certain.
 
     Attributes:
@@ -97,12 +87,13 @@ class Pending(Journal):
 J = TypeVar("J", Versions, Moves, Pending)
 
 
-def read_journal(kind: type[J], text: str, place: str) -> J:
-    """Return a journal of its text; ``place`` says where it is kept.
+def journal_text(journal: Versions | Moves | Pending) -> str:
+    """Return a journal as JSON."""
+    return json.dumps(asdict(journal), ensure_ascii=False)
 
-    Raises:
-        DestinationError: it is none, or of another version of schemactl.
-    """
+
+def read_journal(kind: type[J], text: str, place: str) -> J:
+    """Return a journal of its text; raises ``DestinationError``, with ``place``, where it is none of this version."""
     try:
         held = {name: _frozen(name, value) for name, value in json.loads(text).items()}
         found = kind(**held)

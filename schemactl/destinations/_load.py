@@ -3,6 +3,8 @@
 Whoever loads is alone. What a killed load has left is undone or finished first, then the package is checked against
 what is there, its rows are staged, and what was staged is committed, with the row that completes the load last. A load
 that fails is restored.
+
+Tables go in as chains: each root table with what is nested in it, by the root's write disposition.
 """
 
 from __future__ import annotations
@@ -11,16 +13,125 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
 
-from schemactl.destinations._chains import Chain, chains_of, chains_of_load, check_merges
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LoadPackage, rows_in
+from schemactl.normalization.package import LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
+from schemactl.schema.dispositions import Strategy, appends, merge_of, row_key
 from schemactl.schema.types import Schema, Table
 
 Staged = TypeVar("Staged")
+
+
+class Disposition(StrEnum):
+    """dlt's write dispositions."""
+
+    SKIP = "skip"
+    APPEND = "append"
+    REPLACE = "replace"
+    MERGE = "merge"
+
+
+_ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A root table, and what is nested in it.
+
+    Attributes:
+        root: the table at the top.
+        nested: the others of the schema with complete columns, parents first.
+        staged: what the load brings for them, by table, in the same order.
+    """
+
+    root: Table
+    nested: tuple[Table, ...]
+    staged: dict[str, StagedTable]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return (self.root, *self.nested)
+
+    @property
+    def disposition(self) -> Disposition:
+        return Disposition(self.root.properties.get("write_disposition") or "append")
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether all old rows go."""
+        return self.disposition is Disposition.REPLACE
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether old rows may go; a merge without keys appends."""
+        return self.disposition is Disposition.MERGE and not appends(self.root)
+
+
+def chains_of(schema: Schema) -> tuple[Chain, ...]:
+    """Return the chains of a schema, without rows; roots that are skipped are left out."""
+    return _chains(schema, {})
+
+
+def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
+    """Return the chains that a load writes to: those with rows, those that it empties, and that of its rejects.
+
+    A resource is replaced with all of its tables, with or without new rows.
+    """
+    staged = {each.table.name: each for each in package.tables}
+    chains = _chains(package.schema, staged)
+    brought = [chain for chain in chains if chain.staged]
+    replaced = {_resource(chain.root) for chain in brought if chain.is_replaced}
+    emptied = [each for each in chains if not each.staged and each.is_replaced and _resource(each.root) in replaced]
+    rejects = package.rejects
+    return (*brought, *emptied, *([Chain(rejects.table, (), {rejects.table.name: rejects})] if rejects else []))
+
+
+def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]:
+    held = {name: table for name, table in schema.tables.items() if not table.is_new}
+    tables = {**held, **{name: each.table for name, each in staged.items()}}
+    roots = {_root_of(table, tables).name for table in tables.values()}
+    children: dict[str | None, list[Table]] = {}
+    for table in tables.values():
+        children.setdefault(table.parent, []).append(table)
+    chains = (_chain(tables[name], children, staged) for name in tables if name in roots)
+    return tuple(chain for chain in chains if chain.disposition is not Disposition.SKIP)
+
+
+def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[str, StagedTable]) -> Chain:
+    members = {root.name: root}
+    level = [root]
+    while level:  # parents before children, whatever the order of the schema
+        below = (table for parent in level for table in children.get(parent.name, ()))
+        level = [table for table in below if table.name not in members]
+        members |= {table.name: table for table in level}
+    _, *nested = members.values()
+    return Chain(root, tuple(nested), {name: staged[name] for name in members if name in staged})
+
+
+def _root_of(table: Table, tables: dict[str, Table]) -> Table:
+    """Return the table at the top of what ``table`` is nested in."""
+    seen = {table.name}
+    while table.parent in tables and table.parent not in seen:
+        table = tables[table.parent]
+        seen.add(table.name)
+    return table
+
+
+def _resource(root: Table) -> str:
+    return root.properties.get("resource") or root.name
+
+
+def check_merges(chains: Iterable[Chain]) -> None:
+    """Raise ``DestinationError`` where rows of chains cannot be merged."""
+    for chain in chains:
+        # In a history the version of a row is its key.
+        if chain.is_merged and merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:
+            row_key(chain.root)
 
 
 @dataclass(slots=True)
@@ -125,11 +236,7 @@ def _stage(load: Load[Staged], chains: Iterable[Chain]) -> Iterator[Staged]:
 
 
 def chains_to_check(schema: Schema) -> tuple[Chain, ...]:
-    """Return the chains of a schema as a load would find them.
-
-    Raises:
-        DestinationError: rows cannot be merged as the schema says.
-    """
+    """Return the chains of a schema as a load would find them; raises as ``check_merges``."""
     chains = chains_of(as_stored(schema))
     check_merges(chains)
     return chains
@@ -146,11 +253,7 @@ def _check_rows(chains: Iterable[Chain]) -> None:
 
 
 def check_count(table: Table, found: int, expected: int) -> None:
-    """Find out whether all rows of a table are there.
-
-    Raises:
-        DestinationError: some are missing.
-    """
+    """Raise ``DestinationError`` where rows of a table are missing."""
     if found != expected:
         message = f"table `{table.name}`: {found} of {expected} rows have arrived; nothing is loaded"
         hint = "load again; where a rule, a trigger or a policy of the table there takes rows away, drop that first"

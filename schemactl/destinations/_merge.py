@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from schemactl.destinations._chains import Chain
+from schemactl.destinations._load import Chain
 from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Merge, Strategy, first, row_key
@@ -24,6 +24,10 @@ KEY: Final = "_schemactl_key"
 
 _RANK: Final = quote("_schemactl_rank")
 _NEVER: Final = "1 = 0"
+
+
+def _moment_type(column: Column) -> str:
+    return "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Relations:
     new: Mapping[str, str]
     columns: Mapping[str, Sequence[str]]
     tie: str
-    column_type: Callable[[Column], str]
+    column_type: Callable[[Column], str] = _moment_type
     superseded: str | None = None
     moment: Callable[[datetime], str] | None = None
 
@@ -85,21 +89,11 @@ class Effect:
     upsert: Upsert | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MergePlan:
-    """How a chain is merged.
+def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> tuple[Mapping[str, str], Sequence[Effect]]:
+    """Return what becomes of the tables of a chain that are there: relations of keys to make, and effects.
 
-    Attributes:
-        keys: queries by the names of relations that keep their results, in the order in which they are made.
-        effects: of the root first; their conditions are about the rows as they were before the first of them.
-    """
-
-    keys: Mapping[str, str]
-    effects: tuple[Effect, ...]
-
-
-def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> MergePlan:
-    """Return what becomes of the tables of a chain that are there; ``prefix`` starts the names of relations of keys.
+    The relations are queries by names, which start with ``prefix``, in the order in which they are made. Effects are
+    of the root first; their conditions are about the rows as they were before the first of them.
 
     Raises:
         DestinationError: nothing in a nested table leads to its root.
@@ -108,7 +102,12 @@ def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> MergeP
     nested = [table for table in chain.nested if table.name in at.old]
     effects = [_root_effect(root, merge, at)]
     if merge.strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
-        return MergePlan({}, (*effects, *(_if_absent(table, at) for table in nested)))
+        # Nested rows come whose keys are not there, whatever became of the rows that they are nested in.
+        for table in nested:
+            keyed = (row_key(table),)
+            is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(keyed)})"
+            effects.append(_effect(table, at, None, _first(table, keyed, at.tie, at, is_new)))
+        return {}, effects
     links = {table.name: _link(table, chain.root, at) for table in nested}
     above = {parent for _, parent in links.values()}
     places = {table.name: number for number, table in enumerate((root, *nested))}
@@ -135,7 +134,7 @@ def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> MergeP
         keys[f"{prefix}_gone_{number}"] = query
         if table.name in above:
             keys[f"{prefix}_come_{number}"] = f"SELECT n.{key} AS {quote(KEY)} FROM {come} n"
-    return MergePlan(keys, tuple(effects))
+    return keys, effects
 
 
 def _root_effect(root: Table, merge: Merge, at: Relations) -> Effect:
@@ -173,13 +172,6 @@ def _history(root: Table, merge: Merge, at: Relations) -> Effect:
     is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[root.name]} o WHERE {is_active} AND {version})"
     stated = {merge.valid_from: began, until: open_end or "NULL"}
     return replace(_effect(root, at, goes, at.new[root.name], is_new, stated), ends=ended)
-
-
-def _if_absent(table: Table, at: Relations) -> Effect:
-    """Nested rows come whose keys are not there, whatever became of the rows that they are nested in."""
-    key = (row_key(table),)
-    is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(key)})"
-    return _effect(table, at, None, _first(table, key, at.tie, at, is_new))
 
 
 def _effect(

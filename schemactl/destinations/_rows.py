@@ -38,10 +38,14 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
                 chosen = batch.select(list(staged.table.columns))
-                columns = [
-                    _json(values, staged.table.columns[name]) if is_nested(values.type) else values
-                    for name, values in zip(chosen.schema.names, chosen.columns, strict=True)
-                ]
+                columns = list(chosen.columns)
+                for at, name in enumerate(chosen.schema.names):
+                    if not is_nested(columns[at].type):
+                        continue
+                    if (structure := structure_of(staged.table.columns[name])) is None:
+                        message = f"column `{name}` has structs or lists, and the schema does not say which"
+                        raise DestinationError(message)
+                    columns[at] = json_texts(columns[at], structure)
                 yield pa.RecordBatch.from_arrays(columns, names=chosen.schema.names)
 
 
@@ -52,21 +56,12 @@ def _batch_rows(metadata: Any) -> int:
     return max(1, min(_MOST_ROWS, int(_BATCH_BYTES / max(widest, 1.0))))
 
 
-def _json(values: pa.Array, column: Column) -> pa.Array:
-    structure = structure_of(column)
-    if structure is None:
-        raise DestinationError(f"column `{column.name}` has structs or lists, and the schema does not say which")
-    return json_texts(values, structure)
-
-
 def stored_rows(
     staged: StagedTable, decimal: Callable[[Decimal], Any] | None = None
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the rows of a staged table, a batch at a time; moments, dates, times and JSON are texts.
 
-    Args:
-        staged: the table.
-        decimal: what stores decimals; None where the driver does.
+    ``decimal`` stores decimals; None where the driver does.
     """
     columns = tuple(staged.table.columns.values())
     for batch in batches(staged):
@@ -95,9 +90,7 @@ def _stored(values: pa.Array, column: Column, decimal: Callable[[Decimal], Any] 
 def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
     """Return the JSON text of each value, null for null.
 
-    Args:
-        values: of structs, lists, maps or scalars, in the type that Spark writes for ``of``.
-        of: which texts inside are JSON already.
+    Values are of the type that Spark writes for ``of``, which says what texts inside are JSON already.
     """
     import pyarrow as pa
 
@@ -106,7 +99,10 @@ def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
             parts: list[pa.Array | str] = []
             for at, (name, inner) in enumerate(fields):
                 held = values.field(values.type.get_field_index(name))  # under a struct that is null, too
-                parts += [f"{',' if at else '{'}{_quoted(name)}:", _or_null(json_texts(held, inner))]
+                parts += [
+                    f"{',' if at else '{'}{json.dumps(name, ensure_ascii=False)}:",
+                    _or_null(json_texts(held, inner)),
+                ]
             return _joined(values, [*parts, "}"])
         case ListOf(element):
             texts = _or_null(json_texts(values.flatten(), element))
@@ -147,10 +143,6 @@ def _or_null(texts: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     return pc.fill_null(texts, "null")
-
-
-def _quoted(text: str) -> str:
-    return '"' + "".join(_ESCAPES.get(each, each) for each in text) + '"'
 
 
 def _quoted_all(texts: pa.Array) -> pa.Array:

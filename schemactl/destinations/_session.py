@@ -172,9 +172,7 @@ class Session(ABC):
     def grown_type(self, column: Column, there: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
         """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
 
-        Args:
-            column: of the load.
-            there: its type now, as ``relations`` has it.
+        ``there`` is its type now, as ``relations`` has it.
         """
         return None
 

@@ -89,8 +89,7 @@ def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[
 def choose_migrated(session: Session, asked: str | None, schema_name: str) -> str:
     """Return the dataset to migrate: the one asked for, that of the schema, the only one with tables, a new one.
 
-    Raises:
-        InputError: it may be one of several.
+    Raises ``InputError`` where it may be one of several.
     """
     if asked is not None:
         return asked

@@ -1,25 +1,52 @@
-"""Takes a load into a SQL database, within one transaction: it is committed last, and of others nothing is left."""
+"""Takes a load into a SQL database, within one transaction: it is committed last, and of others nothing is left.
+
+First the tables are brought to the schema: what is missing is made, blockers are reported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from schemactl.destinations import _bookkeeping
 from schemactl.destinations._bookkeeping import bookkeeping_of, is_loaded
-from schemactl.destinations._chains import Chain
-from schemactl.destinations._load import Load, carry_out, chains_to_check, check_count
-from schemactl.destinations._merge import KEY, MergePlan, Relations, Upsert, plan_merge
-from schemactl.destinations._readiness import ReadyTable, check_names, check_relations, choose_target, fit, make_ready
-from schemactl.destinations._session import Session, moment_text, qualify, quote
-from schemactl.destinations._sql_bookkeeping import reader, write_bookkeeping
-from schemactl.errors import DestinationError
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count
+from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
+from schemactl.destinations._session import (
+    Relation,
+    Session,
+    create_table,
+    ddl_of,
+    define_column,
+    moment_text,
+    qualify,
+    quote,
+)
+from schemactl.destinations._sql_bookkeeping import find_dataset, reader, write_bookkeeping
+from schemactl.destinations._structure import Clash, cut
+from schemactl.errors import DestinationError, InputError, Problem
 from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
-from schemactl.schema.dispositions import Merge, merge_of, row_key
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
+from schemactl.schema.structure import NameLimits, description_of
+from schemactl.schema.types import Column, Schema, Table
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyTable:
+    """A table that rows can go into.
+
+    Attributes:
+        name: its full name, quoted.
+        types: of its columns, as the database writes them.
+        unlike: names of columns that have another type there than dlt gives them.
+    """
+
+    name: str
+    types: Mapping[str, str]
+    unlike: tuple[str, ...] = ()
 
 
 def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoads:
@@ -30,25 +57,23 @@ def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoa
 
 
 def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
-    """Try out whether the tables of a schema could be loaded; the caller takes back what this makes.
-
-    Raises:
-        DestinationError: they could not.
-    """
+    """Raise ``DestinationError`` where a schema could not be loaded; the caller takes back what this makes."""
     chains = chains_to_check(schema)
     _check_names(session, schema, chains)
     dataset = choose_target(session, asked, schema.name)
     # Else a table that a load under way is making would be made twice.
-    _lock(session, dataset)
+    with session.wrap_errors(f"lock dataset `{dataset}`"):
+        session.lock(dataset)
+    there = read_relations(session, dataset)
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
     others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
-    others += bookkeeping_of(schema).tables
+    others += bookkeeping_of(schema)
     if session.has_transactional_ddl:
-        check_relations(session, dataset, replaced)
-        make_ready(session, dataset, others)
+        check_relations(session, dataset, replaced, there)
+        make_ready(session, dataset, others, there)
     else:  # what is made to try it out would stay
-        check_relations(session, dataset, [*replaced, *others])
+        check_relations(session, dataset, [*replaced, *others], there)
 
 
 def load_package(session: Session, asked: str | None, package: LoadPackage, progress: Progress) -> None:
@@ -77,7 +102,8 @@ class SqlLoad(Load[None]):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        _lock(self.session, self.dataset)  # which ends with the transaction
+        with self.session.wrap_errors(f"lock dataset `{self.dataset}`"):
+            self.session.lock(self.dataset)  # until the transaction ends
         yield
 
     def is_loaded(self) -> bool:
@@ -88,14 +114,30 @@ class SqlLoad(Load[None]):
         _check_names(self.session, self.package.schema, chains)
 
     def prepare(self, chains: Sequence[Chain]) -> None:
-        tables = [*_tables_of(self.session, self.dataset, chains), *bookkeeping_of(self.package.schema).tables]
-        if self.session.has_transactional_ddl:
+        session, fold = self.session, self.session.names.fold
+        there = read_relations(session, self.dataset)
+        # Those with rows, and for merges those that are there.
+        tables = [
+            chain.staged[table.name].table if table.name in chain.staged else table
+            for chain in chains
+            for table in chain.tables
+            if table.name in chain.staged or (chain.is_merged and fold(table.name) in there)
+        ]
+        tables += bookkeeping_of(self.package.schema)
+        replaced = [there.get(fold(table.name)) for chain in chains if chain.is_replaced for table in chain.tables]
+        emptied = [found.name for found in replaced if found is not None and found.is_table]
+        if session.has_transactional_ddl:
             # First: a table without rows gets columns that a table with rows does not.
-            _empty(self.session, self.dataset, chains)
-            self.targets = make_ready(self.session, self.dataset, tables)
-        else:  # making tables would keep that they are empty
-            self.targets = make_ready(self.session, self.dataset, tables)
-            _empty(self.session, self.dataset, chains)
+            self._empty(emptied)
+        self.targets = make_ready(session, self.dataset, tables, there)
+        if not session.has_transactional_ddl:  # making tables would keep that they are empty
+            self._empty(emptied)
+
+    def _empty(self, names: Sequence[str]) -> None:
+        """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""
+        for name in names:
+            with self.session.wrap_errors(f"empty table `{name}`"):
+                self.session.execute(f"DELETE FROM {qualify(self.dataset, name)}")
 
     def stage(self, chain: Chain) -> Iterator[None]:
         """Insert or merge the rows; the open transaction hides them."""
@@ -144,9 +186,10 @@ class SqlLoad(Load[None]):
             superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
         )
         merge = merge_of(chain.root, self.package.inserted_at)
-        plan = plan_merge(chain, merge, relations, prefix)
+        keys, effects = plan_merge(chain, merge, relations, prefix)
         self.progress(f"merging table `{chain.root.name}`", None)
-        for statement in _statements(self.session, plan, merge, targets, prefix):
+        made = [f"CREATE TEMPORARY TABLE {quote(name)} AS {query}" for name, query in keys.items()]
+        for statement in (*made, *_statements(self.session, effects, merge, targets, prefix)):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
 
@@ -160,11 +203,6 @@ class SqlLoad(Load[None]):
         return quote(fit(session, staged.table, self.targets[staged.table.name], stage))
 
 
-def _lock(session: Session, dataset: str) -> None:
-    with session.wrap_errors(f"lock dataset `{dataset}`"):
-        session.lock(dataset)
-
-
 def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
     """Refuse names that the database does not keep apart, and merges where it has none."""
     check_names(schema, session.names, session.shown)
@@ -174,43 +212,18 @@ def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> N
         raise DestinationError(f"table `{merged}`: rows are not merged in `{session.shown}`", hint=hint)
 
 
-def _tables_of(session: Session, dataset: str, chains: Sequence[Chain]) -> list[Table]:
-    """Return the tables to make ready: those with rows, and for merges those that are there."""
-    with session.wrap_errors(f"read dataset `{dataset}`"):
-        there = session.relations(dataset)
-    return [
-        chain.staged[table.name].table if table.name in chain.staged else table
-        for chain in chains
-        for table in chain.tables
-        if table.name in chain.staged or (chain.is_merged and session.names.fold(table.name) in there)
-    ]
-
-
-def _empty(session: Session, dataset: str, chains: Sequence[Chain]) -> None:
-    """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""
-    with session.wrap_errors(f"read dataset `{dataset}`"):
-        there = session.relations(dataset)
-    for name in (table.name for chain in chains if chain.is_replaced for table in chain.tables):
-        found = there.get(session.names.fold(name))
-        if found is not None and found.is_table:
-            with session.wrap_errors(f"empty table `{name}`"):
-                session.execute(f"DELETE FROM {qualify(dataset, found.name)}")
-
-
 def _statements(
-    session: Session, plan: MergePlan, merge: Merge, targets: Mapping[str, str], prefix: str
+    session: Session, effects: Sequence[Effect], merge: Merge, targets: Mapping[str, str], prefix: str
 ) -> Iterator[str]:
     """Yield the statements that carry out a merge; old rows go before new ones with their keys come."""
-    for name, query in plan.keys.items():
-        yield f"CREATE TEMPORARY TABLE {quote(name)} AS {query}"
-    for effect in reversed(plan.effects):
+    for effect in reversed(effects):
         target = targets[effect.table.name]
         if effect.ends is not None:
             yield f"UPDATE {target} AS o SET {quote(str(merge.valid_to))} = {effect.ends} WHERE {effect.goes}"
         elif effect.gone is not None:
             column, keys = map(quote, effect.gone)
             yield f"DELETE FROM {target} WHERE {column} IN (SELECT {quote(KEY)} FROM {keys})"
-    for effect in plan.effects:
+    for effect in effects:
         if effect.comes is None:
             continue
         names = [quote(name) for name in effect.columns]
@@ -243,3 +256,159 @@ def _upsert(session: Session, target: str, names: Sequence[str], key: str, upser
     listed = ", ".join(f"n.{name}" for name in names)
     among = f"n.{quote(key)} IN (SELECT {quote(KEY)} FROM {quote(new)})"
     yield f"INSERT INTO {target} ({columns}) SELECT {listed} FROM {source} n WHERE {among}"
+
+
+def choose_target(session: Session, asked: str | None, schema_name: str) -> str:
+    """Return the dataset to load into: the one asked for, else the one loaded before, else one named as the schema.
+
+    Raises:
+        InputError: several datasets have been loaded with this schema.
+    """
+    with session.wrap_errors("read"):
+        found = sorted(find_dataset(session, asked, schema_name))
+    if len(found) > 1:
+        listed = ", ".join(f"`{name}`" for name in found)
+        message = f"`{session.shown}` holds {len(found)} datasets of schema `{schema_name}`: {listed}"
+        raise InputError(message, hint=f"name one: `?dataset={found[0]}`")
+    return found[0] if found else asked or schema_name
+
+
+def check_names(schema: Schema, limits: NameLimits, shown: str) -> None:
+    """Raise ``DestinationError`` where a name of a schema is too long, or two are one there."""
+    held = {name: table for name, table in schema.tables.items() if not table.is_new}
+    parts = {"tables": list(held)}
+    for table in held.values():
+        parts[f"columns of table `{table.name}`"] = [column.name for column in complete(table)]
+    for what, names in parts.items():
+        for name in filter(limits.is_too_long, names):
+            message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {what} `{name}` is longer"
+            raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
+        for one, other in limits.clashes(names):
+            raise DestinationError(f"`{shown}` does not distinguish `{one}` from `{other}`: {what} are one there")
+
+
+def read_relations(session: Session, dataset: str) -> Mapping[str, Relation]:
+    """Return what stands in a dataset, by folded names; nothing where that is not there."""
+    with session.wrap_errors(f"read dataset `{dataset}`"):
+        return session.relations(dataset)
+
+
+def make_ready(
+    session: Session, dataset: str, tables: Iterable[Table], there: Mapping[str, Relation]
+) -> dict[str, ReadyTable]:
+    """Make the dataset, the tables and the columns that are missing; return the tables by name.
+
+    Raises:
+        DestinationError: something that is there is in the way, or making is refused.
+    """
+    known = {session.names.fold(name) for name in session.datasets()}
+    if session.names.fold(dataset) not in known:
+        with session.wrap_errors(f"make dataset `{dataset}`"):
+            session.execute(ddl_of(session).create_dataset(dataset))
+    return {
+        table.name: _make_table(session, dataset, table, there.get(session.names.fold(table.name))) for table in tables
+    }
+
+
+def check_relations(session: Session, dataset: str, tables: Iterable[Table], there: Mapping[str, Relation]) -> None:
+    """Raise ``DestinationError`` where rows cannot be put into tables that are there, once their rows are gone."""
+    for table in tables:
+        found = there.get(session.names.fold(table.name))
+        if found is not None:
+            _check_table(session, qualify(dataset, found.name), table, found, [])
+
+
+def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> ReadyTable:
+    columns = complete(table)
+    sql = ddl_of(session)
+    if found is None:
+        with session.wrap_errors(f"make table `{table.name}`"):
+            whole = replace(table, columns={column.name: column for column in columns})
+            session.execute(create_table(session, dataset, whole))
+            for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
+                session.execute(statement)
+        return ReadyTable(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
+    there = {session.names.fold(name): kind for name, kind in found.columns.items()}
+    missing = [column for column in columns if session.names.fold(column.name) not in there]
+    name = qualify(dataset, found.name)
+    _check_table(session, name, table, found, missing)
+    there |= _grow(session, name, table, there)
+    for column in missing:
+        with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
+            place = sql.place(dataset, found.name)
+            session.execute(sql.add_column(place, define_column(session, column)))
+            for statement in sql.comments(place, None, [column]):
+                session.execute(statement)
+    types = {each.name: there.get(session.names.fold(each.name)) or session.column_type(each) for each in columns}
+    unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
+    return ReadyTable(name, types, unlike)
+
+
+def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
+    """Give structs and lists the load's further fields, if none is of another type; return the new types."""
+    known = {each: kind for each in table.columns if (kind := types.get(session.names.fold(each))) is not None}
+    found = {column: session.grown_type(table.columns[column], kind) for column, kind in known.items()}
+    problems = tuple(
+        Problem(each.describe(f"{table.name}.{column}")) for column, each in found.items() if isinstance(each, Clash)
+    )
+    if problems:
+        message = f"structs or lists of table {name} in `{session.shown}` are not those of the schema"
+        raise DestinationError(message, problems=problems, hint="load into another dataset: `?dataset=NAME`")
+    wider = {column: kind for column, kind in found.items() if isinstance(kind, str)}
+    for column, kind in wider.items():
+        with session.wrap_errors(f"add fields to column `{column}` of table `{table.name}`"):
+            session.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(column)} SET DATA TYPE {kind}")
+    return {session.names.fold(column): kind for column, kind in wider.items()}
+
+
+def _check_table(session: Session, name: str, table: Table, found: Relation, missing: list[Column]) -> None:
+    if not found.is_table:
+        message = f"`{name}` in `{session.shown}` is a view or the like: no rows can be put into it"
+        raise DestinationError(message, hint="rename it, or name another dataset: `?dataset=NAME`")
+    if not found.is_ours:
+        message = f"cannot put rows into table {name} in `{session.shown}`: permission denied"
+        raise DestinationError(message, hint="grant the user SELECT, INSERT, UPDATE and DELETE on it")
+    needed = [column for column in missing if not column.nullable]
+    if not needed:
+        return
+    with session.wrap_errors(f"read table `{table.name}`"):
+        is_empty = not session.query(f"SELECT 1 FROM {name} LIMIT 1")
+    if is_empty:
+        return
+    key = next((column for column in needed if column.properties.get("row_key")), None)
+    if key is not None:
+        message = f"table {name} in `{session.shown}` is not one that dlt or schemactl has made"
+        hint = f"it holds rows but no column `{key.name}`: rename it, or name another dataset: `?dataset=NAME`"
+        raise DestinationError(message, hint=hint)
+    listed = ", ".join(f"`{column.name}`" for column in needed)
+    message = f"table {name} in `{session.shown}` holds rows, and {listed} may not be null: the column cannot be added"
+    raise DestinationError(message, hint="drop `nullable: false` in the schema, or add the column with values there")
+
+
+def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
+    """Return the name of a stage with the types of the table that is there, once all values have proved to survive it.
+
+    Raises:
+        DestinationError: a value does not.
+    """
+    if not target.unlike:
+        return stage
+    for name in target.unlike:
+        there, ours, column = target.types[name], session.column_type(table.columns[name]), quote(name)
+        place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
+        hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
+        if not session.casts_to_columns:
+            raise DestinationError(f"the load does not fit into {place}", hint=hint)
+        back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
+        is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
+        with session.wrap_errors(f"put values into {place}", hint):
+            lost = session.query(f"SELECT count(*) FROM {quote(stage)} WHERE {is_lost}")[0][0]
+        if lost:
+            raise DestinationError(f"{lost} values do not fit into {place}", hint=hint)
+    selected = ", ".join(
+        f"CAST({quote(name)} AS {target.types[name]}) AS {quote(name)}" if name in target.unlike else quote(name)
+        for name in table.columns
+        if name in target.types
+    )
+    session.execute(f"CREATE TEMPORARY VIEW {quote(f'{stage}_fit')} AS SELECT {selected} FROM {quote(stage)}")
+    return f"{stage}_fit"

@@ -83,10 +83,7 @@ def _as_texts(table: Table, ignored: frozenset[str]) -> Table:
 def grown(there: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
     """Return the type that holds what is there and what comes: new fields at the end, others as they are.
 
-    Args:
-        there: the table's type.
-        ours: the load's.
-        wider: pairs of leaves of which a table may make the first the second.
+    ``wider`` are pairs of leaves of which a table may make the first the second.
     """
     return _grown(there, ours, wider, "")
 
@@ -129,12 +126,7 @@ def _grown_struct(there: Struct, ours: Struct, wider: Collection[tuple[str, str]
 def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
     """Return the fields by which loads make a table's type the schema's; None where they make it another, or refuse.
 
-    The order of fields does not count: what is new comes last.
-
-    Args:
-        there: the table's type.
-        wanted: the schema's.
-        wider: as in ``grown``.
+    The order of fields does not count: what is new comes last. ``wider`` is as in ``grown``.
 
     >>> gained(read_type("struct<a:bigint>"), read_type("struct<b:array<date>,a:bigint>"))
     ('b',)

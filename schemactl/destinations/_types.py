@@ -60,11 +60,7 @@ def sizes_of(written: str) -> tuple[int, int]:
 
 
 def type_in(column: Column, dialect: str) -> str:
-    """Return the type that a column states, else the one that dlt gives it.
-
-    Args:
-        column: a complete one.
-        dialect: sqlglot's name for the destination's SQL.
+    """Return the type that a complete column states, else the one that dlt gives it in sqlglot's dialect.
 
     Raises:
         ValueError: the column is incomplete.
@@ -81,12 +77,8 @@ _UNREAD: Final = ((re.compile(r"\bbit varying\b", re.I), "varbit"), (re.compile(
 def stated_type(column: Column, dialect: str) -> str:
     """Return a column's ``x-database-type``.
 
-    Args:
-        column: that states one.
-        dialect: sqlglot's name for the destination's SQL.
-
     Raises:
-        InputError: it is no type, or more than a type.
+        InputError: it is no type in sqlglot's dialect, or more than a type.
     """
     written = str(column.properties[DATABASE_TYPE])
     if not _is_type(written, dialect):

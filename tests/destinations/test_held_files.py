@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.destinations._address import parse_file_address
-from schemactl.destinations._busy import is_busy
+from schemactl.destinations._address import is_busy, parse_file_address
 from schemactl.destinations.duckdb.session import await_session, is_in_use, open_session
 from schemactl.errors import DestinationError
 

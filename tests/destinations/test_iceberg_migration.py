@@ -26,7 +26,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 
 from schemactl.destinations import iceberg as destination
-from schemactl.destinations.iceberg import rewriting
+from schemactl.destinations.iceberg import migration
 from schemactl.destinations.iceberg.migration import IcebergMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -412,7 +412,7 @@ def test_values_that_do_not_fit_go_into_the_variant_column(url: str) -> None:
 
 
 DYING = """
-from schemactl.destinations.iceberg import rewriting
+from schemactl.destinations.iceberg import migration
 from schemactl.destinations._lake.migration import LakeMigration
 
 def begin(place, steps):
@@ -424,9 +424,10 @@ def begin(place, steps):
         case "after a step":
             LakeMigration.run = dying(LakeMigration.run, False)
         case "before the commit":
-            rewriting.described = dying(rewriting.described, True)
+            migration.described = dying(migration.described, True)
         case "after the commit":
-            rewriting._commit = dying(rewriting._commit, False)
+            left += 1  # the mark that a rewrite begins with
+            migration._mark = dying(migration._mark, True)
 
 def dying(real, is_before):
     def call(*args):
@@ -473,14 +474,13 @@ def all_files() -> list[str]:
 def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
     before, listed = files(), set(Path("lake/shop/orders/data").iterdir())
 
-    def failing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches
+    def failing(_: pa.RecordBatch) -> pa.RecordBatch:
         raise DestinationError("no power")
 
     with destination.connect(url, "shop") as session:
-        store = session
+        table = session.table("orders")
         with pytest.raises(DestinationError, match="no power"):
-            store.rewrite("orders", store.fields("orders"), failing(store.batches("orders", columns())))
+            session.rewrite(table, table.fields, failing)
     assert files() == before
     assert set(Path("lake/shop/orders/data").iterdir()) == listed
 
@@ -488,11 +488,11 @@ def test_a_rewrite_that_fails_leaves_the_table_and_no_files(url: str) -> None:
 def test_a_rewrite_does_not_lose_what_was_written_meanwhile(url: str) -> None:
     with destination.connect(url, "shop") as session:
         store: IcebergMigration = session
-        rows_before = store.batches("orders", columns())
+        table = store.table("orders")
         held = opened()
         held.append(held.scan(row_filter="id = 1").to_arrow())
         with pytest.raises(DestinationError, match="another program wrote to it") as failure:
-            store.rewrite("orders", store.fields("orders"), rows_before)
+            store.rewrite(table, table.fields, lambda rows: rows)
     assert failure.value.hint == "run it again"
     assert rows("id") == [(1,), (1,), (2,)]
 
@@ -500,8 +500,8 @@ def test_a_rewrite_does_not_lose_what_was_written_meanwhile(url: str) -> None:
 def test_long_rows_go_into_several_files(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3, 9):
         load(FIRST, str(number), [{"id": number, "amount": number}])
-    monkeypatch.setattr(rewriting, "FILE_BYTES", 1)
-    monkeypatch.setattr(rewriting, "GROUP_ROWS", 3)
+    monkeypatch.setattr(migration, "FILE_BYTES", 1)
+    monkeypatch.setattr(migration, "GROUP_ROWS", 3)
 
     run(url, ChangeType("orders", AMOUNT, column("amount", "text")))
 

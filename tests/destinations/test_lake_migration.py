@@ -196,7 +196,7 @@ def test_values_become_what_dlt_makes_of_them_or_are_counted(tmp_path: Path, pai
             take(session, DropColumn("t", before), RenameColumn("t", "v__new_1", "v"))
         else:
             take(session, step)
-        field = session.fields("t").field("v")
+        field = session.table("t").fields.field("v")
         assert field.type == session.field(after).type
     expected = [coerce(value, type_of(value), DataType(to)) for value in good]
     assert [plain(row["v"]) for row in rows(tmp_path, "t")] == [

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, iceberg, parquet
-from schemactl.destinations._lake.sampling import Sampled, sample
+from schemactl.destinations._lake.table import Sampled, sample
 from schemactl.destinations.delta.migration import DeltaMigration
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.duckdb.nested import gains
+from schemactl.destinations.duckdb.types import gains
 from schemactl.destinations.iceberg.migration import ABILITIES as ICEBERG
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from schemactl.destinations import delta, iceberg, parquet
 from schemactl.destinations._rows import json_texts
 from schemactl.destinations._structure import Clash, first_difference, grown
-from schemactl.destinations.duckdb.nested import duckdb_type, spelt, structure_in
-from schemactl.destinations.duckdb.types import kind_of, stored
+from schemactl.destinations.duckdb.types import duckdb_type, kind_of, spelt, stored, structure_in
 from schemactl.schema.arrow_types import NESTED_TYPE, encode, from_exact_arrow, to_arrow
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type
 from schemactl.schema.types import Column

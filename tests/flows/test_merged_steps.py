@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from migrated_datasets import ID, column, put, schema_of
 
 from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
-from schemactl.destinations._lake.rendering import render_together
+from schemactl.destinations._lake.migration import render_together
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -180,8 +180,8 @@ def test_steps_done_at_once_give_what_they_give_one_by_one(
                 for step in first:
                     session.run(step, ())
                 session.run_rewrite(RewriteTable(session.catalogue().schema.tables["t"], steps[len(first) :]))
-            found.append((rows_of(place), session.catalogue().schema.tables, session.fields("t").metadata))
-            comments = [each.metadata for each in session.fields("t") if each.metadata]
+            found.append((rows_of(place), session.catalogue().schema.tables, session.table("t").fields.metadata))
+            comments = [each.metadata for each in session.table("t").fields if each.metadata]
             assert comments == ([{b"comment": b"said"}] if module is delta else [])
 
     assert found[0] == found[1]
@@ -282,7 +282,7 @@ def test_a_table_is_written_once_for_all_of_its_steps_and_each_has_its_line(
     rewrites = []
     real = ParquetMigration.rewrite
     monkeypatch.setattr(
-        ParquetMigration, "rewrite", lambda self, *args: (rewrites.append(args[0]), real(self, *args))[1]
+        ParquetMigration, "rewrite", lambda self, *args: (rewrites.append(args[0].name), real(self, *args))[1]
     )
 
     report = apply("./after.yaml")
@@ -360,7 +360,7 @@ def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_st
     rewrites = []
     real = ParquetMigration.rewrite
     monkeypatch.setattr(
-        ParquetMigration, "rewrite", lambda self, *args: (rewrites.append(args[0]), real(self, *args))[1]
+        ParquetMigration, "rewrite", lambda self, *args: (rewrites.append(args[0].name), real(self, *args))[1]
     )
 
     assert apply("older.plan.json").outcome is Outcome.DONE

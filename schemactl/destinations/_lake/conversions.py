@@ -1,21 +1,32 @@
-"""Values of columns of Arrow, converted and counted by DuckDB as dlt's coercion does it.
+"""Rows of Arrow as steps leave them; their values are converted and counted by DuckDB as dlt's coercion does it.
 
 DuckDB gets one batch of rows at a time, and only the columns that are needed: memory stays within a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._session import quote
+from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import new_column, values_after
-from schemactl.migration.steps import Backfill, ChangeType, FillColumn, Taken
+from schemactl.migration.steps import (
+    AddColumn,
+    Backfill,
+    ChangeType,
+    DropColumn,
+    DropNotNull,
+    FillColumn,
+    RenameColumn,
+    SetNotNull,
+    Taken,
+)
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
 
@@ -23,48 +34,11 @@ if TYPE_CHECKING:
     import pyarrow
     from duckdb import DuckDBPyConnection
 
-Written = ChangeType | Backfill | FillColumn
-"""The steps that write values."""
+ROW_KEY: Final = "_dlt_id"
 
-_ROWS: Final = "given_rows"
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What a step writes into a column.
-
-    Attributes:
-        column: its name before the step.
-        needed: names of all columns that the value depends on, with the type that DuckDB is to take each for.
-        expression: the value.
-    """
-
-    column: str
-    needed: Mapping[str, str | None]
-    expression: str
-
-
-def assignment(step: Written, table: str, columns: tuple[str, ...]) -> Assignment:
-    """Return what a step writes into a table with these columns.
-
-    Raises:
-        InputError: a name, a type or a value cannot be written.
-    """
-    from schemactl.destinations.duckdb.migration import ENGINE
-
-    needed: dict[str, str | None]
-    match step:
-        case ChangeType():
-            column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}
-        case FillColumn():
-            column, needed = step.column.name, {step.column.name: None}
-        case Backfill():
-            column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
-            if step.taken is Taken.UNFIT:
-                # Of the values that went into the new column, nulls alone count.
-                needed.setdefault(new_column(step, columns))
-    values = values_after((step,), Table(table, {name: Column(name) for name in columns}), ENGINE)
-    return Assignment(column, needed, values[column])
+ROWS: Final = "given_rows"
+_VALUE: Final = "value"
+_KEY: Final = "row_key"
 
 
 def duckdb_type(column: Column) -> str | None:
@@ -76,11 +50,7 @@ def duckdb_type(column: Column) -> str | None:
 
 @contextmanager
 def duckdb_session() -> Iterator[DuckDBPyConnection]:
-    """Open a database in memory that reads nothing but what it is given.
-
-    Raises:
-        DestinationError: DuckDB is not installed.
-    """
+    """Open a database in memory that reads nothing but what it is given; ``DestinationError`` without DuckDB."""
     with driver("duckdb", "duckdb"):
         import duckdb
     from schemactl.destinations.duckdb.conversion import register
@@ -92,57 +62,19 @@ def duckdb_session() -> Iterator[DuckDBPyConnection]:
         yield connection
 
 
-def assigned(
-    connection: DuckDBPyConnection, rows: pyarrow.Table, wanted: Assignment, field: pyarrow.Field
-) -> pyarrow.Array:
-    """Return the values of a column of some rows after a step, as the new field has them.
-
-    Raises:
-        DestinationError: a value does not survive.
-    """
-    import pyarrow
-
-    from schemactl.destinations.duckdb.migration import ENGINE
-
-    listed = ", ".join(
-        quote(name) if kind is None else f"CAST({ENGINE.name(name)} AS {kind}) AS {ENGINE.name(name)}"
-        for name, kind in wanted.needed.items()
-    )
-    query = f"SELECT {wanted.expression} AS made FROM (SELECT {listed} FROM {_ROWS})"
-    found = ask(connection, rows.select(list(wanted.needed)), query, f"write `{wanted.column}`").column("made")
-    try:
-        made = in_one(found).cast(field.type)
-    except pyarrow.ArrowException as error:
-        raise DestinationError(f"a value of `{wanted.column}` does not survive: {shown_error(str(error))}") from error
-    return made
-
-
 def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: str) -> pyarrow.Table:
-    """Return what a query over rows, which it calls ``given_rows``, finds.
-
-    Raises:
-        DestinationError: it fails.
-    """
+    """Return what a query over rows, which it calls ``given_rows``, finds; ``DestinationError`` where it fails."""
     import duckdb
 
     from schemactl.destinations.duckdb.session import first_line
 
-    connection.register(_ROWS, in_microseconds(rows))
+    connection.register(ROWS, in_microseconds(rows))
     try:
         return connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
         raise DestinationError(f"cannot {task}: {first_line(error)}") from error
     finally:
-        connection.unregister(_ROWS)
-
-
-def in_one(values: pyarrow.ChunkedArray) -> pyarrow.Array:
-    """Return values as one array, those of DuckDB's own kinds as what they are stored as."""
-    import pyarrow
-
-    whole = values.combine_chunks()
-    whole = whole if isinstance(whole, pyarrow.Array) else pyarrow.concat_arrays(whole.chunks)
-    return whole.storage if isinstance(whole, pyarrow.ExtensionArray) else whole
+        connection.unregister(ROWS)
 
 
 def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
@@ -170,3 +102,267 @@ def coarse(kind: pyarrow.DataType) -> pyarrow.DataType:
     if is_a.is_timestamp(kind) and kind.unit == "ns":
         return pyarrow.timestamp("us", kind.tz)
     return pyarrow.time64("us") if is_a.is_time64(kind) and kind.unit == "ns" else kind
+
+
+def count_nulls(column: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:
+    """Return how many rows have null in a column; arguments as in ``count_values``."""
+    given = (_given(batch, column, keys) for batch in batches)
+    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in given)
+
+
+def count_values(
+    step: ChangeType | Backfill,
+    keys: Sequence[str],
+    batches: Iterator[pyarrow.RecordBatch],
+    *,
+    is_undone: bool = False,
+) -> Unfit:
+    """Return how many values of a column do not survive a step, or do not come back by its undo.
+
+    ``keys`` is the column that distinguishes rows, or none; ``batches`` have that and the step's column.
+
+    Raises:
+        DestinationError: DuckDB is not installed, or the rows cannot be read.
+    """
+    return _added_up(_ask_each(step, keys, batches, is_undone))
+
+
+def _ask_each(
+    step: ChangeType | Backfill, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch], is_undone: bool
+) -> Iterator[Unfit]:
+    """Yield what of each batch of a column does not survive a step, or its undo; nothing where all values do."""
+    from schemactl.destinations.duckdb.migration import ENGINE
+
+    source = source_of(step)
+    kind, given = duckdb_type(source), replace(source, name=_VALUE)
+    value = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
+    named = [_KEY for _ in keys]
+    rows = f"(SELECT {', '.join([value, *named])} FROM {ROWS})"
+    step = replace(step, before=given) if isinstance(step, ChangeType) else replace(step, source=given)
+    if is_undone and isinstance(step, ChangeType):
+        query, read = undo_query(step, rows, named, ENGINE), undone_of
+    else:
+        query, read = count_query(step, rows, named, ENGINE), unfit_of
+    if query is None:
+        return
+    with duckdb_session() as connection:
+        for batch in batches:
+            given_rows = _given(batch, source.name, keys)
+            fine = _parts_of_microseconds(given_rows)
+            if fine.count:
+                yield fine
+                continue
+            found = ask(connection, given_rows, query, f"count values of `{source.name}`")
+            yield read([tuple(row.values()) for row in found.to_pylist()], keys)
+
+
+def source_of(step: ChangeType | Backfill) -> Column:
+    """Return the column whose values a step converts."""
+    return step.before if isinstance(step, ChangeType) else step.source
+
+
+def _added_up(parts: Iterator[Unfit]) -> Unfit:
+    """Return what was counted in parts of a table as that of the whole."""
+    total = Unfit()
+    for part in parts:
+        examples = (*total.examples, *part.examples)[:MOST_EXAMPLES]
+        total = Unfit(total.count + part.count, total.rows + part.rows, examples)
+    return total
+
+
+def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:
+    """Return the value and the key under names that hold whatever the columns are called."""
+    import pyarrow
+
+    names = [column, *keys]
+    return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
+
+
+def _parts_of_microseconds(given: pyarrow.Table) -> Unfit:
+    """Return the values that are finer than microseconds: no conversion keeps them."""
+    import pyarrow.compute as compute
+
+    value = given.column(_VALUE)
+    rough = coarse(value.type)
+    if rough == value.type:
+        return Unfit()
+    return _chosen(given, compute.not_equal(value.cast(rough, safe=False).cast(value.type), value))
+
+
+def _chosen(given: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
+    """Return the rows that a mask chooses as what stands in the way."""
+    chosen = given.filter(mask)
+    shown = chosen.slice(0, MOST_EXAMPLES)
+    keys = shown.column(_KEY).to_pylist() if _KEY in shown.column_names else [None] * shown.num_rows
+    values = [each.cast("string").as_py() for each in shown.column(_VALUE)]
+    examples = tuple(
+        Example({} if key is None else {ROW_KEY: str(key)}, value) for key, value in zip(keys, values, strict=True)
+    )
+    return Unfit(chosen.num_rows, given.num_rows, examples)
+
+
+Rewritten = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn | SetNotNull | DropNotNull
+"""The steps that writing all rows anew can do."""
+
+Written = ChangeType | Backfill | FillColumn
+"""Those of them that write values."""
+
+MakeField = Callable[..., "pyarrow.Field"]
+"""Makes a field of a column, and of the one whose place that takes; see ``LakeMigration.field``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a step writes into a column.
+
+    Attributes:
+        column: its name before the step.
+        needed: names of all columns that the value depends on.
+        query: of the values, over rows with these columns.
+    """
+
+    column: str
+    needed: Sequence[str]
+    query: str
+
+    def values(self, batch: pyarrow.RecordBatch, field: pyarrow.Field, connection: DuckDBPyConnection) -> pyarrow.Array:
+        """Return the column's values after the step; ``DestinationError`` where one does not survive."""
+        import pyarrow
+
+        rows = pyarrow.Table.from_batches([batch.select(self.needed)])
+        found = ask(connection, rows, self.query, f"write `{self.column}`").column("made").combine_chunks()
+        whole = found if isinstance(found, pyarrow.Array) else pyarrow.concat_arrays(found.chunks)
+        # Those of DuckDB's own kinds as what they are stored as.
+        stored = whole.storage if isinstance(whole, pyarrow.ExtensionArray) else whole
+        try:
+            return stored.cast(field.type)
+        except pyarrow.ArrowException as error:
+            message = f"a value of `{self.column}` does not survive: {shown_error(str(error))}"
+            raise DestinationError(message) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What becomes of the columns of a table.
+
+    Attributes:
+        fields: the columns afterwards.
+        origins: the name that each of them has before, in their order; None for one that is new.
+        written: what is written into one of them, by its name before; None where values stay as they are.
+    """
+
+    fields: pyarrow.Schema
+    origins: Mapping[str, str | None]
+    written: Assignment | None = None
+
+    def apply(self, batch: pyarrow.RecordBatch, connection: DuckDBPyConnection | None) -> pyarrow.RecordBatch:
+        """Return rows as they are afterwards; what is written needs a connection.
+
+        Raises:
+            DestinationError: a value does not survive, or is missing where none may be.
+        """
+        import pyarrow
+
+        arrays = [
+            pyarrow.nulls(batch.num_rows, field.type) if origin is None else batch.column(origin)
+            for field, origin in zip(self.fields, self.origins.values(), strict=True)
+        ]
+        if self.written and connection is not None:
+            place = [*self.origins.values()].index(self.written.column)
+            arrays[place] = self.written.values(batch, self.fields.field(place), connection)
+        for field, array in zip(self.fields, arrays, strict=True):
+            if not field.nullable and array.null_count:
+                raise DestinationError(f"column `{field.name}` holds nulls, and may hold none afterwards")
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=self.fields)
+
+
+def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: MakeField) -> tuple[Rewriting, ...]:
+    """Return what each step about one table makes of what those before it have made; ``before`` are its columns.
+
+    Raises:
+        DestinationError: the table has not the columns that a step speaks of.
+        InputError: a value of a step is none of its column's type.
+    """
+    import pyarrow
+
+    made: list[Rewriting] = []
+    for step in steps:
+        fields = {field.name: field for field in before}
+        needed, new = _names(step)
+        if missing := next((name for name in needed if name not in fields), None):
+            raise DestinationError(f"there is no column `{missing}` in `{step.table}`")
+        if new in fields:
+            raise DestinationError(f"there is a column `{new}` in `{step.table}` already")
+        after, origins = _fields(step, fields, field_of)
+        written = _write(step, tuple(fields)) if isinstance(step, Written) else None
+        before = pyarrow.schema(list(after.values()), metadata=before.metadata)
+        made.append(Rewriting(before, origins, written))
+    return tuple(made)
+
+
+def _names(step: Rewritten) -> tuple[tuple[str, ...], str | None]:
+    """Return the columns that a step needs, and the one that may not be there."""
+    match step:
+        case AddColumn():
+            return (), step.column.name
+        case RenameColumn():
+            return (step.before,), step.after
+        case ChangeType():
+            return (step.before.name,), None
+        case Backfill():
+            return (step.source.name, step.target.name), None
+        case DropColumn() | FillColumn() | SetNotNull() | DropNotNull():
+            return (step.column.name,), None
+        case _:
+            assert_never(step)
+
+
+def _fields(
+    step: Rewritten, fields: Mapping[str, pyarrow.Field], field_of: MakeField
+) -> tuple[Mapping[str, pyarrow.Field], Mapping[str, str | None]]:
+    """Return the columns afterwards, and where each comes from."""
+    same: dict[str, str | None] = {name: name for name in fields}
+    match step:
+        case AddColumn():
+            name = step.column.name
+            return {**fields, name: field_of(step.column)}, {**same, name: None}
+        case DropColumn():
+            kept = {name: field for name, field in fields.items() if name != step.column.name}
+            return kept, {name: name for name in kept}
+        case RenameColumn():
+            names = {name: step.after if name == step.before else name for name in fields}
+            renamed = {new: fields[old].with_name(new) for old, new in names.items()}
+            return renamed, {new: old for old, new in names.items()}
+        case ChangeType():
+            name = step.before.name
+            return {**fields, name: field_of(step.after, fields[name])}, same
+        case SetNotNull() | DropNotNull():
+            name = step.column.name
+            return {**fields, name: fields[name].with_nullable(isinstance(step, DropNotNull))}, same
+        case Backfill() | FillColumn():
+            return fields, same
+        case _:
+            assert_never(step)
+
+
+def _write(step: Written, columns: tuple[str, ...]) -> Assignment:
+    """Return what a step writes into a table's columns; ``InputError`` where a name or value cannot be written."""
+    from schemactl.destinations.duckdb.migration import ENGINE
+
+    needed: dict[str, str | None]  # the type that DuckDB is to take each for
+    match step:
+        case ChangeType():
+            column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}
+        case FillColumn():
+            column, needed = step.column.name, {step.column.name: None}
+        case Backfill():
+            column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
+            if step.taken is Taken.UNFIT:
+                # Of the values that went into the new column, nulls alone count.
+                needed.setdefault(new_column(step, columns))
+    value = values_after((step,), Table(step.table, {name: Column(name) for name in columns}), ENGINE)[column]
+    listed = ", ".join(
+        ENGINE.name(name) if kind is None else f"CAST({ENGINE.name(name)} AS {kind}) AS {ENGINE.name(name)}"
+        for name, kind in needed.items()
+    )
+    return Assignment(column, list(needed), f"SELECT {value} AS made FROM (SELECT {listed} FROM {ROWS})")

@@ -7,8 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._lake.sampling import with_mask
-from schemactl.destinations._lake.table import FilesTable
+from schemactl.destinations._lake.table import FilesTable, with_mask
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable, rows_in
@@ -41,14 +40,10 @@ def add_staged(
     masks: Sequence[pyarrow.BooleanArray] | None = None,
     alter: Alter | None = None,
 ) -> Iterator[str]:
-    """Yield the new files of a table for the rows of a load.
+    """Yield the new files of a table, which has all columns of ``staged``, for the rows of a load.
 
-    Args:
-        table: with all the columns of ``staged``.
-        staged: the rows.
-        prefix: of the names of new files.
-        masks: for each staged file, which of its rows go in; None for all.
-        alter: changes them first.
+    ``masks`` say for each staged file which of its rows go in, None for all; ``alter`` changes them first. Names of
+    new files start with ``prefix``.
 
     Raises:
         DestinationError: a value has no room in its column, or is missing where none may be.
@@ -73,7 +68,14 @@ def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBat
     Raises:
         DestinationError: a value has no room in its column, or is missing where none may be.
     """
-    wanted = (conform(batch, table) for batch in batches if batch.num_rows)
+    import pyarrow
+
+    fields = table.fields
+    wanted = (
+        pyarrow.RecordBatch.from_arrays([_values(batch, field, table.name) for field in fields], schema=fields)
+        for batch in batches
+        if batch.num_rows
+    )
     if not table.partitions:
         groups = grouped(wanted, GROUP_ROWS)
         first = next(groups, None)
@@ -124,18 +126,6 @@ def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int) -> Iterator[pyarr
         yield pyarrow.Table.from_batches(held)
 
 
-def conform(batch: pyarrow.RecordBatch, table: FilesTable) -> pyarrow.RecordBatch:
-    """Return rows with a table's columns, in its order and types.
-
-    Raises:
-        DestinationError: a value has no room in its column, or is missing where none may be.
-    """
-    import pyarrow
-
-    values = [_values(batch, field, table.name) for field in table.fields]
-    return pyarrow.RecordBatch.from_arrays(values, schema=table.fields)
-
-
 def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pyarrow.Array:
     import pyarrow
 
@@ -164,12 +154,10 @@ def _is_as_wanted(file: Path, fields: pyarrow.Schema) -> bool:
     is_typed = all(
         name in fields.names and plain_type(held.field(name).type) == fields.field(name).type for name in held.names
     )
-    return is_typed and all(_has_no_nulls(footer, field.name) for field in fields if not field.nullable)
-
-
-def _has_no_nulls(footer: pyarrow.parquet.FileMetaData, name: str) -> bool:
-    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
-    if name not in paths:
+    places = {footer.schema.column(number).path: number for number in range(footer.num_columns)}
+    needed = [field.name for field in fields if not field.nullable]
+    if not is_typed or not places.keys() >= set(needed):
         return False
-    groups = (footer.row_group(number).column(paths.index(name)) for number in range(footer.num_row_groups))
-    return all(each.statistics is not None and each.statistics.null_count == 0 for each in groups)
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    found = (group.column(places[name]).statistics for name in needed for group in groups)
+    return all(each is not None and each.null_count == 0 for each in found)

@@ -14,22 +14,21 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Versions
-from schemactl.destinations._lake.check import check_table, grown_field
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
-from schemactl.destinations._lake.types import arrow_type, partitions_of
-from schemactl.destinations._load import Load
-from schemactl.destinations._structure import Clash
-from schemactl.errors import DestinationError, SchemactlError
-from schemactl.schema.nested_types import structure_of
-from schemactl.schema.structure import description_of
-from schemactl.schema.types import Column, Table
+from schemactl.destinations._lake.types import arrow_type, can_partition, fits, partitions_of
+from schemactl.destinations._load import Chain, Load, chains_to_check
+from schemactl.destinations._structure import Clash, cut, grown, shown
+from schemactl.errors import DestinationError, Problem, SchemactlError
+from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
+from schemactl.schema.dispositions import complete, first
+from schemactl.schema.nested_types import Leaf, read_type, structure_of
+from schemactl.schema.structure import DATABASE_TYPE, description_of
+from schemactl.schema.types import Column, Properties, Schema, Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -87,7 +86,46 @@ class LakeLoad(Load[_Commit]):
 
     def stage(self, chain: Chain) -> Iterator[_Commit]:
         self.report(chain.root.name)
-        return _write_chain(self.lake, chain, self.journal, self.package.inserted_at)
+        attempt = self.journal.attempt
+        tables = {table.name: made for table in chain.tables if (made := self._ready(table, chain)) is not None}
+        if chain.is_merged:
+            merged = merge_chain(chain, self.package.inserted_at, tables, attempt)
+            commits = (_Commit(tables[name], added, removed) for name, added, removed in merged)
+        else:
+            commits = (
+                _Commit(
+                    table,
+                    list(add_staged(table, chain.staged[name], attempt)) if name in chain.staged else [],
+                    table.files() if chain.is_replaced else (),
+                )
+                for name, table in tables.items()
+            )
+        yield from (each for each in commits if each.added or each.removed)
+
+    def _ready(self, table: Table, chain: Chain) -> LakeTable | None:
+        """Return the table with all columns of the load; None where it is not there and no rows come."""
+        lake, load_id = self.lake, self.journal.load_id
+        there = lake.open(table.name)
+        if table.name not in chain.staged:
+            return there
+        columns = complete(table)
+        if there is None:
+            fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
+            description = description_of(table)
+            return lake.create(table.name, fields, load_id, partitions=partitions_of(table), description=description)
+        # What is there already has no values for them.
+        missing = [column for column in columns if column.name not in there.fields.names]
+        fields = [_field(lake, column, is_nullable=True) for column in missing]
+        known = [each for each in columns if each.name in there.fields.names and structure_of(each) is not None]
+        wider = []
+        for column in known:
+            found = grown_field(lake, column, there)
+            if isinstance(found, Clash):  # as `check` has seen, unless the table was changed since
+                message = f"another program has changed the table: {found.describe('a column')}"
+                raise DestinationError(message, hint="load again")
+            wider += [found] if found is not None else []
+        grown = there.grow_columns(wider, load_id) if wider else there
+        return grown.add_columns(fields, load_id) if fields else grown
 
     def commit(self, staged: Sequence[_Commit]) -> None:
         for each in staged:
@@ -121,68 +159,22 @@ def recover(lake: Lake) -> None:
         return
     if not lake.is_complete(journal.schema_name, journal.load_id):
         for name, version in journal.tables.items():
-            _undo(lake, name, version, journal)
+            if (table := lake.open(name)) is None:
+                continue
+            if table.version != version:
+                if table.is_touched_by_others(version, journal.load_id):
+                    raise DestinationError(
+                        f"load `{journal.load_id}` of `{lake.origin}` broke off, "
+                        f"and others have written to `{name}` since",
+                        hint=f"restore `{name}` to version {version}, or remove the journal, then load again",
+                    )
+                if version is None:
+                    lake.drop(name)
+                else:
+                    table.restore(version, journal.load_id)
+            table.discard_files(journal.attempt)
         lake.discard_own(journal)
     lake.write_journal(None)
-
-
-def _undo(lake: Lake, name: str, version: int | None, journal: Versions) -> None:
-    table = lake.open(name)
-    if table is not None and table.version != version:
-        if table.is_touched_by_others(version, journal.load_id):
-            raise DestinationError(
-                f"load `{journal.load_id}` of `{lake.origin}` broke off, and others have written to `{name}` since",
-                hint=f"restore `{name}` to version {version}, or remove the journal, then load again",
-            )
-        if version is None:
-            lake.drop(name)
-        else:
-            table.restore(version, journal.load_id)
-    if table is not None:
-        table.discard_files(journal.attempt)
-
-
-def _write_chain(lake: Lake, chain: Chain, journal: Versions, inserted_at: datetime) -> Iterator[_Commit]:
-    """Write the new files of the tables of a chain, and yield what is to be committed of them, the root's first."""
-    tables = {table.name: made for table in chain.tables if (made := _ready(lake, table, chain, journal)) is not None}
-    if not chain.is_merged:
-        for name, table in tables.items():
-            removed = table.files() if chain.is_replaced else ()
-            staged = chain.staged.get(name)
-            added = list(add_staged(table, staged, journal.attempt)) if staged else []
-            if added or removed:
-                yield _Commit(table, added, removed)
-        return
-    for name, added, removed in merge_chain(chain, inserted_at, tables, journal.attempt):
-        if added or removed:
-            yield _Commit(tables[name], added, removed)
-
-
-def _ready(lake: Lake, table: Table, chain: Chain, journal: Versions) -> LakeTable | None:
-    """Return the table with all columns of the load; None where it is not there and no rows come."""
-    there = lake.open(table.name)
-    if table.name not in chain.staged:
-        return there
-    columns = [column for column in table.columns.values() if column.is_complete]
-    if there is None:
-        fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
-        description = description_of(table)
-        return lake.create(
-            table.name, fields, journal.load_id, partitions=partitions_of(table), description=description
-        )
-    # What is there already has no values for them.
-    missing = [column for column in columns if column.name not in there.fields.names]
-    fields = [_field(lake, column, is_nullable=True) for column in missing]
-    known = [each for each in columns if each.name in there.fields.names and structure_of(each) is not None]
-    wider = []
-    for column in known:
-        found = grown_field(lake, column, there)
-        if isinstance(found, Clash):  # as `check` has seen, unless the table was changed since
-            message = f"another program has changed the table: {found.describe('a column')}"
-            raise DestinationError(message, hint="load again")
-        wider += [found] if found is not None else []
-    grown = there.grow_columns(wider, journal.load_id) if wider else there
-    return grown.add_columns(fields, journal.load_id) if fields else grown
 
 
 def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
@@ -196,3 +188,73 @@ def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
         # Iceberg's name for it, and Delta's.
         notes |= {"doc": text, "comment": text}
     return pyarrow.field(column.name, arrow_type(lake.kind_of(column)), is_nullable, notes or None)
+
+
+def check_schema(lake: Lake, schema: Schema) -> None:
+    """Raise ``DestinationError`` where tables of a schema cannot be loaded, or merged; see ``check_table``."""
+    for chain in chains_to_check(schema):
+        for table in chain.tables:
+            check_table(lake, table, lake.open(table.name))
+
+
+def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
+    """Raise ``DestinationError`` where a table cannot be loaded: it is not ours, of other types, or names clash."""
+    for one, other in lake.names.clashes(table.columns):
+        raise DestinationError(f"columns `{one}` and `{other}` of `{table.name}` are one in `{lake.origin}`")
+    if there is None:
+        for name in partitions_of(table):
+            kind = lake.kind_of(table.columns[name])
+            if not can_partition(kind):
+                raise DestinationError(
+                    f"`{table.name}.{name}` is hinted `partition`, which a column of type {_said(kind)} cannot be",
+                    hint="partition by a text, bigint, bool, date or timestamp column",
+                )
+        return
+    row_key = first(table, "row_key") or first(table, "x-row-version") or first(table, "unique")
+    if row_key and row_key not in there.fields.names:
+        raise DestinationError(
+            f"table `{table.name}` of `{lake.origin}` was not made by dlt or schemactl: it has no column `{row_key}`",
+            hint="load into another dataset: `?dataset=NAME`",
+        )
+    if there.blocker:
+        raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.blocker}")
+    columns = [column for column in complete(table) if column.name in there.kinds]
+    found = tuple(Problem(described) for each in columns if (described := _type_blocker(lake, each, there)))
+    if found:
+        raise DestinationError(
+            f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
+            problems=found,
+            hint="evolve the schema with `schemactl infer`, then the table with `schemactl migrate`; or load elsewhere",
+        )
+
+
+def _type_blocker(lake: Lake, column: Column, there: LakeTable) -> str | None:
+    """Return in words why values of a column do not go into the one that is there, None where they do."""
+    held = from_exact_arrow(there.fields.field(column.name).type)
+    ours = structure_of(column)
+    if ours is not None and held is not None and not isinstance(held, Leaf):
+        found = grown_field(lake, column, there)
+        return found.describe(column.name) if isinstance(found, Clash) else None
+    if fits(lake.kind_of(column), there.kinds[column.name]):
+        return None
+    kind = shown(ours) if ours is not None else column.data_type
+    return f"column `{column.name}` is {_said(there.kinds[column.name])} there, and {kind} in the schema"
+
+
+def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field | Clash | None:
+    """Return what a column there has to become to take a load's structs or lists; None where it does so as it is."""
+    import pyarrow
+
+    held = there.fields.field(column.name)
+    old, ours = from_exact_arrow(held.type), read_type(lake.kind_of(column)[DATABASE_TYPE])
+    if old is None or isinstance(old, Leaf):
+        return None
+    new = grown(old, ours, lake.widens)
+    if isinstance(new, Clash):
+        return new
+    return None if new == old else pyarrow.field(column.name, to_arrow(new), held.nullable)
+
+
+def _said(kind: Properties) -> str:
+    zone = " without zone" if kind.get("timezone") is False else ""
+    return f"{kind.get('data_type') or cut(str(kind.get(DATABASE_TYPE)))}{zone}"

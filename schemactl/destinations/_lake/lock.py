@@ -21,8 +21,7 @@ LOAD_PATIENCE_SECONDS: Final = 600.0
 def machine_folder(*known: str) -> Path:
     """Return a folder of this machine whose lock stands for a destination that has none which ends with its holder.
 
-    Args:
-        known: what distinguishes the destination from others.
+    ``known`` distinguishes the destination from others.
 
     Raises:
         DestinationError: the user's private folder is another user's, or others may write to it: they could hold locks,
@@ -39,9 +38,7 @@ def machine_folder(*known: str) -> Path:
 def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
     """Hold the lock of a folder, which is made where it is missing.
 
-    Args:
-        folder: whose lock it is.
-        patience: seconds to wait for others; None for as long as loads do.
+    Others are waited for ``patience`` seconds; None for as long as loads do.
 
     Raises:
         DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
@@ -55,11 +52,7 @@ def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
 
 
 def check_writable(folder: Path) -> None:
-    """Check that a folder can be written to, or made.
-
-    Raises:
-        DestinationError: it is a file or a link to nothing, or the rights are missing.
-    """
+    """Raise ``DestinationError`` unless a folder can be written to, or made."""
     near = next(each for each in (folder, *folder.absolute().parents) if each.exists() or each.is_symlink())
     if not near.is_dir():
         what = "is a file, not a folder" if near.exists() else "is a link to nothing"

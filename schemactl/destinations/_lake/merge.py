@@ -9,16 +9,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._chains import Chain
 from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
-from schemactl.destinations._lake.sampling import with_mask
-from schemactl.destinations._lake.table import DataFile, FilesTable
+from schemactl.destinations._lake.table import DataFile, FilesTable, with_mask
+from schemactl.destinations._load import Chain
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import StagedTable
@@ -33,19 +31,6 @@ _FILE: Final = "_schemactl_file"
 _ROW: Final = "_schemactl_row"
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What becomes of one table.
-
-    Attributes:
-        going: for files with such rows, which of their rows go (or, of slowly changing dimensions, end).
-        coming: for each staged file, which of its rows are added.
-    """
-
-    going: Mapping[str, pyarrow.BooleanArray] = field(default_factory=dict)
-    coming: Sequence[pyarrow.BooleanArray] = ()
-
-
 def merge_chain(
     chain: Chain, inserted_at: datetime, tables: Mapping[str, FilesTable], prefix: str
 ) -> Iterator[tuple[str, list[str], list[DataFile]]]:
@@ -55,13 +40,6 @@ def merge_chain(
         DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
     """
     merge = merge_of(chain.root, inserted_at)
-    for name, merged in _merge_files(chain, merge, tables).items():
-        history = merge if merge.strategy is Strategy.SCD2 and name == chain.root.name else None
-        yield name, *_write_merged(tables[name], chain.staged.get(name), merged, prefix, history)
-
-
-def _merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) -> dict[str, Merged]:
-    """Return what becomes of each table."""
     held = [table for table in chain.tables if table.name in tables]
     places = {table.name: number for number, table in enumerate(held)}
     relations = Relations(
@@ -69,66 +47,67 @@ def _merge_files(chain: Chain, merge: Merge, tables: Mapping[str, FilesTable]) -
         new={name: f"new_{number}" for name, number in places.items()},
         columns=dict.fromkeys(places, (_FILE, _ROW)),
         tie=f"n.{_FILE}, n.{_ROW}",
-        column_type=lambda column: "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ",
         superseded="superseded",
     )
-    plan = plan_merge(chain, merge, relations, "keys")
-    merged: dict[str, Merged] = {}
+    keys, effects = plan_merge(chain, merge, relations, "keys")
     with _engine(chain.root.name) as engine:
         root = chain.staged.get(chain.root.name)
         superseded = root.superseded.files if root and root.superseded else ()
         _add(engine, "superseded", chain.root, tables[chain.root.name], map(read_staged, superseded))
-        for number, (table, effect) in enumerate(zip(held, plan.effects, strict=True)):
+        for number, (table, effect) in enumerate(zip(held, effects, strict=True)):
             lake, staged = tables[table.name], chain.staged.get(table.name)
             new = staged.files if staged else ()
             coming = _add(engine, f"new_{number}", table, lake, map(read_staged, new))
             # Without rows that go above there is nothing to look for.
-            above = [name for name in plan.keys if "_gone_" in name and int(name.rpartition("_")[2]) < number]
+            above = [name for name in keys if "_gone_" in name and int(name.rpartition("_")[2]) < number]
             is_read = effect.goes is None or number == 0
             is_read |= any(engine.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall() for name in above)
             files = lake.files() if is_read else []
             columns = [name for name in _columns(table) if name in lake.fields.names]
             there = _add(engine, f"old_{number}", table, lake, (lake.read(file, columns) for file in files))
-            for name, query in plan.keys.items():
+            for name, query in keys.items():
                 if name.endswith(f"_{number}"):
                     engine.execute(f"CREATE TEMPORARY TABLE {name} AS {query}")
-            going = f"SELECT o.{_FILE}, o.{_ROW} FROM old_{number} o WHERE {effect.goes}" if effect.goes else None
-            masks = _masks(engine, going, there)
-            merged[table.name] = Merged(
-                {file.path: mask for file, mask in zip(files, masks, strict=True) if mask.true_count},
-                _masks(engine, effect.comes, coming),
-            )
-    return merged
+            goes = f"SELECT o.{_FILE}, o.{_ROW} FROM old_{number} o WHERE {effect.goes}" if effect.goes else None
+            masks = zip(files, _masks(engine, goes, there), strict=True)
+            going = [(file, mask) for file, mask in masks if mask.true_count]
+            history = merge if merge.strategy is Strategy.SCD2 and number == 0 else None
+            made = _write(lake, staged, going, _masks(engine, effect.comes, coming), prefix, history)
+            yield table.name, made, [file for file, _ in going]
 
 
-def _write_merged(
-    table: FilesTable, staged: StagedTable | None, merged: Merged, prefix: str, history: Merge | None
-) -> tuple[list[str], list[DataFile]]:
-    """Write what becomes of one table; return its new files, and those that they stand for.
+def _write(
+    table: FilesTable,
+    staged: StagedTable | None,
+    going: Sequence[tuple[DataFile, pyarrow.BooleanArray]],
+    coming: Sequence[pyarrow.BooleanArray],
+    prefix: str,
+    history: Merge | None,
+) -> list[str]:
+    """Write what becomes of one table; return its new files, for those that hold rows to go, and for staged ones.
 
     In a ``history`` (slowly changing dimensions) rows end and do not go.
     """
     import pyarrow.compute as pc
 
-    removed = [file for file in table.files() if file.path in merged.going]
     added: list[str] = []
-    for number, file in enumerate(removed):
-        path, going = table.new_file(f"{prefix}-kept-{number:05}.parquet"), merged.going[file.path]
-        rows = with_mask(table.read(file, table.fields.names), going)
+    for number, (file, mask) in enumerate(going):
+        path = table.new_file(f"{prefix}-kept-{number:05}.parquet")
+        rows = with_mask(table.read(file, table.fields.names), mask)
         if history is None:
-            kept = (batch.filter(pc.invert(mask)) for batch, mask in rows)
+            kept = (batch.filter(pc.invert(part)) for batch, part in rows)
         else:
             end = {str(history.valid_to): history.boundary}
-            kept = (_with_values(batch, end, mask) for batch, mask in rows)
+            kept = (_with_values(batch, end, part) for batch, part in rows)
         added += write_rows(table, path, kept)
     if staged:
-        is_whole = all(mask.false_count == 0 for mask in merged.coming)
+        is_whole = all(mask.false_count == 0 for mask in coming)
         alter = None
         if history is not None:
             stamp = {str(history.valid_from): history.boundary, str(history.valid_to): history.active}
             alter = partial(_with_values, values=stamp)
-        added += add_staged(table, staged, prefix, None if is_whole else merged.coming, alter)
-    return added, removed
+        added += add_staged(table, staged, prefix, None if is_whole else coming, alter)
+    return added
 
 
 def _with_values(

@@ -1,24 +1,34 @@
 """A dataset of tables on files that is open for migrating; see ``destinations.MigrationSession``.
 
 There is no transaction over several tables, or over a table and the ledger: each step and each line of the ledger is
-kept at once, whole or not at all. Who was killed goes on by what the tables show.
+kept at once, whole or not at all. Who was killed goes on by what the tables show. Nothing here knows a format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from typing import ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._lake.counting import count_not_undone, count_nulls, count_values
-from schemactl.destinations._lake.rendering import render_together
-from schemactl.destinations._lake.rewriting import Rewritten, rewritings
-from schemactl.destinations._lake.store import LakeStore
+from schemactl.destinations._lake.conversions import (
+    ROW_KEY,
+    Rewritten,
+    count_nulls,
+    count_values,
+    duckdb_session,
+    rewritings,
+    source_of,
+)
+from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.ledger import Ledger
-from schemactl.errors import DestinationError
-from schemactl.migration.abilities import Abilities, Way, way_of
+from schemactl.errors import DestinationError, InputError
+from schemactl.migration import statements
+from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.records import Blocker, Unfit
+from schemactl.migration.statements import CastOnly, Engine
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -35,10 +45,90 @@ from schemactl.migration.steps import (
     Taken,
     table_of,
 )
+from schemactl.schema.ddl import Dialect
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+REWRITES: Final = "-- rewrites the files"
+"""What follows a statement that writes all rows anew."""
 
 
-class LakeMigration(LakeStore, Ledger):
-    """See ``destinations.MigrationSession``.
+def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilities) -> tuple[str, ...]:  # noqa: ARG001
+    """Return a step as one statement with dlt's types: nothing runs it, it says what is done.
+
+    ``dataset`` is not shown. See ``destinations.Migrator``.
+
+    Raises:
+        InputError: a name, a type or a value cannot be written.
+    """
+    found = statements.render(step, table, _engine(abilities.names))
+    is_rewritten = not isinstance(step, DescribeTable) and writes_all(step, abilities)
+    return tuple(f"{statement} {REWRITES}" for statement in found) if is_rewritten else found
+
+
+def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> tuple[str, ...]:
+    """Return what writing a table's rows anew once does for several steps, as one statement.
+
+    Columns may be new between the steps; ``table`` is as the first of them finds it.
+
+    Raises:
+        InputError: a name, a type or a value cannot be written.
+    """
+    engine, after = _engine(names), {table.name: table}
+    apply_to_model(after, steps)
+    columns = after[table.name].columns
+    values = statements.values_after(steps, table, engine)
+    # A type that only a database knows is called as the database calls it.
+    kinds = {name: columns[name].properties.get(DATABASE_TYPE) or type_words(columns[name]) for name in values}
+    listed = ", ".join(engine.sql.definition(columns[name], str(kind)) for name, kind in kinds.items())
+    place = engine.name(table.name)
+    rows = f"SELECT {', '.join(values.values())} FROM {place}"
+    return (f"CREATE OR REPLACE TABLE {place} ({listed}) AS {rows} {REWRITES}",)
+
+
+def _engine(names: NameLimits) -> Engine:
+    return Engine(
+        Dialect(""),
+        type_words,
+        lambda retype, value: CastOnly(value, type_words(retype.after)),
+        names,
+        parts_of=lambda _: (),
+        cast_type=type_words,
+        casts_nulls=True,
+    )
+
+
+def type_words(column: Column) -> str:
+    """Return a column's type in dlt's words.
+
+    >>> type_words(Column("total", {"data_type": "decimal", "precision": 10, "scale": 2}))
+    'decimal(10, 2)'
+
+    Raises:
+        InputError: it has none, or one that only a database knows, or its sizes are no numbers.
+    """
+    properties = column.properties
+    if DATABASE_TYPE in properties or column.data_type is None:
+        raise InputError(f"column `{column.name}` has no type of dlt's")
+    sizes = [properties[name] for name in ("precision", "scale") if properties.get(name) is not None]
+    if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
+        raise InputError(f"a size of column `{column.name}` is no integer: {sizes!r}")
+    listed = f"({', '.join(map(str, sizes))})" if sizes else ""
+    is_naive = column.data_type is DataType.TIMESTAMP and properties.get("timezone") is False
+    return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"
+
+
+Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
+"""Makes rows of a table those that it holds afterwards."""
+
+T = TypeVar("T", bound=FilesTable)
+
+
+class LakeMigration(Ledger, Generic[T]):
+    """See ``destinations.MigrationSession``. Where a method raises ``DestinationError``, nothing has changed.
 
     Attributes:
         abilities: what the format can do.
@@ -47,6 +137,59 @@ class LakeMigration(LakeStore, Ledger):
     __slots__ = ()
 
     abilities: ClassVar[Abilities]
+
+    @abstractmethod
+    def read_catalogue(self) -> Catalogue:
+        """Return the tables as they are now, ours (``_schemactl_…``) among them; none where nothing is there."""
+
+    @abstractmethod
+    def table(self, name: str) -> T:
+        """Return a table that is there, as it is now.
+
+        Raises:
+            InputError: a folder has no such table; catalogs and logs raise ``DestinationError``.
+        """
+
+    @abstractmethod
+    def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
+        """Return a column, with its new type, as new files are to hold it.
+
+        What people have said of ``before``, the column whose place it takes, stays; a new one has none.
+        """
+
+    @abstractmethod
+    def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
+        """Return why a table does not take a step about its columns, by the way that the format does it.
+
+        The step's column may not be there yet.
+        """
+
+    @abstractmethod
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+
+    @abstractmethod
+    def drop(self, table: str) -> None:
+        """Remove a table with its files."""
+
+    @abstractmethod
+    def rename(self, before: str, after: str) -> None:
+        """Give a table another name."""
+
+    @abstractmethod
+    def describe(self, step: DescribeTable) -> None:
+        """Set the descriptions of a table and of its columns; asked only where ``Abilities`` say that it can."""
+
+    @abstractmethod
+    def alter(self, step: Step) -> None:
+        """Do a step about a column by the catalog alone; asked only where ``Abilities`` say that it can."""
+
+    @abstractmethod
+    def rewrite(self, table: T, fields: pyarrow.Schema, alter: Alter) -> None:
+        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+
+        Where another program has committed since the table was opened, this fails, and rows of that program stay.
+        """
 
     def catalogue(self) -> Catalogue:
         return self.read_catalogue().without_ours
@@ -94,12 +237,19 @@ class LakeMigration(LakeStore, Ledger):
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
             raise DestinationError(f"`{self.origin}` does no {_named(other)} by writing rows anew")
-        table = table_of(steps[0])
-        made = rewritings(self, [step for step in steps if isinstance(step, Rewritten)])
-        rows = self.batches(table, list(self.fields(table).names))
-        for each in made:
-            rows = each.batches(rows)
-        self.rewrite(table, made[-1].fields, rows)
+        table = self.table(table_of(steps[0]))
+        made = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
+        with duckdb_session() if any(each.written for each in made) else nullcontext() as connection:
+
+            def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+                for each in made:
+                    batch = each.apply(batch, connection)
+                return batch
+
+            self.rewrite(table, made[-1].fields, alter)
+
+    def row_count(self, table: str) -> int:
+        return self.table(table).row_count()
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         fold = self.abilities.names.fold
@@ -110,16 +260,26 @@ class LakeMigration(LakeStore, Ledger):
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         match step:
             case SetNotNull():
-                return count_nulls(self, step, share)
+                return count_nulls(step.column.name, *self._rows(step.table, step.column.name, share))
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                return count_values(self, step, share)
+                return count_values(step, *self._rows(step.table, source_of(step).name, share))
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
             case _:
                 return Unfit()
 
     def not_undone(self, step: ChangeType) -> Unfit:
-        return count_not_undone(self, step)
+        return count_values(step, *self._rows(step.table, step.before.name, 1.0), is_undone=True)
+
+    def _rows(self, table: str, column: str, share: float) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
+        """Return the column that distinguishes rows, or none, and a share of the rows with it and another column."""
+        opened = self.table(table)
+        there = opened.fields.names
+        if column not in there:
+            raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
+        keys = (ROW_KEY,) if ROW_KEY in there else ()
+        unique = list(dict.fromkeys((column, *keys)))
+        return keys, opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
 
     def find_blocker(self, step: Step) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):

@@ -1,19 +1,21 @@
-"""What a table format must be able to do so that loads can be carried out on it. Nothing here knows a format."""
+"""What a table format must be able to do so that loads can be carried out on it, and which rows a sample takes.
+
+Nothing here knows a format.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations._journal import Versions
-from schemactl.destinations._lake.sampling import Sampled, sample
 from schemactl.normalization.package import LoadPackage
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
@@ -21,6 +23,80 @@ from schemactl.schema.types import Column, Properties
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
+
+_GOLDEN: Final = 0x9E3779B97F4A7C15
+"""The fraction of the golden ratio, in parts of 2**64."""
+
+_WHOLE: Final = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A file that a sample takes rows of.
+
+    Attributes:
+        groups: how many rows each part of it has that can be read without the others.
+        read: yields all rows of some parts, by their places in ``groups``, ascending.
+    """
+
+    groups: tuple[int, ...]
+    read: Callable[[tuple[int, ...]], Iterator[pyarrow.RecordBatch]]
+
+
+def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBatch]:
+    """Yield about a share, between 0 and 1, of the rows of files, which come always in the same order.
+
+    Some rows of every file are taken, the same ones each time, and little else is read. Of each file as many groups of
+    rows are read as hold the share. Their rows are numbered through all files, and a row is taken where the fraction of
+    its number times the golden ratio is small: such rows lie evenly, keep step with no period of the data (Weyl's
+    equidistribution), and are as many as asked for, to a few.
+    """
+    seen_groups = seen_rows = 0
+    for file in files:
+        wanted = share * sum(file.groups)
+        chosen = _choose(file.groups, wanted, seen_groups)
+        held = sum(file.groups[place] for place in chosen)
+        if held and (mask := _mask(seen_rows, held, wanted / held)).true_count:
+            yield from (batch.filter(part) for batch, part in with_mask(file.read(chosen), mask))
+        seen_groups, seen_rows = seen_groups + len(file.groups), seen_rows + held
+
+
+def _choose(groups: Sequence[int], wanted: float, start: int) -> tuple[int, ...]:
+    """Return places of groups that lie evenly in a file and have enough rows."""
+    order = sorted(range(len(groups)), key=lambda place: (start + place + 1) * _GOLDEN % _WHOLE)
+    chosen: list[int] = []
+    held = 0
+    for place in order:
+        if held >= wanted:
+            break
+        chosen.append(place)
+        held += groups[place]
+    return tuple(sorted(chosen))
+
+
+def _mask(start: int, count: int, share: float) -> pyarrow.BooleanArray:
+    """Return which of the rows from a number on are taken."""
+    import numpy
+    import pyarrow
+
+    if share >= 1.0:
+        return pyarrow.repeat(True, count)
+    numbers = numpy.arange(start + 1, start + count + 1, dtype=numpy.uint64)
+    # The product wraps: what is left is the fraction.
+    return pyarrow.array(numbers * numpy.uint64(_GOLDEN) < numpy.uint64(int(share * _WHOLE)))
+
+
+def with_mask(
+    batches: Iterable[pyarrow.RecordBatch], mask: pyarrow.BooleanArray
+) -> Iterator[tuple[pyarrow.RecordBatch, pyarrow.BooleanArray]]:
+    """Yield batches, each with its part of a mask over the rows of all."""
+    start = 0
+    for batch in batches:
+        yield batch, mask.slice(start, batch.num_rows)
+        start += batch.num_rows
+
+
+BATCH_ROWS: Final = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +132,21 @@ class FilesTable(ABC):
         """Return the files that hold its rows now."""
 
     @abstractmethod
+    def open_file(self, file: DataFile) -> AbstractContextManager[pyarrow.parquet.ParquetFile]:
+        """Return a context in which a file is open for reading, and what fails is reported."""
+
+    def names_in(
+        self,
+        file: DataFile,  # noqa: ARG002 - others look
+        held: pyarrow.Schema,
+        columns: Sequence[str],
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        """Return what a file with columns ``held`` calls columns of the table, None where it lacks one; and values.
+
+        The values stand for their columns in all rows, whatever the file holds.
+        """
+        return {name: name if name in held.names else None for name in columns}, {}
+
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pyarrow.RecordBatch]:
@@ -66,10 +157,36 @@ class FilesTable(ABC):
             columns: names; what the file lacks of them is null.
             groups: the numbers of the groups of rows that are read, ascending; None for all.
         """
+        import pyarrow
 
-    @abstractmethod
+        wanted = self.chosen(columns)
+        with self.open_file(file) as opened:
+            names, stated = self.names_in(file, opened.schema_arrow, columns)
+            held = {name: found for name in wanted.names if name not in stated and (found := names.get(name))}
+            chosen = range(opened.num_row_groups) if groups is None else groups
+            if held:
+                batches = opened.iter_batches(BATCH_ROWS, row_groups=list(chosen), columns=list(held.values()))
+            else:
+                sizes = (opened.metadata.row_group(number).num_rows for number in chosen)
+                empty = pyarrow.struct([])
+                batches = (pyarrow.RecordBatch.from_struct_array(pyarrow.nulls(rows, empty)) for rows in sizes)
+            for batch in batches:
+                arrays = []
+                for field in wanted:
+                    if field.name in held:
+                        array = batch.column(held[field.name])
+                    else:
+                        value = stated.get(field.name)
+                        array = (
+                            pyarrow.nulls(batch.num_rows) if value is None else pyarrow.repeat(value, batch.num_rows)
+                        )
+                    arrays.append(array if array.type == field.type else array.cast(field.type))
+                yield pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)
+
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         """Return how many rows each group of a file has that can be read without the others."""
+        with self.open_file(file) as opened:
+            return tuple(opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups))
 
     @abstractmethod
     def row_count(self) -> int:
@@ -114,11 +231,6 @@ class FilesTable(ABC):
         """Remove the files that a load or a rewrite has made and not committed, where they can be found."""
         for file in self.place.glob(f"{attempt}-*") if self.place else ():
             file.unlink(missing_ok=True)
-
-
-def group_sizes(footer: pyarrow.parquet.FileMetaData) -> tuple[int, ...]:
-    """Return how many rows each group of a file of Parquet has."""
-    return tuple(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
 
 
 def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.RecordBatch:

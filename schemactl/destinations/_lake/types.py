@@ -56,8 +56,9 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         return unknown(properties[DATABASE_TYPE])
     match column.data_type:
         case DataType.JSON:
-            structure = structure_of(column) or _dlt_structure(column)
-            if structure is None:
+            of = arrow_type_of(column)  # which dlt keeps it as, whatever the normalizer
+            structure = structure_of(column) or (None if of is None else from_arrow(of))
+            if structure is None or isinstance(structure, Json):
                 return {"data_type": "text"}
             return unknown(write_type(_fitted(structure, has_time, sizes), has_comments=False))
         case DataType.WEI:
@@ -65,7 +66,10 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         case DataType.TIME:
             return {"data_type": "time" if has_time else "text"}
         case DataType.DECIMAL:
-            return _decimal(properties)
+            # The scale counts only with the precision.
+            if (digits := properties.get("precision")) is None:
+                return decimal(*decimal_sizes({}))
+            return decimal(digits, properties.get("scale") or 0) if digits <= MAX_DECIMAL else {"data_type": "text"}
         case DataType.BIGINT:
             bits = properties.get("precision") or 64
             return integer(next((size for size in sizes if bits <= size), 64))
@@ -76,24 +80,8 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
             return {"data_type": str(other)}
 
 
-def _dlt_structure(column: Column) -> NestedType | None:
-    """Return what dlt keeps a column as by its ``x-nested-type``, whatever the normalizer; None where it keeps texts.
-
-    Raises:
-        InputError: the column states no type there.
-    """
-    of = arrow_type_of(column)
-    found = None if of is None else from_arrow(of)
-    return None if isinstance(found, Json) else found
-
-
 def kind_there(of: pyarrow.DataType, written: str) -> Properties:
-    """Return what a catalog says of a column.
-
-    Args:
-        of: its type.
-        written: the same in the catalog's words, for types that dlt does not have.
-    """
+    """Return what a catalog says of a column, whose type is ``written`` so there."""
     import pyarrow
     import pyarrow.types as is_a
 
@@ -106,20 +94,8 @@ def kind_there(of: pyarrow.DataType, written: str) -> Properties:
     return (None if is_foreign else scalar_properties(of)) or unknown(written)
 
 
-def _decimal(properties: Properties) -> Properties:
-    """Return the size that dlt gives to a decimal in files: the scale counts only with the precision."""
-    if properties.get("precision") is None:
-        return decimal(*decimal_sizes({}))
-    precision, scale = properties["precision"], properties.get("scale") or 0
-    return decimal(precision, scale) if precision <= MAX_DECIMAL else {"data_type": "text"}
-
-
 def arrow_type(kind: Properties) -> pyarrow.DataType:
-    """Return the Arrow type of what ``kind_of`` gives.
-
-    Raises:
-        DestinationError: it is none that files have.
-    """
+    """Return the Arrow type of what ``kind_of`` gives; raises ``DestinationError`` where files have none."""
     if DATABASE_TYPE not in kind:
         return scalar_type(kind)
     try:

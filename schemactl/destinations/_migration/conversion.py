@@ -113,11 +113,7 @@ def plain_decimal(text: str) -> str:
 def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str = "CAST") -> tuple[str, str]:
     """Return the condition under which a moment, a date or a time is cast as dlt coerces it, and the cast.
 
-    Args:
-        retype: from what to what.
-        value: the expression of the value.
-        type_of: the database's type of a column.
-        try_cast: its cast that gives null where it fails, where it has one.
+    ``try_cast`` is the database's cast that gives null where it fails, where it has one.
     """
     before, after = retype.before, retype.after
     kind = type_of(after)
@@ -236,9 +232,7 @@ def plain_number(number: Decimal) -> Decimal:
 def write_retype(retype: Retype, type_of: ColumnType | None = None) -> str:
     """Return a retype as a text, which ``read_retype`` reads: functions of a database get it as an argument.
 
-    Args:
-        retype: from what to what.
-        type_of: the database's type of a column, which states the sizes of decimals; None where it keeps no sizes.
+    ``type_of`` states the sizes of decimals; None where the database keeps no sizes.
     """
     kept = _KEPT if type_of is not None else _KEPT[:2]
     sides = [
@@ -265,15 +259,10 @@ def has_spellings(retype: Retype) -> bool:
 
 @lru_cache(maxsize=4096)
 def coerce_text(text: str, written: str) -> str | None:
-    """Return what dlt's coercion makes of a value.
+    """Return what dlt's coercion makes of a value's text (see ``read_value``) by a retype (see ``write_retype``).
 
-    Args:
-        text: the value, as ``read_value`` reads it.
-        written: from what to what, see ``write_retype``.
-
-    Returns:
-        The text that a database casts to the new type; digits of base 16 for bytes. None where the coercion refuses
-        the value, or the new column does not hold it.
+    It is the text that a database casts to the new type, digits of base 16 for bytes; None where the coercion refuses
+    the value, or the new column does not hold it.
     """
     return convert_text(text, read_retype(written))
 
@@ -317,11 +306,7 @@ _READERS: Final[Mapping[DataType, Callable[[str], Any]]] = {
 
 
 def _written(value: Any, column: Column) -> str:
-    """Return a value's text.
-
-    Raises:
-        ValueError: the column does not hold the value.
-    """
+    """Return a value's text; raises ``ValueError`` where the column does not hold the value."""
     match value:
         case _ if column.data_type is DataType.JSON:
             text: str = coerce(value, DataType.JSON, DataType.TEXT)

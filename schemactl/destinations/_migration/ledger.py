@@ -55,11 +55,7 @@ class Ledger(MigrationSession):
     is_read_only: bool
 
     def prepare_writing(self) -> None:
-        """Make the dataset where it is missing and is not made with its first table.
-
-        Raises:
-            InputError: the session only reads.
-        """
+        """Make the dataset if its first table would not; raises ``InputError`` where the session only reads."""
         if self.is_read_only:
             raise InputError("a session that only reads writes nothing")
 
@@ -117,10 +113,10 @@ class Ledger(MigrationSession):
 
     def write_version(self, schema: Schema) -> None:
         self.prepare_writing()
-        kept = bookkeeping_of(schema)
-        row = dict(zip(kept.versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
-        self.replace_rows(kept.loads, [])
-        self.replace_rows(kept.versions, [row])
+        versions, loads, _ = bookkeeping_of(schema)
+        row = dict(zip(versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
+        self.replace_rows(loads, [])
+        self.replace_rows(versions, [row])
 
     def forget_version(self, version_hash: str) -> None:
         self.prepare_writing()

@@ -1,23 +1,25 @@
-"""A destination that is open for migrating, for all databases that speak SQL; see ``destinations.MigrationSession``."""
+"""Databases that speak SQL, open for migrating; those that are a file, and those that call no function of ours."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import OURS, make_catalogue
+from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
 from schemactl.destinations._migration.ledger import Ledger, keys_of
-from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
+from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS, count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Relation, Session, qualify
 from schemactl.destinations._sql_bookkeeping import read_rows, remove_rows, replace_rows
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
-from schemactl.migration.records import Unfit
-from schemactl.migration.statements import Engine, assignment_of, by_one_copy
+from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.statements import COPY_PREFIX, Engine, Retype, assignment_of, by_one_copy, retype_of
 from schemactl.migration.steps import (
     KEPT_PREFIX,
     Backfill,
@@ -71,13 +73,7 @@ class SqlMigration(Ledger, Generic[D]):
         """Return the catalog of a dataset that has tables."""
 
     def sampled(self, place: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - others do
-        """Return the query of a sample of a table's rows; None where the engine has no sample of such a table.
-
-        Args:
-            place: the table's full name.
-            relation: the table.
-            share: of its rows, between 0 and 1.
-        """
+        """Return the query of a share (0 to 1) of a table's rows; None where the engine has no sample of it."""
         return None
 
     @property
@@ -284,3 +280,140 @@ class SqlMigration(Ledger, Generic[D]):
     def remove_version(self, version_hash: str) -> None:
         with self.database.wrap_errors("write the ledger"):
             remove_rows(self.database, self.place, version_table(), version_hash=version_hash)
+
+
+_MARK: Final = ".before-"
+
+
+@dataclass(frozen=True, slots=True)
+class FileMigration(SqlMigration[D]):
+    """See ``destinations.MigrationSession``: of a database that is one file, of which a copy is the back-up.
+
+    What the database has no ALTER for copies its table.
+    """
+
+    @property
+    @abstractmethod
+    def file(self) -> Path:
+        """The database's file."""
+
+    @abstractmethod
+    def copy_file(self, copy: Path) -> None:
+        """Copy the file, as it is kept at this moment."""
+
+    @abstractmethod
+    def copying(self, table: str, steps: Sequence[Step]) -> AbstractContextManager[None]:
+        """Return a context in which steps copy their table; ``DestinationError`` where dependents would be lost."""
+
+    def back_up(self, label: str) -> str:
+        copy = self.file.with_name(f"{self.file.name}{_MARK}{label}")
+        self.copy_file(copy)
+        return str(copy)
+
+    def kept(self) -> tuple[str, ...]:
+        start = f"{self.file.name}{_MARK}"
+        return tuple(sorted(str(path) for path in self.file.parent.iterdir() if path.name.startswith(start)))
+
+    def drop_kept(self, names: Sequence[str]) -> None:
+        self.prepare_writing()
+        for path in names:
+            try:
+                Path(path).unlink()
+            except OSError as error:
+                raise DestinationError(f"cannot remove `{path}`: {error.strerror}") from error
+
+    def run(self, step: Step, statements: Sequence[str]) -> None:
+        start = f"CREATE TABLE {self.engine.table(self.place, COPY_PREFIX)[:-1]}"
+        is_copied = any(statement.startswith(start) for statement in statements)
+        with self.copying(table_of(step), (step,)) if is_copied else nullcontext():
+            SqlMigration.run(self, step, statements)
+
+    def run_rewrite(self, rewrite: RewriteTable) -> None:
+        with self.copying(rewrite.table.name, rewrite.changes):
+            SqlMigration.run_rewrite(self, rewrite)
+
+
+@dataclass(frozen=True, slots=True)
+class MappedMigration(SqlMigration[D]):
+    """See ``destinations.MigrationSession``: of a database that calls no function of ours.
+
+    Distinct values are read, coerced, and put into a table. What the database casts as dlt does stays there; statements
+    look all other values up in the table of pairs, the mapping.
+    """
+
+    @abstractmethod
+    def text_of(self, value: str, retype: Retype) -> str:
+        """Return the expression of a value's text, as ``read_value`` reads it, by which equal texts are found."""
+
+    @abstractmethod
+    def literal(self, text: str) -> str:
+        """Return a text as an expression that compares with ``text_of``."""
+
+    @abstractmethod
+    def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
+        """Return the distinct values of a column that the database may not convert as dlt does, with their counts.
+
+        ``name`` is quoted, ``place`` the table's full name or a query. If ``is_undone``, it is those instead that may
+        come back in another spelling.
+        """
+
+    @abstractmethod
+    def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
+        """Make the mapping anew of texts, and the texts of what dlt's coercion makes of them."""
+
+    def coerce(self, text: str, retype: Retype) -> str | None:
+        """Return the text that the database takes for a coerced value; None where the value does not survive."""
+        return self.coerce_text(text, retype)
+
+    def coerce_text(self, text: str, retype: Retype) -> str | None:
+        """Return the text of a coerced value; None where it does not survive."""
+        return coerce_text(text, write_retype(retype, self.engine.type_of))
+
+    def survives(self, text: str, retype: Retype) -> bool:
+        """Return whether a value can be converted."""
+        return self.coerce(text, retype) is not None
+
+    def stage_coerced(self, retype: Retype, table: str) -> int:
+        """Put what dlt's coercion makes of a column's values into the mapping; return how many values it holds."""
+        with self.database.wrap_errors("coerce values"):
+            odd = self.odd_values(retype, self.engine.name(retype.before.name), table)
+            pairs = [(text, made) for text, _ in odd if (made := self.coerce(text, retype)) is not None]
+            self.stage_pairs(pairs)
+        return len(pairs)
+
+    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
+        """Count values by dlt's coercion: a session that writes nothing has no mapping."""
+        if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
+            return SqlMigration._count(self, step, place, relation, is_undone=is_undone)
+        retype = retype_of(step)
+        if is_undone and not has_spellings(retype):
+            return Unfit()
+        name = self.engine.name(retype.before.name)
+        back = Retype(retype.after, retype.before, is_strict=False)
+        found: dict[str, tuple[int, str | None]] = {}
+        for text, count in self.odd_values(retype, name, place, is_undone=is_undone):
+            if is_undone != self.survives(text, retype):
+                continue
+            made = self.coerce_text(text, retype) if is_undone else None
+            again = None if made is None else self.coerce_text(made, back)
+            if not is_undone or (made is not None and again != text):
+                found[text] = count, again
+        ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
+        examples = self._examples(found, retype, name, place, relation) if found else ()
+        return Unfit(sum(count for count, _ in found.values()), rows, examples)
+
+    def _examples(
+        self, found: dict[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
+    ) -> tuple[Example, ...]:
+        """Return rows of a few values that were found."""
+        keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
+        text, engine = self.text_of(name, retype), self.engine
+        wanted = ", ".join(map(self.literal, list(found)[:MOST_EXAMPLES]))
+        row = (f"CAST({engine.name(key)} AS {engine.text})" for key in keys)
+        listed = ", ".join((text, engine.shown(name, SHOWN_CHARACTERS), *row))
+        held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({wanted}) LIMIT {MOST_EXAMPLES}")
+        texts = ((*(each.decode() if isinstance(each, bytes) else each for each in row),) for row in held)
+        return tuple(
+            Example({each: str(part) for each, part in zip(keys, key, strict=True)}, value, found[given][1])
+            for given, value, *key in texts
+        )

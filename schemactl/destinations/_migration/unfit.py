@@ -15,16 +15,9 @@ SHOWN_CHARACTERS = 200
 
 
 def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> str | None:
-    """Return the query; None where no data can stand in the step's way.
+    """Return the query of what stands in a step's way, as ``unfit_of`` reads it; None where no data can.
 
-    Args:
-        step: what is to be done.
-        table: the table's full name.
-        keys: names of the columns that distinguish rows.
-        engine: of the database.
-
-    Returns:
-        A query whose rows ``unfit_of`` reads.
+    ``table`` is the full name, ``keys`` are the columns that distinguish rows.
     """
     found = _condition(step, table, engine)
     if found is None:
@@ -40,14 +33,7 @@ def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> 
 def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine) -> str | None:
     """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
 
-    Args:
-        step: what is to be done.
-        table: as in ``count_query``.
-        keys: as in ``count_query``.
-        engine: of the database.
-
-    Returns:
-        A query whose rows ``unfit_of`` reads; None where all values come back as they are.
+    ``undone_of`` reads its rows; None where all values come back. Arguments as in ``count_query``.
     """
     retype = retype_of(step)
     if not has_spellings(retype):
@@ -92,19 +78,16 @@ def _condition(step: Step, table: str, engine: Engine) -> tuple[str, str] | None
             twice = f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) > 1"
             return name, f"{name} IN ({twice})"
         case AddPrimaryKey():
-            return _of_key([engine.name(name) for name in step.columns], table, engine)
+            # By its key, which has a null, or which another row has.
+            names = [engine.name(name) for name in step.columns]
+            listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
+            twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"
+            shown = [f"coalesce(CAST({name} AS {engine.text}), 'null')" for name in names]
+            value = names[0] if len(names) == 1 else " || ', ' || ".join(shown)
+            return value, f"({is_null} OR ({listed}) IN ({twice}))"
         case _:
             return None
     return name, f"{name} IS NOT NULL AND NOT coalesce({engine.convert(retype_of(step), name).fits}, FALSE)"
-
-
-def _of_key(names: Sequence[str], table: str, engine: Engine) -> tuple[str, str]:
-    """Return what names a row by its key, and the condition that the key has a null, or another row has it."""
-    listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
-    twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"
-    shown = [f"coalesce(CAST({name} AS {engine.text}), 'null')" for name in names]
-    value = names[0] if len(names) == 1 else " || ', ' || ".join(shown)
-    return value, f"({is_null} OR ({listed}) IN ({twice}))"
 
 
 def unfit_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:

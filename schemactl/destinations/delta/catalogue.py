@@ -1,4 +1,4 @@
-"""What a folder of Delta tables holds."""
+"""What a folder of Delta tables holds, and which dataset of it is meant."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import column_of, driver, make_catalogue, with_nullable
+from schemactl.destinations._address import FolderAddress, folder_address
+from schemactl.destinations._catalogue import choose_dataset, column_of, driver, make_catalogue, with_nullable
 from schemactl.destinations._lake.types import kind_of, kind_there
-from schemactl.destinations.delta.address import dataset_to_read, tables_in
-from schemactl.destinations.parquet.address import read_address
-from schemactl.destinations.parquet.bookkeeping import version_hashes
-from schemactl.destinations.parquet.journal import list_files
-from schemactl.errors import DestinationError
+from schemactl.destinations.parquet.bookkeeping import stored_versions, version_hashes
+from schemactl.destinations.parquet.journal import folders_in, list_files
+from schemactl.errors import DestinationError, InputError
 from schemactl.schema.structure import NameLimits
+from schemactl.schema.templates import LOADS_TABLE
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
+
+LOG: Final = "_delta_log"
 
 COMMENT: Final = "comment"
 """The key in a field's metadata that describes it."""
@@ -40,15 +42,11 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: the address is wrong, there is no such folder, or it names no dataset.
         DestinationError: a table cannot be read, or the package `deltalake` is missing.
     """
-    return catalogue_of(dataset_to_read(read_address(url)))
+    return catalogue_of(dataset_to_read(folder_address(url)))
 
 
 def catalogue_of(dataset: Path) -> Catalogue:
-    """Return the tables in the folder of a dataset.
-
-    Raises:
-        DestinationError: a table cannot be read, or the package `deltalake` is missing.
-    """
+    """Return the tables in the folder of a dataset; raises as ``read_catalogue``."""
     tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
     columns = (
         (name, column_of(each, kind, is_nullable, description=texts.get(each)))
@@ -83,11 +81,7 @@ def plain(error: BaseException) -> str:
 
 
 def open_table(folder: Path) -> DeltaTable:
-    """Return a table.
-
-    Raises:
-        DestinationError: it cannot be read, or the package is missing.
-    """
+    """Return a table; raises ``DestinationError`` where it cannot be read, or the package is missing."""
     with driver("deltalake", "delta"):
         from deltalake import DeltaTable
     with wrap_errors(f"read the Delta table `{folder}`"):
@@ -112,3 +106,51 @@ def stored(column: Column) -> Properties:
 def new_kind(column: Column) -> Properties:
     """Return the type that a column gets."""
     return kind_of(column, has_time=False, sizes=(8, 16, 32))
+
+
+def dataset_to_read(address: FolderAddress) -> Path:
+    """Return the folder of the dataset that is meant.
+
+    Raises:
+        InputError: there is none with tables, or there are several.
+        DestinationError: a folder cannot be listed.
+    """
+    folder = address.folder
+    if not folder.is_dir():
+        raise InputError(f"there is no folder `{folder}`")
+    if address.dataset is None and tables_in(folder):
+        return folder
+    found = {each.name: each for each in folders_in(folder) if tables_in(each)}
+    return found[choose_dataset(found, address.dataset, f"delta:{folder}")]
+
+
+def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: bool = False) -> Path:
+    """Return the folder of the dataset that a load or a migration of this schema goes to; it may not be there yet.
+
+    The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
+    schema, else one named as the schema. A migration also goes to one whose ledger alone names the schema, and else to
+    the only one that holds tables.
+
+    Raises:
+        InputError: it may be one of several.
+        DestinationError: the folder is a file, or cannot be listed.
+    """
+    folder = address.folder
+    if folder.exists() and not folder.is_dir():
+        raise DestinationError(f"`{folder}` is a file, not a folder")
+    if address.dataset is not None or not folder.is_dir():
+        return folder / (address.dataset or schema_name)
+    if tables_in(folder):
+        return folder
+    inside = {each.name: each for each in folders_in(folder)}
+    loaded = [each for each in inside.values() if is_migrated or (each / LOADS_TABLE).is_dir()]
+    ours = [each for each in loaded if schema_name in {held.name for held in stored_versions(list_files(each))}]
+    if len(ours) == 1:
+        return ours[0]
+    held = [name for name, each in inside.items() if tables_in(each)] if is_migrated else []
+    return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
+
+
+def tables_in(dataset: Path) -> dict[str, Path]:
+    """Return the folders of the Delta tables in a dataset, by name."""
+    return {each.name: each for each in folders_in(dataset) if (each / LOG).is_dir()}

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import unquote
 
 from schemactl.destinations._bookkeeping import is_loaded
-from schemactl.destinations._journal import Versions, read_journal
+from schemactl.destinations._journal import Versions, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
-from schemactl.destinations._lake.reading import read_parquet
-from schemactl.destinations._lake.table import DataFile, Lake, LakeTable, group_sizes
+from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition
-from schemactl.destinations.delta.address import LOG
-from schemactl.destinations.delta.catalogue import NAMES, columns_of, new_kind, open_table, wrap_errors
+from schemactl.destinations.delta.catalogue import LOG, NAMES, columns_of, new_kind, open_table, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
 from schemactl.destinations.parquet.journal import list_files, write_text
 from schemactl.errors import DestinationError
@@ -33,6 +31,7 @@ from schemactl.store.text import remove_leftovers
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
     from deltalake import CommitProperties, DeltaTable
 
 JOURNAL: Final = ".schemactl-journal.json"
@@ -70,7 +69,7 @@ class DeltaLakeTable(LakeTable):
         import pyarrow
 
         held = pyarrow.schema(self.table.schema().to_arrow())
-        return pyarrow.schema([pyarrow.field(each.name, plain_type(each.type), each.nullable) for each in held])
+        return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
 
     @property
     def kinds(self) -> Mapping[str, Properties]:
@@ -120,22 +119,20 @@ class DeltaLakeTable(LakeTable):
             DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])
         ]
 
-    def read(
-        self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
-    ) -> Iterator[pyarrow.RecordBatch]:
+    @contextmanager
+    def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
         import pyarrow.parquet
 
         # Not by delta-rs: a rewrite pulls rows from within, where it must not be called again.
         path, options = self.folder / file.path, {"coerce_int96_timestamp_unit": "us"}
         with wrap_errors(f"read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
-            stated = file.handle.get("partition") or {}  # which stand in the log alone
-            yield from read_parquet(opened, self.chosen(columns), groups, stated=stated)
+            yield opened
 
-    def group_sizes(self, file: DataFile) -> tuple[int, ...]:
-        import pyarrow.parquet
-
-        with wrap_errors(f"read `{self.folder / file.path}`"):
-            return group_sizes(pyarrow.parquet.read_metadata(self.folder / file.path))
+    def names_in(
+        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        names, _ = LakeTable.names_in(self, file, held, columns)
+        return names, file.handle.get("partition") or {}  # which stand in the log alone
 
     def row_count(self) -> int:
         import pyarrow
@@ -219,11 +216,7 @@ class DeltaLake(Lake):
         return DeltaLakeTable(folder, open_table(folder))
 
     def place(self, name: str) -> Path:
-        """Return the folder of a table, which may not be there.
-
-        Raises:
-            DestinationError: the name cannot be one of a folder.
-        """
+        """Return the folder of a table, which may not be there; ``DestinationError`` where no folder is called so."""
         if Path(name).name != name or name.startswith(".") or "%" in name:
             raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
         return self.folder / name
@@ -260,7 +253,7 @@ class DeltaLake(Lake):
         if journal is None:
             path.unlink(missing_ok=True)
         else:
-            write_text(path, journal.to_text())
+            write_text(path, journal_text(journal))
 
     def own_files(self, package: LoadPackage) -> Sequence[str]:
         *others, _ = (name for name, _ in new_files(list_files(self.folder), package))
@@ -379,11 +372,7 @@ def make_table(
 
 
 def remove_table(place: Path) -> None:
-    """Remove a table with its files; for readers it is gone at once.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Remove a table with its files, at once for readers; raises ``OSError`` where that fails."""
     going = place.parent / WORKSHOP / place.name
     clear(going.parent)
     going.parent.mkdir()

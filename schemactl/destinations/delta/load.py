@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import past_loads
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._lake.check import check_schema
-from schemactl.destinations._lake.load import LakeLoad
+from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
-from schemactl.destinations.delta.address import dataset_to_write
-from schemactl.destinations.delta.catalogue import wrap_errors
+from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
-from schemactl.destinations.parquet.address import read_address
 from schemactl.destinations.parquet.bookkeeping import read_rows
 from schemactl.destinations.parquet.journal import list_files
 from schemactl.normalization.package import LoadPackage, PastLoads
@@ -23,13 +21,13 @@ from schemactl.schema.types import Schema
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return what is known of earlier loads; nothing where the dataset is not there yet. See ``Loader``."""
-    dataset = dataset_to_write(read_address(url), schema_name)
+    dataset = dataset_to_write(folder_address(url), schema_name)
     return past_loads(partial(read_rows, list_files(dataset)), schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema can be loaded; see ``Loader``."""
-    dataset = dataset_to_write(read_address(url), schema.name)
+    dataset = dataset_to_write(folder_address(url), schema.name)
     check_writable(dataset)
     require_driver()
     check_schema(DeltaLake(dataset), schema)
@@ -37,17 +35,13 @@ def check_tables(url: str, schema: Schema) -> None:
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
-    dataset = dataset_to_write(read_address(url), package.schema.name)
+    dataset = dataset_to_write(folder_address(url), package.schema.name)
     require_driver()
     with wrap_errors(f"load into `{dataset}`"):
         carry_out(LakeLoad(package, progress, DeltaLake(dataset)))
 
 
 def require_driver() -> None:
-    """Find out whether the package `deltalake` is there.
-
-    Raises:
-        DestinationError: it is not.
-    """
+    """Raise ``DestinationError`` unless the package `deltalake` is there."""
     with driver("deltalake", "delta"):
         import deltalake  # noqa: F401

@@ -11,19 +11,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import folder_address
 from schemactl.destinations._catalogue import make_catalogue
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
-from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._lake.rendering import render as render_of_lake
+from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.address import dataset_to_write, tables_in
-from schemactl.destinations.delta.catalogue import COMMENT, NAMES, catalogue_of, new_kind, wrap_errors
+from schemactl.destinations.delta.catalogue import (
+    COMMENT,
+    NAMES,
+    catalogue_of,
+    dataset_to_write,
+    new_kind,
+    tables_in,
+    wrap_errors,
+)
 from schemactl.destinations.delta.lake import (
     DeltaLake,
     DeltaLakeTable,
@@ -31,8 +39,7 @@ from schemactl.destinations.delta.lake import (
     make_table,
 )
 from schemactl.destinations.delta.load import require_driver
-from schemactl.destinations.parquet.address import read_address
-from schemactl.destinations.parquet.ledger import FolderLedger
+from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
@@ -56,16 +63,12 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties
 
 
-def _retype(_: Column, after: Column) -> Way:
-    # Delta's own types (arrays ...) are those of columns that are there; none is made.
-    return Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE
-
-
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    retype=_retype,
+    # Delta's own types (arrays ...) are those of columns that are there; none is made.
+    retype=lambda _, after: Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE,
     set_not_null=Way.REWRITE,
     names=NAMES,
     describe_table=Way.IN_PLACE,
@@ -75,9 +78,8 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
-    """Return the statements of a step as people read them; see ``destinations.Migrator``."""
-    return render_of_lake(step, table, dataset, ABILITIES)
+render: Final = partial(render_step, abilities=ABILITIES)
+"""Returns the statements of a step as people read them; see ``destinations.Migrator``."""
 
 
 MARK: Final = "schemactlMigration"
@@ -85,18 +87,11 @@ MARK: Final = "schemactlMigration"
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaMigration(LakeMigration, FolderLedger):
-    """A dataset that is open for migrating; see ``destinations._lake.store.LakeStore``.
-
-    Attributes:
-        folder: the dataset's.
-        is_read_only: whether nothing may be written.
-        read: see ``LakeStore``.
-    """
+class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
+    """A dataset that is open for migrating; see ``LakeMigration``."""
 
     abilities: ClassVar = ABILITIES
     is_read_only: bool = False
-    read: dict[str, DeltaLakeTable] = field(default_factory=dict, compare=False)
 
     @property
     def dataset(self) -> str:
@@ -113,12 +108,6 @@ class DeltaMigration(LakeMigration, FolderLedger):
     def lake(self) -> DeltaLake:
         """The dataset as loads see it."""
         return DeltaLake(self.folder)
-
-    def fields(self, table: str) -> pyarrow.Schema:
-        import pyarrow
-
-        held = pyarrow.schema(self.table(table).table.schema().to_arrow())
-        return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
 
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
         import pyarrow
@@ -146,8 +135,10 @@ class DeltaMigration(LakeMigration, FolderLedger):
                 changed = step.column.name
             case RenameColumn():
                 changed = step.before
-            case ChangeType(before=before) if self.field(step.after).type != _type_of(opened, before.name):
+            case ChangeType(before=before) if before.name in opened.partitions:
                 changed = before.name
+                if self.field(step.after).type == opened.fields.field(changed).type:
+                    return None
             case _:
                 return None
         if changed not in opened.partitions:
@@ -165,7 +156,6 @@ class DeltaMigration(LakeMigration, FolderLedger):
 
     def drop(self, table: str) -> None:
         self.lake.drop(table)
-        self.read.pop(table, None)
 
     def rename(self, before: str, after: str) -> None:
         old, new = self.lake.place(before), self.lake.place(after)
@@ -174,7 +164,6 @@ class DeltaMigration(LakeMigration, FolderLedger):
             raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
         with wrap_errors(f"rename `{old}`", AGAIN):
             os.replace(old, new)  # noqa: PTH105 - in one step, as files are replaced
-        self.read.pop(before, None)
 
     def describe(self, step: DescribeTable) -> None:
         mark = _mark("describe")
@@ -185,7 +174,6 @@ class DeltaMigration(LakeMigration, FolderLedger):
                     opened.alter.set_column_metadata(column, {COMMENT: text or ""}, commit_properties=mark)
                 else:
                     opened.alter.set_table_description(text or "", commit_properties=mark)
-        self.read.pop(step.table, None)
 
     def alter(self, step: Step) -> None:
         from deltalake import Field
@@ -203,21 +191,20 @@ class DeltaMigration(LakeMigration, FolderLedger):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
                 raise DestinationError(f"Delta does not do this by its log alone: {step}")
-        self.read.pop(table, None)
 
-    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+    def rewrite(self, table: DeltaLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
         import pyarrow
         from deltalake import write_deltalake
 
-        opened = (self.read.pop(table) if table in self.read else self.table(table)).table
+        rows = map(alter, table.batches(table.fields.names))
         delta_fields(fields)
-        with failing_as_itself(in_fields(batches, fields)) as rows, wrap_errors(f"rewrite `{table}`", AGAIN):
+        with failing_as_itself(rows) as watched, wrap_errors(f"rewrite `{table.name}`", AGAIN):
             write_deltalake(
-                opened,
-                pyarrow.RecordBatchReader.from_batches(fields, rows),
+                table.table,
+                pyarrow.RecordBatchReader.from_batches(fields, watched),
                 mode="overwrite",
                 schema_mode="overwrite",
-                partition_by=list(opened.metadata().partition_columns) or None,
+                partition_by=list(table.partitions) or None,
                 commit_properties=_mark("rewrite"),
             )
 
@@ -242,16 +229,8 @@ AGAIN: Final = "migrate again"
 """What to do where another program was faster."""
 
 
-def _type_of(table: DeltaLakeTable, column: str) -> pyarrow.DataType | None:
-    return table.fields.field(column).type if column in table.fields.names else None
-
-
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
-    """Return columns as a table is given them.
-
-    Raises:
-        DestinationError: Delta would make other types of them.
-    """
+    """Return columns as a table is given them; ``DestinationError`` where Delta would make other types."""
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
@@ -262,16 +241,6 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
         if (each.type, each.nullable) != (plain_type(there.type), there.nullable):
             raise DestinationError(f"Delta would make `{there.type}` of `{each.name}`, not `{each.type}`")
     return wanted
-
-
-def in_fields(batches: Iterator[pyarrow.RecordBatch], fields: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
-    """Yield batches that hold just these columns; others would be read as if they did."""
-    import pyarrow
-
-    for batch in batches:
-        if batch.schema.names != fields.names:
-            raise DestinationError(f"rows with the columns {batch.schema.names} do not fit {fields.names}")
-        yield pyarrow.RecordBatch.from_arrays(batch.columns, schema=fields)
 
 
 @contextmanager
@@ -304,7 +273,7 @@ def connect(
     may_be_new: bool = False,
 ) -> Iterator[DeltaMigration]:
     """Open a dataset for migrating; a load that was killed is undone first. See ``destinations.Migrator``."""
-    address = read_address(url)
+    address = folder_address(url)
     if is_read_only and not may_be_new and not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
     require_driver()

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import INPUTS, past_loads, rows_of, version_rows
 from schemactl.destinations._catalogue import OWN_SCHEMA, hashes_of
-from schemactl.destinations.dlt.address import parse_address
-from schemactl.destinations.dlt.session import Session, find_destination, open_session
+from schemactl.destinations.dlt.session import Session, find_destination, open_session, parse_address
 from schemactl.errors import InputError
 from schemactl.normalization.package import PastLoads
 from schemactl.schema.structure import NameLimits

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._bookkeeping import INPUTS
 from schemactl.destinations._catalogue import OWN_SCHEMA
-from schemactl.destinations._chains import chains_of, chains_of_load, check_merges
-from schemactl.destinations.dlt.address import Address, parse_address
+from schemactl.destinations._load import chains_of, chains_of_load, check_merges
 from schemactl.destinations.dlt.catalogue import known_loads
-from schemactl.destinations.dlt.session import Session, open_session
+from schemactl.destinations.dlt.session import Address, Session, open_session, parse_address
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.progress import Progress
@@ -53,7 +52,11 @@ def check_tables(url: str, schema: Schema) -> None:
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Hand a load to dlt, after what an earlier one has left; see ``Loader``."""
     session = _open(parse_address(url), package.schema)
-    folder = _folder_of(session)
+    from dlt.common.runtime.run_context import active
+
+    place = f"{session.address.name} {session.client.config} {session.dataset}"
+    name = f"{session.schema.name}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    folder = Path(active().data_dir, "schemactl", name)  # of the packages of one schema for one dataset
     with locked(folder, _PATIENCE_SECONDS):
         from schemactl.destinations.dlt.packages import Packages
 
@@ -74,24 +77,10 @@ def _open(address: Address, schema: Schema) -> Session:
     return open_session(address, schema)
 
 
-def _folder_of(session: Session) -> Path:
-    """Return the folder of the packages of one schema for one dataset."""
-    from dlt.common.runtime.run_context import active
-
-    place = f"{session.address.name} {session.client.config} {session.dataset}"
-    name = f"{session.schema.name}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
-    return Path(active().data_dir, "schemactl", name)
-
-
 def _load_all(session: Session, packages: Packages, folder: Path, progress: Progress, *, is_kept: bool) -> None:
     """Load what waits; forget it where it fails before the destination is another one than before.
 
-    Args:
-        session: the destination.
-        packages: that wait.
-        folder: of them.
-        progress: is called with each file.
-        is_kept: whether it is another one once its tables are made ready.
+    ``is_kept`` says whether it is another one once its tables are made ready.
     """
     if not packages.waiting:
         return

@@ -221,8 +221,7 @@ class Packages:
     def drop_untouched(self, is_kept: Callable[[bool], bool]) -> bool:
         """Remove the packages that wait, unless the first one has changed the destination; return whether it was so.
 
-        Args:
-            is_kept: called with whether its tables were made ready; returns whether that is a change to go on from.
+        ``is_kept`` is called with whether its tables were made ready; it returns whether that is a change to keep.
         """
         storage = self._storage
         for number, load_id in enumerate(self.waiting):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
 
+from schemactl.destinations._address import check_dataset
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations.dlt.address import Address
 from schemactl.errors import DestinationError, DriverMissing, InputError
 from schemactl.schema.types import Schema
 
@@ -16,6 +18,44 @@ if TYPE_CHECKING:
     from dlt import Schema as DltSchema
     from dlt.common.destination import AnyDestination
     from dlt.common.destination.client import JobClientBase
+
+_NAME: Final = re.compile(r"\w+(\.\w+)*")
+_FORM: Final = "`dlt:NAME?dataset=NAME`, for example `dlt:snowflake?dataset=shop`"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What an address says.
+
+    Attributes:
+        name: dlt's name of the destination.
+        dataset: where the tables are; None for one that is named as the schema.
+        staging: dlt's name of the destination that files go to first; None where there is none.
+    """
+
+    name: str
+    dataset: str | None
+    staging: str | None
+
+    def __str__(self) -> str:
+        return f"dlt:{self.name}"
+
+
+def parse_address(url: str) -> Address:
+    """Return what an address says; raises ``InputError`` where it cannot be read."""
+    _, _, rest = url.partition(":")
+    name, _, query = rest.partition("?")
+    asked = parse_qsl(query, keep_blank_values=True)
+    check_dataset(asked)
+    stated = dict(asked)
+    others = [key for key in stated if key not in ("dataset", "staging")]
+    if others or (query and not asked):
+        hint = "`?dataset=NAME`, `&staging=NAME`; all else stands in dlt's configuration"
+        raise InputError(f"`{others[0] if others else query}` means nothing to `dlt`", hint=hint)
+    if not _NAME.fullmatch(name):
+        raise InputError(f"`dlt:{name}` names no destination of dlt", hint=_FORM)
+    return Address(name, stated.get("dataset"), stated.get("staging"))
+
 
 _LONGEST: Final = 600
 """Characters of what dlt says."""
@@ -41,11 +81,9 @@ class Session:
     client: JobClientBase
     staging: tuple[AnyDestination, JobClientBase] | None
 
-    @contextmanager
-    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Turn what dlt and its drivers raise into our errors."""
-        with wrap_errors(self.address, task, hint):
-            yield
+        return wrap_errors(self.address, task, hint)
 
     def capabilities(self) -> Any:
         """Return what the destination can do, as dlt has it."""

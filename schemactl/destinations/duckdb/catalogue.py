@@ -6,9 +6,8 @@ from typing import Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset, driver
+from schemactl.destinations._catalogue import VERSIONS_TABLE, catalogue_of, choose_dataset, driver
 from schemactl.destinations._session import quote
-from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.duckdb.session import DuckDbSession, is_lock
 from schemactl.destinations.duckdb.types import kind_of
 from schemactl.errors import DestinationError

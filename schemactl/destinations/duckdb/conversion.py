@@ -67,12 +67,7 @@ def has_texts(kind: str) -> bool:
 
 
 def convert(retype: Retype, value: str) -> Converted:
-    """Return how DuckDB converts a value.
-
-    Args:
-        retype: from what to what.
-        value: the expression of the value; not null.
-    """
+    """Return how DuckDB converts a value that is not null."""
     before, after = retype.before, retype.after
     kind = type_of(after)
     refused = f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"

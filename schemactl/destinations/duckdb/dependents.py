@@ -100,13 +100,7 @@ def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependen
 
 
 def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker | None:
-    """Return why DuckDB does not take a step, whatever the values are; None where it does.
-
-    Args:
-        step: in the names that the tables have.
-        dependents: what hangs on its table.
-        is_copied: whether the step is done by a copy of the table.
-    """
+    """Return why DuckDB does not take a step, by a copy of its table or without one; None where it does."""
     table = table_of(step)
     if isinstance(step, AddColumn | CreateTable | DropTable):
         return None  # what refers to a table that is dropped may be dropped before

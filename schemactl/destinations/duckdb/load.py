@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
-from schemactl.destinations._readiness import check_names
-from schemactl.destinations._sql_load import check_schema, load_package, past_loads
+from schemactl.destinations._sql_load import check_names, check_schema, load_package, past_loads
 from schemactl.destinations.duckdb.session import await_session, is_in_use, wrap_errors
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError

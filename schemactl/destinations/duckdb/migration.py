@@ -12,8 +12,7 @@ from typing import Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
-from schemactl.destinations._migration.files import FileMigration
-from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.session import FileMigration, SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations.duckdb.catalogue import read_session
@@ -25,9 +24,8 @@ from schemactl.destinations.duckdb.dependents import (
     copy_blocker,
     read_dependents,
 )
-from schemactl.destinations.duckdb.nested import gains, structure_in
 from schemactl.destinations.duckdb.session import DuckDbSession, await_session
-from schemactl.destinations.duckdb.types import NAMES
+from schemactl.destinations.duckdb.types import NAMES, gains, structure_in
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities, Way
@@ -93,19 +91,15 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         return by_one_copy((step,), ENGINE, dataset, table)
     match step:
         case Backfill() | FillColumn():
-            return (_write_values(step, dataset, table),)
+            # After an UPDATE of a column DuckDB refuses to forbid its nulls within the same transaction.
+            column = step.column if isinstance(step, FillColumn) else step.target
+            found = of_engines.assignment_of(step, ENGINE, table)
+            value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
+            return (change_type(ChangeType(step.table, column, column), ENGINE, dataset, value),)
         case ChangeType():
             return _retype_guarded(step, dataset)
         case _:
             return of_engines.render(step, table, ENGINE, dataset)
-
-
-def _write_values(step: Backfill | FillColumn, dataset: str, table: Table | None) -> str:
-    # After an UPDATE of a column DuckDB refuses to forbid its nulls within the same transaction.
-    column = step.column if isinstance(step, FillColumn) else step.target
-    found = of_engines.assignment_of(step, ENGINE, table)
-    value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
-    return change_type(ChangeType(step.table, column, column), ENGINE, dataset, value)
 
 
 def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:

@@ -13,8 +13,7 @@ from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
-from schemactl.destinations.duckdb.nested import WIDER, duckdb_type, spelt, structure_in
-from schemactl.destinations.duckdb.types import NAMES, column_type
+from schemactl.destinations.duckdb.types import NAMES, WIDER, column_type, duckdb_type, spelt, structure_in
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from schemactl.destinations._address import dataset_of
-from schemactl.destinations._busy import is_busy
+from schemactl.destinations._address import dataset_of, is_busy
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError

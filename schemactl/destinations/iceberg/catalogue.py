@@ -11,7 +11,7 @@ from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset, co
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
-from schemactl.destinations.parquet.journal import entries, list_files
+from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
@@ -59,7 +59,7 @@ def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
 
 def _read_folder(address: Address, folder: Path) -> Catalogue:
     """Return what dlt's filesystem has made: tables without a catalog, each with its own metadata."""
-    found = {each.name: each for each in _folders(folder) if _tables_of_folder(each)}
+    found = {each.name: each for each in folders_in(folder) if _tables_of_folder(each)}
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
     dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
     from pyiceberg.table import StaticTable
@@ -73,22 +73,14 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
 
 def _tables_of_folder(folder: Path) -> dict[str, Path]:
     """Return the newest metadata of each table in a folder; their names start with the version."""
-    found = ((each.name, max((each / _METADATA).glob(f"*{_ENDING}"), default=None)) for each in _folders(folder))
+    found = ((each.name, max((each / _METADATA).glob(f"*{_ENDING}"), default=None)) for each in folders_in(folder))
     return {name: file for name, file in found if file}
-
-
-def _folders(folder: Path) -> list[Path]:
-    return [each for each in entries(folder) if each.is_dir()]
 
 
 def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
     """Refuse a folder with Iceberg tables that dlt's filesystem made, which has no catalog.
 
-    Args:
-        address: of the folder.
-        schema_name: of a dataset in it, where the address names none.
-        done: what cannot be done with such tables: ``loaded``, ``migrated``.
-        hint: the way out.
+    ``done`` is what cannot be done with such tables: ``loaded``, ``migrated``.
 
     Raises:
         DestinationError: there are such tables.

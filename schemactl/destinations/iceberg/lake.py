@@ -20,7 +20,7 @@ from schemactl.destinations._bookkeeping import (
     rows_of_load,
 )
 from schemactl.destinations._catalogue import choose_dataset
-from schemactl.destinations._journal import Versions, read_journal
+from schemactl.destinations._journal import Versions, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
@@ -132,7 +132,7 @@ class IcebergLake(Lake):
         return read_journal(Versions, text, f"of `{self.origin}`") if text else None
 
     def write_journal(self, journal: Versions | None) -> None:
-        text = journal.to_text() if journal else ""
+        text = journal_text(journal) if journal else ""
         pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
         updates = {f"{_JOURNAL}{number:06}": piece for number, piece in enumerate(pieces)}
         with wrap_errors(f"write the journal of `{self.origin}`"):
@@ -146,7 +146,7 @@ class IcebergLake(Lake):
         return {key: value for key, value in held.items() if key.startswith(_JOURNAL)}
 
     def own_tables(self, package: LoadPackage) -> Sequence[str]:
-        return [table.name for table in bookkeeping_of(package.schema).tables]
+        return [table.name for table in bookkeeping_of(package.schema)]
 
     def is_complete(self, schema_name: str, load_id: str) -> bool:
         return is_loaded(self.read_rows, schema_name, load_id)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from schemactl.destinations._bookkeeping import past_loads
-from schemactl.destinations._lake.check import check_schema
-from schemactl.destinations._lake.load import LakeLoad
+from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
@@ -24,7 +23,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema can be loaded; see ``Loader``."""
     address = read_address(url)
-    _check_place(address, schema.name)
+    _check_folder(address, schema.name)
     lake = _existing(address, schema.name)
     if lake is not None:
         check_schema(lake, schema)
@@ -33,7 +32,7 @@ def check_tables(url: str, schema: Schema) -> None:
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
     address = read_address(url)
-    _check_place(address, package.schema.name)
+    _check_folder(address, package.schema.name)
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
     progress(f"waiting for other loads into `{address}`", None)
@@ -43,10 +42,9 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         carry_out(LakeLoad(package, progress, lake_to_write(address, package.schema.name, catalog)))
 
 
-def _check_place(address: Address, schema_name: str) -> None:
-    if address.folder is None:
-        return
-    check_writable(address.folder)
+def _check_folder(address: Address, schema_name: str) -> None:
+    if address.folder is not None:
+        check_writable(address.folder)
     hint = "load into another folder, or give dlt and schemactl one catalogue: iceberg:CATALOG?dataset=NAME"
     check_place(address, schema_name, "loaded", hint)
 

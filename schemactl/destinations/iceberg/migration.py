@@ -6,18 +6,23 @@ expires them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._lake import rendering
+from schemactl.destinations._catalogue import OURS
+from schemactl.destinations._lake.files import GROUP_ROWS, grouped, split_by_partition, write_rows
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
+from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations._lake.types import arrow_type, partitions_of
+from schemactl.destinations._migration.ledger import keys_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import (
@@ -27,11 +32,15 @@ from schemactl.destinations.iceberg.catalogue import (
     new_kind,
     read_dataset,
 )
-from schemactl.destinations.iceberg.lake import WIDENS, lake_to_write
-from schemactl.destinations.iceberg.ledger import AGAIN, IcebergLedger
-from schemactl.destinations.iceberg.nested import iceberg_type
-from schemactl.destinations.iceberg.rewriting import end_rewriting, rewrite_table
-from schemactl.destinations.iceberg.table import IcebergLakeTable
+from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake, arrow_rows, equals, lake_to_write
+from schemactl.destinations.iceberg.table import (
+    IcebergLakeTable,
+    described,
+    exchange_files,
+    fields_of,
+    iceberg_type,
+    partitions_of_spec,
+)
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
@@ -47,12 +56,15 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, Properties, Table
+from schemactl.schema.templates import VERSION_TABLE, version_table
+from schemactl.schema.types import Column, Table
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table.update.schema import UpdateSchema
+    from pyiceberg.table import Transaction
+    from pyiceberg.table.metadata import TableMetadata
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -60,17 +72,14 @@ def _retype(before: Column, after: Column) -> Way:
     if DATABASE_TYPE in before.properties or DATABASE_TYPE in after.properties:
         return Way.REWRITE
     there, wanted = new_kind(before), new_kind(after)
-    return Way.IN_PLACE if there == wanted or _is_wider(there, wanted) else Way.REWRITE
-
-
-def _is_wider(before: Properties, after: Properties) -> bool:
-    match before["data_type"], after["data_type"]:
+    match there["data_type"], wanted["data_type"]:
         case "bigint", "bigint":
-            return bool(before.get("precision") == 32)
+            is_wider = there.get("precision") == 32
         case "decimal", "decimal":
-            return bool(before.get("scale") == after.get("scale") and before["precision"] < after["precision"])
+            is_wider = there.get("scale") == wanted.get("scale") and there["precision"] < wanted["precision"]
         case _:
-            return False
+            is_wider = False
+    return Way.IN_PLACE if there == wanted or is_wider else Way.REWRITE
 
 
 ABILITIES: Final[Abilities] = replace(
@@ -83,24 +92,33 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
-    """Return a step as people read SQL; see ``destinations.Migrator``."""
-    return rendering.render(step, table, dataset, ABILITIES)
+render: Final = partial(render_step, abilities=ABILITIES)
+"""Returns a step as people read SQL; see ``destinations.Migrator``."""
+
+
+FILE_BYTES: Final = 128 * 2**20
+"""How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
+
+AGAIN: Final = "run it again"
+"""What to do where another program wrote at the same time."""
+
+_MARK: Final = "schemactl.rewriting"
+_RETRIES: Final = "commit.retry.num-retries"
+
+_SMALL: Final = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "9"}
+"""Iceberg's properties of tables of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergMigration(LakeMigration, IcebergLedger):
-    """A dataset that is open for migrating; see ``destinations._lake.store.LakeStore``.
+class IcebergMigration(LakeMigration[IcebergLakeTable]):
+    """A dataset that is open for migrating; see ``LakeMigration``.
 
-    Attributes:
-        lake: the dataset.
-        is_read_only: whether nothing may be written.
-        read: see ``LakeStore``.
+    Tables of the ledger that are ours are written whole each time, in one commit: they are small.
     """
 
     abilities: ClassVar = ABILITIES
+    lake: IcebergLake
     is_read_only: bool = False
-    read: dict[str, IcebergLakeTable] = field(default_factory=dict, compare=False)
 
     @property
     def dataset(self) -> str:
@@ -181,42 +199,62 @@ class IcebergMigration(LakeMigration, IcebergLedger):
         try:
             # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
             with wrap_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
-                self._edit(update, step)
+                match step:
+                    case AddColumn(_, column):
+                        kind = iceberg_type(self.field(column).type)
+                        update.add_column((column.name,), kind, required=not column.nullable)
+                    case DropColumn(_, column):
+                        update.delete_column((column.name,))
+                    case RenameColumn():
+                        update.rename_column((step.before,), step.after)
+                    case ChangeType():
+                        update.update_column((step.before.name,), iceberg_type(self.field(step.after).type))
+                    case SetNotNull(_, column) | DropNotNull(_, column):
+                        update.update_column((column.name,), required=isinstance(step, SetNotNull))
+                    case _:
+                        what = f"{type(step).__name__} is nothing that Iceberg does in place"
+                        raise DestinationError(f"`{name}`: {what}")
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"cannot {task}: {error}") from error
 
-    def _edit(self, update: UpdateSchema, step: Step) -> None:
-        """Change a table's columns.
-
-        Raises:
-            DestinationError: Iceberg does not do it in place, or has no such type.
-        """
-        match step:
-            case AddColumn(_, column):
-                kind = iceberg_type(self.field(column).type)
-                update.add_column((column.name,), kind, required=not column.nullable)
-            case DropColumn(_, column):
-                update.delete_column((column.name,))
-            case RenameColumn():
-                update.rename_column((step.before,), step.after)
-            case ChangeType():
-                update.update_column((step.before.name,), iceberg_type(self.field(step.after).type))
-            case SetNotNull(_, column) | DropNotNull(_, column):
-                update.update_column((column.name,), required=isinstance(step, SetNotNull))
-            case _:
-                raise DestinationError(
-                    f"`{table_of(step)}`: {type(step).__name__} is nothing that Iceberg does in place"
-                )
-
-    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        opened = self.read.pop(table) if table in self.read else self.table(table)
-        rewrite_table(self.lake, opened, fields, batches)
+    def rewrite(self, table: IcebergLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
+        rewrite_table(self.lake, table, fields, map(alter, table.batches(table.fields.names)))
 
     def table(self, name: str) -> IcebergLakeTable:
         found = self.lake.open(name)
         if found is None:
             raise DestinationError(f"there is no table `{name}` in `{self.lake.origin}`")
         return found
+
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+        return self.lake.read_rows(table, **equal)
+
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not table.name.startswith(OURS):
+            self._replace_versions(table, rows)
+            return
+        held = {tuple(row[key] for key in keys_of(table)): row for row in [*self.read_rows(table), *rows]}
+        made = arrow_rows(table, [[row[name] for name in table.columns] for row in held.values()])
+        opened = self.lake.open(table.name) or self.lake.create(table.name, list(made.schema), "", _SMALL)
+        path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
+        with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
+            added = write_rows(opened, path, made.to_batches())
+            opened.commit(added, opened.files(), "")
+
+    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        new = arrow_rows(table, [tuple(row.values()) for row in rows])
+        opened = self.lake.open(table.name) or self.lake.create(table.name, list(new.schema), "")
+        for row in rows:
+            same = {name: row[name] for name in keys_of(table)}
+            with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
+                if opened.table.scan(row_filter=equals(same)).count():
+                    opened.table.overwrite(new, equals(same))
+                else:
+                    opened.table.append(new)
+
+    def remove_version(self, version_hash: str) -> None:
+        with wrap_errors(f"write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
+            self.lake.remove_rows(version_table(), version_hash=version_hash)
 
 
 def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
@@ -273,3 +311,102 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
+
+
+def rewrite_table(
+    lake: IcebergLake, table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]
+) -> None:
+    """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+
+    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own. Where there is a later
+    commit than that which the rows were read of, it fails.
+
+    Raises:
+        DestinationError: it failed, and the table is as it was.
+    """
+    attempt = uuid.uuid4().hex
+    _mark(lake, {_MARK: f"{attempt} {table.name}"})
+    held = table.table
+    # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
+    held.metadata.properties[_RETRIES] = "0"
+    try:
+        removed = table.files()
+        with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+            _restructure(transaction, table, fields)
+            metadata = transaction.table_metadata
+            new = [described(held.io, metadata, path) for path in _write(table, metadata, batches, attempt)]
+            if new or removed:
+                exchange_files(transaction.update_snapshot(), removed, new)
+    except BaseException:
+        with suppress(DestinationError):  # what failed first is reported; the next session ends it
+            end_rewriting(lake)
+        raise
+    _mark(lake, {})
+
+
+def end_rewriting(lake: IcebergLake) -> None:
+    """Remove the files of a rewrite that a killed process has begun and not committed."""
+    with wrap_errors(f"read `{lake.origin}`"):
+        if not lake.catalog.namespace_exists(lake.namespace):
+            return
+        stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
+    if stated is None:
+        return
+    attempt, _, name = stated.partition(" ")
+    table = lake.open(name)
+    if table is not None and not any(attempt in file.path for file in table.files()):
+        table.discard_files(attempt)
+    _mark(lake, {})
+
+
+def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
+    with wrap_errors(f"write to `{lake.origin}`", AGAIN):
+        removed = {_MARK} - set(stated)
+        lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
+
+
+def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:
+    """Bring the columns of a table to ``fields``; each keeps its place."""
+    there = {each.name: each for each in table.fields}
+    changed = [each for each in fields if each.name in there and each.type != there[each.name].type]
+    gone = [name for name in there if name not in fields.names]
+    docs = {each.name: each.doc for each in table.table.schema().fields}
+    taken = {*there, *fields.names}
+    former = {
+        each.name: next(name for at in count() if (name := f"{each.name}__gone_{at}") not in taken) for each in changed
+    }
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for before, after in former.items():
+            update.rename_column((before,), after)
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for each in fields:
+            if each.name not in there or each.name in former:
+                update.add_column(
+                    (each.name,), iceberg_type(each.type), docs.get(each.name), required=not each.nullable
+                )
+            elif each.nullable != there[each.name].nullable:
+                update.update_column((each.name,), required=not each.nullable)
+            if each.name in former:
+                update.move_after((each.name,), (former[each.name],))
+    with transaction.update_schema(allow_incompatible_changes=True) as update:
+        for name in (*gone, *former.values()):
+            update.delete_column((name,))
+
+
+def _write(
+    table: IcebergLakeTable, metadata: TableMetadata, batches: Iterator[pyarrow.RecordBatch], attempt: str
+) -> Iterator[str]:
+    """Yield new files of the rows; none is longer than ``FILE_BYTES`` and one group of rows."""
+    import pyarrow.parquet
+
+    fields, partitions = fields_of(metadata), partitions_of_spec(metadata)
+    wanted = (in_fields(batch, fields) for batch in batches if batch.num_rows)
+    groups = split_by_partition(wanted, partitions) if partitions else grouped(wanted, GROUP_ROWS)
+    for number, first in enumerate(groups):
+        path = table.new_file(f"{attempt}-{number:05}.parquet")
+        with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
+            for group in (first,) if partitions else chain((first,), groups):
+                writer.write_table(group)
+                if out.tell() >= FILE_BYTES:
+                    break
+        yield path

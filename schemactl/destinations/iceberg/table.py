@@ -5,29 +5,32 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlparse
 
 from schemactl.destinations._lake.files import write_rows
-from schemactl.destinations._lake.reading import read_parquet
-from schemactl.destinations._lake.table import DataFile, LakeTable, group_sizes, in_fields, link_or_copy
+from schemactl.destinations._lake.table import DataFile, LakeTable, in_fields, link_or_copy
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
-from schemactl.destinations.iceberg.nested import COMPACT, check_new_names, names_in
 from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import is_nested, plain_type
 from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile as IcebergFile
+    from pyiceberg.schema import Schema
     from pyiceberg.table import FileScanTask, Table
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.name_mapping import MappedField
     from pyiceberg.table.update.snapshot import UpdateSnapshot
+    from pyiceberg.types import IcebergType
 
 LOAD_ID: Final = "schemactl.load-id"
 """Where a snapshot, and a table that is new, say which load they belong to."""
@@ -72,6 +75,23 @@ class IcebergLakeTable(LakeTable):
             found = {task.file.file_path: task for task in self.table.scan().plan_files()}
         return [DataFile(path, found[path]) for path in sorted(found)]
 
+    @contextmanager
+    def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
+        import pyarrow.parquet
+
+        with (
+            wrap_errors(f"read `{file.path}`"),
+            self.table.io.new_input(file.path).open() as stream,
+            pyarrow.parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
+        ):
+            yield opened
+
+    def names_in(
+        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        names = names_in(held, self.table, columns, file.path)
+        return names, {name: _stated(self.table, file.handle, name) for name, there in names.items() if there is None}
+
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pyarrow.RecordBatch]:
@@ -80,40 +100,23 @@ class IcebergLakeTable(LakeTable):
         PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are written anew
         must not become others by it.
         """
-        import pyarrow.parquet
-
-        wanted, task = self.chosen(columns), file.handle
-        with wrap_errors(f"read `{file.path}`"):
-            if not _is_plain(task):
-                yield from self._read_by_scan(task, wanted)
-                return
-            with (
-                self.table.io.new_input(file.path).open() as stream,
-                pyarrow.parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
-            ):
-                names = names_in(opened.schema_arrow, self.table, columns, file.path)
-                lacking = [name for name, held in names.items() if held is None]
-                stated = {name: _stated(self.table, task, name) for name in lacking}
-                yield from read_parquet(opened, wanted, groups, names=names, stated=stated)
-
-    def _read_by_scan(self, task: FileScanTask, wanted: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+        if _is_plain(file.handle):
+            yield from LakeTable.read(self, file, columns, groups)
+            return
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
 
+        wanted = self.chosen(columns)
         if any(is_nested(each.type) for each in wanted):
             message = f"`{self.name}` has structs or lists, and files of deleted rows beside its data"
             raise DestinationError(message, hint=COMPACT)
         projected = self.table.schema().select(*wanted.names)
-        batches = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue()).to_record_batches([task])
-        yield from (in_fields(batch, wanted) for batch in batches)
+        scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
+        with wrap_errors(f"read `{file.path}`"):
+            yield from (in_fields(batch, wanted) for batch in scan.to_record_batches([file.handle]))
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
-        import pyarrow.parquet
-
-        if not _is_plain(file.handle):
-            return (file.handle.file.record_count,)
-        with wrap_errors(f"read `{file.path}`"), self.table.io.new_input(file.path).open() as stream:
-            return group_sizes(pyarrow.parquet.read_metadata(stream))
+        return LakeTable.group_sizes(self, file) if _is_plain(file.handle) else (file.handle.file.record_count,)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         import pyarrow
@@ -189,17 +192,17 @@ class IcebergLakeTable(LakeTable):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:
-        """Make sure that no file has values of a former column under one of these names.
+        """Make sure that no file has values of a former column under one of these names of columns to come.
 
         Files that were taken as the engine staged them say columns by name. Where a column of that name was dropped
         or renamed, its values would turn up in a new one: such files are written anew first, in a commit of its own.
-
-        Args:
-            names: of columns to come.
-            load_id: of the load that adds them.
-            column: the one that is to be called so; its own former names are its values'. None for new ones.
+        Former names of ``column``, which is to be called so, are its values'; a new one has none.
         """
-        taken = _former_names(self.table, column) & set(names)
+        now = {each.field_id: each.name for each in self.table.schema().fields}
+        held = [(name, now.get(each.field_id or 0)) for each in self.table.name_mapping() or () for name in each.names]
+        # Under which files may hold columns that now have other names, or are gone.
+        former = {name for name, its in held if its != name and (its is None or its != column)}
+        taken = former & set(names)
         stale = [file for file in self.files() if taken & _names_without_ids(self.table, file.path)] if taken else []
         if not stale:
             return
@@ -266,13 +269,6 @@ def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
     return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
 
 
-def _former_names(table: Table, but_of: str | None) -> set[str]:
-    """Return names under which files may hold columns that now have other names, or are gone."""
-    now = {each.field_id: each.name for each in table.schema().fields}
-    held = [(name, now.get(each.field_id or 0)) for each in table.name_mapping() or () for name in each.names]
-    return {name for name, column in held if column != name and (column is None or column != but_of)}
-
-
 def _names_without_ids(table: Table, path: str) -> set[str]:
     """Return the columns of a file that does not say them by Iceberg's ids."""
     import pyarrow.parquet
@@ -320,3 +316,129 @@ def described(io: FileIO, metadata: TableMetadata, path: str) -> IcebergFile:
         key_metadata=None,
         **stated,
     )
+
+
+_FIELD_ID: Final = b"PARQUET:field_id"
+COMPACT: Final = "compact the table first: Spark's procedure `rewrite_data_files`"
+
+
+def iceberg_type(of: pyarrow.DataType) -> IcebergType:
+    """Return Iceberg's type of what ``arrow_type`` gives; Iceberg gives fields inside other ids as it takes them."""
+    import pyarrow.types as is_a
+    from pyiceberg import types
+
+    if is_a.is_struct(of):
+        return types.StructType(
+            *(
+                types.NestedField(at, each.name, iceberg_type(each.type), required=False)
+                for at, each in enumerate(of, 1)
+            )
+        )
+    if is_a.is_map(of):
+        return types.MapType(1, iceberg_type(of.key_type), 2, iceberg_type(of.item_type), value_required=False)
+    if is_nested(of):
+        return types.ListType(1, iceberg_type(of.value_type), element_required=False)
+    if is_a.is_decimal(of):
+        return types.DecimalType(of.precision, of.scale)
+    if is_a.is_timestamp(of):
+        return types.TimestamptzType() if of.tz else types.TimestampType()
+    plain: dict[str, IcebergType] = {
+        "string": types.StringType(),
+        "double": types.DoubleType(),
+        "bool": types.BooleanType(),
+        "int32": types.IntegerType(),
+        "int64": types.LongType(),
+        "binary": types.BinaryType(),
+        "date32[day]": types.DateType(),
+        "time64[us]": types.TimeType(),
+    }
+    return plain[str(of)]
+
+
+def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
+    """Refuse new fields inside columns of a table under names that files without ids have for former ones.
+
+    Raises:
+        DestinationError: values of a former field would turn up in a new one.
+    """
+    mapping = {each.field_id: each for each in table.name_mapping() or ()}
+    for field in fields:
+        held = _found(table.schema(), field.name)
+        known = mapping.get(held)
+        if known is not None:
+            _check_new(table, field, field.name, known.fields)
+
+
+def _check_new(table: Table, field: pyarrow.Field, place: str, known: Sequence[MappedField]) -> None:
+    for own, inner in _inner_fields(field):
+        name = own or inner.name
+        at = f"{place}.{name}"
+        held = _found(table.schema(), at)
+        if held is None and any(name in each.names for each in known):
+            raise DestinationError(
+                f"`{table.name()[-1]}.{at}` is new, and files have values of a former field under its name",
+                hint=COMPACT,
+            )
+        below = next((each.fields for each in known if each.field_id == held), ())
+        if held is not None:
+            _check_new(table, inner, at, below)
+
+
+def names_in(held: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
+    """Return what the file at ``path``, with the columns ``held``, calls columns of a table; None where it lacks one.
+
+    It goes by Iceberg's ids, or by the names that columns have had.
+
+    Raises:
+        DestinationError: fields were renamed or dropped inside a column: their values would be lost.
+    """
+    schema = table.schema()
+    has_ids = any(_FIELD_ID in (each.metadata or {}) for each in held)
+    mapping = {each.field_id: each.names for each in table.name_mapping() or schema.name_mapping}
+    found: dict[str, str | None] = {}
+    for column in columns:
+        wanted = schema.find_field(column).field_id
+        if has_ids:
+            found[column] = next((each.name for each in held if _id_of(each) == wanted), None)
+        else:
+            found[column] = next((name for name in mapping.get(wanted, ()) if name in held.names), None)
+        if (name := found[column]) is not None:
+            _check_names(schema, held.field(name), column, path)
+    return found
+
+
+def _id_of(field: pyarrow.Field) -> int | None:
+    found = (field.metadata or {}).get(_FIELD_ID)
+    return None if found is None else int(found)
+
+
+def _check_names(schema: Schema, field: pyarrow.Field, place: str, path: str) -> None:
+    """Refuse a file whose fields have other names by now: their values would be lost."""
+    for number, inner in _inner_fields(field):
+        at = f"{place}.{number or inner.name}"
+        by_id, by_name = _id_of(inner), _found(schema, at)
+        if by_name is None or (by_id is not None and by_id != by_name):
+            raise DestinationError(
+                f"`{place}` has a field that was renamed or dropped after `{path}` was written",
+                hint=COMPACT,
+            )
+        _check_names(schema, inner, at, path)
+
+
+def _inner_fields(field: pyarrow.Field) -> list[tuple[str, pyarrow.Field]]:
+    """Return the fields inside a type, with the names that Iceberg has for those without own ones."""
+    import pyarrow.types as is_a
+
+    of = field.type
+    if is_a.is_struct(of):
+        return [("", each) for each in of]
+    if is_a.is_map(of):
+        return [("key", of.key_field), ("value", of.item_field)]
+    return [("element", of.value_field)] if is_nested(of) else []
+
+
+def _found(schema: Schema, name: str) -> int | None:
+    try:
+        return int(schema.find_field(name).field_id)
+    except ValueError:
+        return None

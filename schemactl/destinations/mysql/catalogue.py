@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import choose_dataset
-from schemactl.destinations._sql_catalogue import catalogue_of
+from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
 from schemactl.destinations.mysql.types import kind_of
 

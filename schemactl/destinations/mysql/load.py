@@ -6,9 +6,8 @@ What makes tables and columns ends a transaction there: they are made first, and
 from __future__ import annotations
 
 from schemactl.destinations._load import carry_out
-from schemactl.destinations._readiness import choose_target
 from schemactl.destinations._session import ddl_of, quote
-from schemactl.destinations._sql_load import SqlLoad, check_schema, past_loads
+from schemactl.destinations._sql_load import SqlLoad, check_schema, choose_target, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
 from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal, quote
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations._types import sizes_of
@@ -182,7 +181,9 @@ class MySqlMigration(MappedMigration[MySqlSession]):
             case Backfill(taken=Taken.FITTING):
                 self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
             case DropUnique():
-                statements = self._drop_unique(step)
+                with self.database.wrap_errors("look for indexes"):
+                    found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
+                statements = [_drop_index(self.dataset, step.table, row[0]) for row in found]
             case DescribeTable():
                 statements = self._describe(step)
             case ChangeType():
@@ -196,11 +197,6 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
         """Return None: what dlt's coercion made of values stood in a table that went with its connection."""
         return None
-
-    def _drop_unique(self, step: DropUnique) -> tuple[str, ...]:
-        with self.database.wrap_errors("look for indexes"):
-            found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
-        return tuple(_drop_index(self.dataset, step.table, row[0]) for row in found)
 
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
         """Return the statements of a step, in which columns keep all else that the server says of them."""
@@ -252,16 +248,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
 
 def with_comment(made: str, column: str, text: str | None) -> str:
-    """Return a column's name and definition with another comment.
-
-    Args:
-        made: what SHOW CREATE TABLE says, with names in double quotes.
-        column: its name.
-        text: of the comment; None for none.
-
-    Raises:
-        DestinationError: there is no such column.
-    """
+    """Return a column's definition, of SHOW CREATE TABLE, with another comment; ``DestinationError`` without one."""
     start = made.find(f"\n  {quote(column)} ")
     if start < 0:
         raise DestinationError(f"the server states no column `{column}`: {made}")

@@ -151,11 +151,7 @@ class MySqlSession(Session):
 
 
 def take_lock(session: MySqlSession, dataset: str, patience: float) -> None:
-    """Take the lock that loads and migrations of a dataset take; it ends with the connection.
-
-    Raises:
-        DestinationError: another session has it for longer than ``patience`` seconds.
-    """
+    """Take a dataset's lock for the connection; ``DestinationError`` after ``patience`` seconds."""
     name = literal(f"schemactl {dataset}"[:64])
     if session.query(f"SELECT GET_LOCK({name}, {patience:f})")[0][0] != 1:
         raise DestinationError(
@@ -194,11 +190,7 @@ def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None 
 
 
 def parse_address(url: str) -> ServerAddress:
-    """Return what an address says; its path names the dataset, too.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return what an address says, whose path names the dataset, too; raises ``InputError`` where it cannot be read."""
     found = parse_server_address(url, "MySQL")
     unknown = next((key for key in found.parameters if key not in (*_TAKEN, "port", "dbname")), None)
     if unknown:
@@ -237,18 +229,13 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
                 "collation_server = 'utf8mb4_bin'",
                 "transaction_isolation = 'READ-COMMITTED'",
             ):
-                _set(session, setting)
+                try:
+                    session.execute(f"SET SESSION {setting}")
+                except pymysql.OperationalError:
+                    if "transaction_isolation" not in setting:
+                        raise
+                    # MariaDB before 11.1
+                    session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         yield session
     finally:
         connection.close()
-
-
-def _set(session: MySqlSession, setting: str) -> None:
-    import pymysql
-
-    try:
-        session.execute(f"SET SESSION {setting}")
-    except pymysql.OperationalError:
-        if "transaction_isolation" not in setting:
-            raise
-        session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # MariaDB before 11.1

@@ -5,6 +5,7 @@ But for texts: dlt makes them TEXT, which holds 65,535 bytes; here they are LONG
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
@@ -56,18 +57,12 @@ def kind_of(written: str) -> Properties:
             return _KINDS.get(name) or unknown(written)
 
 
+column_type: Final = partial(type_in, dialect="mysql")
+"""Returns the type of a column, as MySQL's catalog writes it; raises as ``type_in``."""
+
+
 def stored(column: Column) -> Properties:
     """Return what MySQL's catalog says of such a column; it has no zone of a timestamp, which is in UTC."""
     if DATABASE_TYPE in column.properties:
         return with_nullable(unknown(column.properties[DATABASE_TYPE]), column)
     return with_nullable(kind_of(column_type(column)), column)
-
-
-def column_type(column: Column) -> str:
-    """Return the type of such a column, as MySQL's catalog writes it.
-
-    Raises:
-        ValueError: the column is incomplete.
-        InputError: it states a type that is none, or a size that dlt refuses.
-    """
-    return type_in(column, "mysql")

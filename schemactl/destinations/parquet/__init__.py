@@ -5,8 +5,7 @@ ours ended, and the other way round. A load is written down in a journal before 
 """
 
 from schemactl.destinations.parquet.catalogue import NAMES, holds_tables, read_catalogue, stored
-from schemactl.destinations.parquet.check import check_tables
-from schemactl.destinations.parquet.load import load, read_past_loads
+from schemactl.destinations.parquet.load import check_tables, load, read_past_loads
 from schemactl.destinations.parquet.migration import ABILITIES, connect, render
 
 __all__ = [

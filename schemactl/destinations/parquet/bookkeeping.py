@@ -1,20 +1,26 @@
-"""What a folder of Parquet knows of its loads: dlt's versions and loads (docs/dlt.md §9.1), and our inputs."""
+"""What a folder knows of its loads and migrations: dlt's files of versions and loads (docs/dlt.md §9.1), and ours.
+
+They are JSON lines. Each run of migrations has a file of its own in ``_schemactl_migrations`` and one in
+``_schemactl_steps``; a file is replaced in one step. Tables of Delta lie in such a folder, too.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
-from schemactl.destinations._catalogue import VERSIONS_TABLE
-from schemactl.destinations.parquet.journal import Listing
+from schemactl.destinations._catalogue import OURS, VERSIONS_TABLE
+from schemactl.destinations._migration.ledger import Ledger, keys_of
+from schemactl.destinations.parquet.journal import Listing, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import loads_table, version_table
@@ -45,11 +51,7 @@ class StoredVersion:
     path: Path
 
     def line(self) -> dict[str, Any]:
-        """Return what dlt has written: the hash, the schema as JSON in a text ...
-
-        Raises:
-            DestinationError: the file is not one of dlt's.
-        """
+        """Return what dlt has written: the hash, the schema as JSON in a text ...; raises as ``lines_of``."""
         return lines_of(self.path, "version_hash")[0]
 
 
@@ -72,11 +74,7 @@ def version_hashes(listing: Listing) -> list[tuple[str, str]]:
 
 
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-    """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``.
-
-    Raises:
-        DestinationError: a file is not what dlt or we write there.
-    """
+    """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``; raises as ``lines_of``."""
     if table.name == VERSIONS_TABLE:
         # dlt takes the schema with the latest time for the current one, whatever the clock said.
         stored = stored_versions(listing, equal.get("version_hash"))
@@ -128,11 +126,7 @@ def _json(held: dict[str, Any]) -> str:
 
 
 def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of JSON lines.
-
-    Raises:
-        DestinationError: it cannot be read, holds none, or one without ``key``.
-    """
+    """Return the objects in a file of JSON lines; ``DestinationError`` unless all of them have ``key``."""
     try:
         held = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
         if not held or not all(key in each for each in held):
@@ -140,3 +134,56 @@ def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
         return held
     except (OSError, ValueError, TypeError) as error:
         raise DestinationError(f"`{path}` is not what belongs there: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class FolderLedger(Ledger):
+    """See ``Ledger``.
+
+    Attributes:
+        folder: the dataset's; it may not be there yet.
+    """
+
+    folder: Path
+
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+        if not table.name.startswith(OURS):
+            return read_rows(list_files(self.folder), table, **equal)
+        place = self.folder / table.name
+        files = [place / _file_name(equal["run_id"])] if "run_id" in equal else sorted(place.glob(f"*{ENDING}"))
+        return [line for path in files if path.is_file() for line in lines_of(path, "run_id")]
+
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not table.name.startswith(OURS):
+            self._replace_versions(table, rows)
+            return
+        for run_id in sorted({str(row["run_id"]) for row in rows}):
+            ours = [*self.read_rows(table, run_id=run_id), *(row for row in rows if row["run_id"] == run_id)]
+            held = {tuple(row[name] for name in keys_of(table)): row for row in ours}
+            lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in held.values())
+            write_text(self.folder / table.name / _file_name(run_id), "".join(f"{line}\n" for line in lines))
+
+    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not (self.folder / INIT).is_file():
+            write_text(self.folder / INIT, INIT_TEXT)
+        for row in rows:
+            listing = list_files(self.folder)
+            (version_hash,) = (str(row[name]) for name in keys_of(table))
+            name, text = version_file(listing, table.name, tuple(row.values()))
+            write_text(self.folder / name, text)
+            _remove(stored_versions(listing, version_hash))
+
+    def remove_version(self, version_hash: str) -> None:
+        _remove(stored_versions(list_files(self.folder), version_hash))
+
+
+def _file_name(run_id: str) -> str:
+    return quote(run_id, safe="").replace(".", "%2E") + ENDING
+
+
+def _remove(versions: Sequence[StoredVersion]) -> None:
+    for each in versions:
+        try:
+            each.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise DestinationError(f"cannot remove `{each.path}`: {error.strerror or error}") from error

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
 from schemactl.destinations._types import decimal
-from schemactl.destinations.parquet.address import Address, read_address
 from schemactl.destinations.parquet.bookkeeping import version_hashes
-from schemactl.destinations.parquet.journal import Listing, entries, list_files
+from schemactl.destinations.parquet.journal import Listing, folders_in, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import (
     arrow_type_of,
@@ -43,18 +43,14 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: there is no such folder, or it names no dataset.
         DestinationError: a file is no Parquet.
     """
-    address = read_address(url)
+    address = folder_address(url)
     if not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")
     return catalogue_of(find_dataset(address))
 
 
 def catalogue_of(dataset: Path) -> Catalogue:
-    """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``.
-
-    Raises:
-        DestinationError: a file is no Parquet.
-    """
+    """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``."""
     listing = list_files(dataset)
     held: list[tuple[str, Column]] = []
     for table, file in _tables(listing).items():
@@ -71,12 +67,10 @@ def holds_tables(folder: Path) -> bool:
     return bool(_tables(list_files(folder)))
 
 
-def find_dataset(address: Address, *, is_made: bool = False) -> Path:
+def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
     """Return the folder of the dataset that is meant: the folder itself where it holds tables, else the one in it.
 
-    Args:
-        address: what the user names.
-        is_made: it may be one that is not there yet.
+    If ``is_made``, it may be one that is not there yet.
 
     Raises:
         InputError: there is none, or there are several.
@@ -86,7 +80,7 @@ def find_dataset(address: Address, *, is_made: bool = False) -> Path:
         return address.folder / address.dataset
     if address.dataset is None and holds_tables(address.folder):
         return address.folder
-    found = {path.name: path for path in entries(address.folder) if path.is_dir() and holds_tables(path)}
+    found = {path.name: path for path in folders_in(address.folder) if holds_tables(path)}
     if is_made and not found:
         return address.folder
     return found[choose_dataset(found, address.dataset, f"parquet:{address.folder}")]
@@ -110,11 +104,7 @@ def partition_values(name: str) -> dict[str, str | None]:
 
 
 def file_columns(file: Path) -> dict[str, Column]:
-    """Return the columns of a file of Parquet, as its footer has them.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return the columns of a file of Parquet by its footer; raises ``DestinationError`` where it cannot be read."""
     import pyarrow
     import pyarrow.parquet
 
@@ -134,19 +124,13 @@ def _kind(of: pyarrow.DataType) -> Properties:
     if is_a.is_decimal(of):
         is_wei = of.scale == 0 and of.precision >= 38
         return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
+    if is_nested(of) and (found := from_exact_arrow(of)) is not None:
+        written = write_type(found)
+        # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
+        return unknown(written if read_type(written) == found else str(plain_type(of)))
     # Integers of 64 bits without a sign are decimals to dlt, and no decimals in files.
     is_foreign = is_a.is_uint64(of) or isinstance(of, pyarrow.BaseExtensionType)
-    return (None if is_foreign else scalar_properties(of)) or unknown(_ddl_of(of) or str(plain_type(of)))
-
-
-def _ddl_of(of: pyarrow.DataType) -> str | None:
-    """Return an Arrow type of structs, lists or maps as Spark's DDL; None for others, and what loads do not write."""
-    found = from_exact_arrow(of) if is_nested(of) else None
-    if found is None:
-        return None
-    written = write_type(found)
-    # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
-    return written if read_type(written) == found else None
+    return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))
 
 
 def stored(column: Column) -> Properties:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._journal import Moves, read_journal
+from schemactl.destinations._journal import Moves, journal_text, read_journal
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.text import replace_file
 
@@ -64,11 +64,7 @@ def list_files(dataset: Path) -> Listing:
 
 
 def find_journal(dataset: Path) -> Moves | None:
-    """Return what a killed load had still to do, None where there is nothing.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return what a killed load had still to do, None for nothing; ``DestinationError`` if it is unreadable."""
     path = dataset / FOLDER / JOURNAL
     try:
         return read_journal(Moves, path.read_text(encoding="utf-8"), f"`{path}`")
@@ -87,16 +83,12 @@ def commit(dataset: Path, journal: Moves) -> None:
     """
     for old, _ in journal.moves:
         _sync(dataset / old)
-    write_text(dataset / FOLDER / JOURNAL, journal.to_text())
+    write_text(dataset / FOLDER / JOURNAL, journal_text(journal))
     _carry_out(dataset, journal)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a text file in one step.
-
-    Raises:
-        DestinationError: it cannot be written.
-    """
+    """Replace a text file in one step; raises ``DestinationError`` where it cannot be written."""
     try:
         replace_file(path, text)
     except InputError as error:
@@ -125,21 +117,13 @@ def forget_gathered(dataset: Path) -> None:
 
 
 def check_device(folder: Path, dataset: Path) -> None:
-    """Find out whether files of a dataset can be moved to a folder in one step.
-
-    Raises:
-        DestinationError: it is on another file system.
-    """
+    """Raise ``DestinationError`` where files cannot be moved to a folder in one step: it is on another file system."""
     if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
         raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")
 
 
 def check_rights(folder: Path) -> None:
-    """Find out whether files can be put into a folder, and taken from it, before the first one is.
-
-    Raises:
-        DestinationError: the rights are missing.
-    """
+    """Raise ``DestinationError`` where files cannot be put into a folder, or taken from it, before the first one is."""
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         raise DestinationError(f"`{folder}` cannot be written to: nothing was loaded", hint=f"chmod u+wx {folder}")
 
@@ -193,14 +177,15 @@ def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
 
 
 def entries(folder: Path) -> Iterable[Path]:
-    """Return what stands in a folder, sorted, without what is hidden; nothing where there is no such folder.
-
-    Raises:
-        DestinationError: it cannot be listed.
-    """
+    """Return what stands in a folder, sorted, but for what is hidden; ``DestinationError`` if it is unreadable."""
     if not folder.is_dir():
         return ()
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
         raise DestinationError(f"cannot list `{folder}`: {error.strerror or error}") from error
+
+
+def folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder, as ``entries`` does."""
+    return [each for each in entries(folder) if each.is_dir()]

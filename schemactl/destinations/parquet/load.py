@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
-from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Moves
-from schemactl.destinations._lake.lock import holding
+from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
-from schemactl.destinations._load import Load, carry_out
-from schemactl.destinations.parquet.address import read_address
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check
+from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
-from schemactl.destinations.parquet.catalogue import ENDING, find_dataset, table_files
-from schemactl.destinations.parquet.check import New, check_files
+from schemactl.destinations.parquet.catalogue import (
+    ENDING,
+    file_columns,
+    find_dataset,
+    partition_values,
+    stored,
+    table_files,
+)
 from schemactl.destinations.parquet.journal import (
     FOLDER,
     NEW,
@@ -32,14 +39,19 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.rows import FolderTable
+from schemactl.destinations.parquet.table import FolderTable
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.arrow_types import plain_type
+from schemactl.schema.dispositions import complete, first
+from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_types import is_within, misreadings, path_text, read_type
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _MERGED: Final = f"{FOLDER}/merged"
 
@@ -59,7 +71,7 @@ class _Change:
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return the loads that a folder has had under a schema; one that was killed when it was certain counts."""
-    address = read_address(url)
+    address = folder_address(url)
     if not address.folder.is_dir():
         return PastLoads()
     return past_loads(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
@@ -71,7 +83,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     A reader that knows no journal may see some tables before others for the moment in which files are renamed; the
     row in ``_dlt_loads`` comes last.
     """
-    address = read_address(url)
+    address = folder_address(url)
     with _wrap_errors(address.folder):
         carry_out(ParquetLoad(package, progress, find_dataset(address, is_made=True)))
 
@@ -148,6 +160,7 @@ def _wrap_errors(folder: Path) -> Iterator[None]:
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
+    import pyarrow
     import pyarrow.parquet
 
     tables: dict[str, FolderTable] = {}
@@ -157,7 +170,11 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
         if old or new:
             target = listing.dataset / _MERGED / table.name
             target.mkdir(parents=True)
-            tables[table.name] = FolderTable(old, target, _fields_of((*old.values(), *new)))
+            # The columns of all files together, as new files are to hold them.
+            schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in (*old.values(), *new)]
+            known = pyarrow.unify_schemas(schemas, promote_options="permissive")
+            fields = [field.with_type(plain_type(field.type)).with_nullable(True) for field in known]
+            tables[table.name] = FolderTable(old, target, pyarrow.schema(fields))
     for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
         files = tuple(map(Path, added))
         if not files and len(removed) == len(tables[name].held):
@@ -165,16 +182,6 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
             files = (tables[name].folder / "merged-empty.parquet",)
             pyarrow.parquet.write_table(tables[name].fields.empty_table(), files[0])
         yield _Change(name, tuple(f"{name}/{each.path}" for each in removed), _named(package, name, files))
-
-
-def _fields_of(files: Sequence[Path]) -> pyarrow.Schema:
-    """Return the columns of files that can be read together, as new files are to hold them."""
-    import pyarrow
-    import pyarrow.parquet
-
-    schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
-    known = pyarrow.unify_schemas(schemas, promote_options="permissive")
-    return pyarrow.schema([field.with_type(plain_type(field.type)).with_nullable(True) for field in known])
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
@@ -190,3 +197,129 @@ def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[st
     places = (f"{package.load_id}/{package.schema.name}/{table}/{at}" for at, _ in enumerate(files))
     ids = (hashlib.sha256(place.encode()).hexdigest()[:10] for place in places)
     return {f"{package.load_id}.{file_id}{ENDING}": file for file_id, file in zip(ids, files, strict=True)}
+
+
+MOST_NAME_BYTES: Final = 255
+"""What file systems allow of a folder's name."""
+
+New = Mapping[str, Path | None]
+"""A new file for each table, None for a table whose files go."""
+
+_ALWAYS: Final = ("data_type", "timezone")
+_SIZES: Final = ("precision", "scale")
+_OTHER: Final = (
+    "evolve the schema with `schemactl infer` and then the folder with `schemactl migrate`, write the table anew with "
+    "`write_disposition: replace`, or load into another folder"
+)
+_HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
+
+
+def check_tables(url: str, schema: Schema) -> None:
+    """Find out whether a folder takes the tables of a schema: it can be written, and they fit what is there."""
+    address = folder_address(url)
+    check_writable(address.folder)
+    dataset = find_dataset(address, is_made=True)
+    check_writable(dataset)
+    listing = list_files(dataset)
+    for chain in chains_to_check(schema):
+        new = {each.name: None for each in chain.tables} if chain.is_replaced else None
+        check_files(listing, schema, chain.tables, new)
+
+
+def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
+    """Find out whether the files of tables are ours, and can be read together with new ones.
+
+    Of a table in ``new`` the columns of its file count, not what the schema says of them; None where its files go.
+
+    Raises:
+        DestinationError: they are not, or cannot.
+    """
+    row_id = naming_of(schema).normalize_identifier("_dlt_id")
+    for table in tables:
+        check_name(table.name)
+        _check_layout(listing, table)
+        key = first(table, "row_key") or (row_id if row_id in table.columns else None)
+        expected: tuple[Column, ...] | None = complete(table)
+        if new is not None and table.name in new:
+            file = new[table.name]
+            expected = tuple(file_columns(file).values()) if file else None  # None: old files go
+        for name, path in table_files(listing, table.name).items():
+            there = file_columns(path)
+            if key and key not in there:
+                hint = "name another folder, or another table: `--table`"
+                raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
+            if expected is not None:
+                _check_columns(path, name, there, expected, table.name)
+
+
+def check_name(name: str) -> None:
+    """Raise ``DestinationError`` unless a folder can have a table's name."""
+    if len(os.fsencode(name)) > MOST_NAME_BYTES or set(name) & set("/\\\0") or name.startswith(".") or "=" in name:
+        hint = "the naming conventions `snake_case` and `sql_cs_v1` make names that can"
+        raise DestinationError(f"the table `{name}` cannot be a folder of this name", hint=hint)
+
+
+def _check_layout(listing: Listing, table: Table) -> None:
+    """Refuse what readers would not read together with our files."""
+    folder = listing.dataset / table.name
+    for mark, format in (("_delta_log", "delta"), ("metadata", "iceberg")):
+        if (folder / mark).is_dir():
+            raise DestinationError(f"`{folder}` is a table of {format.title()}", hint=f"--to {format}:FOLDER")
+    if folder.exists() and not folder.is_dir():
+        raise DestinationError(f"`{folder}` is in the place of a table's folder", hint="remove it")
+    last = {name: name.rpartition("/")[2] for name in listing.of(table.name)}
+    foreign = (name for name, own in last.items() if not own.endswith(ENDING) and own[:1] != "_" and own != "init")
+    other = next(foreign, None)
+    if other and not table.name.startswith("_dlt_"):
+        hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'
+        raise DestinationError(f"`{folder}` holds `{other}`, which is no Parquet", hint=hint)
+
+
+def _check_columns(
+    path: Path, name: str, there: Mapping[str, Column], expected: tuple[Column, ...], table: str
+) -> None:
+    hidden = [each for each in partition_values(name) if each not in there]
+    if hidden:
+        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which the files do not hold", hint=_OTHER)
+    for column in expected:
+        found = there.get(column.name)
+        if found and not _agree(found, column):
+            raise DestinationError(f"{_differ(f'{table}.{column.name}', found, column)} in `{path}`", hint=_OTHER)
+
+
+def _agree(found: Column, column: Column) -> bool:
+    """Return whether files with both can be read together: the units of timestamps and the width of binary may differ.
+
+    What a decimal is that states one size alone is not for the schema to say: writers of Parquet differ.
+    """
+    sizes = [column.properties.get(key) for key in _SIZES]
+    is_open = column.data_type is DataType.DECIMAL and sizes.count(None) == 1
+    compared = _ALWAYS if is_open or column.data_type not in _HAVE_SIZES else (*_ALWAYS, *_SIZES)
+    kinds = stored(found), stored(column)
+    if any(DATABASE_TYPE in kind for kind in kinds):
+        types = [kind.get(DATABASE_TYPE) for kind in kinds]
+        try:  # newer files may have more fields
+            return None not in types and is_within(*(read_type(str(each)) for each in types))
+        except ValueError:  # an Arrow type that no DDL says
+            return types[0] == types[1]
+    return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
+
+
+def _differ(place: str, found: Column, column: Column) -> str:
+    """Return in words how a column of a file differs from the one that is wanted: by the first field that does."""
+    there, ours = (stored(each).get(DATABASE_TYPE) for each in (found, column))
+    if there is None or ours is None:
+        return f"`{place}` is {_shown(column)}, and {_shown(found)}"
+    with suppress(ValueError):  # an Arrow type that no DDL says
+        for each in misreadings(read_type(there), read_type(ours)):
+            before, after = (shown(of) if of else "no field" for of in (each.before, each.after))
+            return f"`{place}{path_text(each.path)}` is {after}, and {before}"
+    return f"`{place}` is {cut(ours)}, and {cut(there)}"
+
+
+def _shown(column: Column) -> str:
+    kind = stored(column)
+    sizes = [str(kind[key]) for key in ("precision", "scale") if kind.get(key) is not None]
+    name = kind.get("data_type") or next(iter(kind.values()))
+    zone = " without time zone" if kind.get("timezone") is False else ""
+    return f"`{name}({', '.join(sizes)}){zone}`" if sizes else f"`{cut(str(name))}{zone}`"

@@ -11,19 +11,19 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._address import folder_address
 from schemactl.destinations._journal import Moves
-from schemactl.destinations._lake import rendering
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.parquet.address import read_address
+from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
     NAMES,
@@ -33,8 +33,6 @@ from schemactl.destinations.parquet.catalogue import (
     partition_values,
     table_files,
 )
-from schemactl.destinations.parquet.check import check_name
-from schemactl.destinations.parquet.fields import ANEW, disagreement, field_of
 from schemactl.destinations.parquet.journal import (
     FOLDER,
     NEW,
@@ -44,8 +42,8 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.ledger import FolderLedger
-from schemactl.destinations.parquet.rows import FolderTable, cut, write_files
+from schemactl.destinations.parquet.load import check_name
+from schemactl.destinations.parquet.table import ANEW, FolderTable, disagreement, field_of, write_file
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
@@ -66,16 +64,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def _retype(before: Column, after: Column) -> Way:
-    is_known = all(each.is_complete and DATABASE_TYPE not in each.properties for each in (before, after))
-    return Way.REWRITE if is_known else Way.NONE
+def _has_dlts_type(column: Column) -> bool:
+    return column.is_complete and DATABASE_TYPE not in column.properties
 
 
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    retype=_retype,
+    retype=lambda *sides: Way.REWRITE if all(map(_has_dlts_type, sides)) else Way.NONE,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
     names=NAMES,
@@ -88,7 +85,7 @@ ABILITIES: Final[Abilities] = replace(
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return a step as people read SQL; see ``destinations.Migrator``."""
-    shown = rendering.render(step, table, dataset, ABILITIES)
+    shown = render_step(step, table, dataset, ABILITIES)
     match step:
         case CreateTable():
             _check(step.table.name, *step.table.columns.values())
@@ -104,11 +101,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 
 def _check(table: str, *columns: Column) -> None:
-    """Find out whether a folder can have a table's name, and files can have columns.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Raise ``InputError`` unless a folder can have a table's name, and files can have columns."""
     try:
         check_name(table)
     except DestinationError as error:
@@ -121,19 +114,15 @@ _GONE: Final = f"{FOLDER}/gone"
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetMigration(LakeMigration, FolderLedger):
-    """A dataset that is open for migrating; see ``destinations._lake.store.LakeStore``.
+class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
+    """A dataset that is open for migrating; see ``LakeMigration``.
 
     Attributes:
-        folder: the dataset's.
-        is_read_only: whether nothing may be written.
-        read: see ``LakeStore``; a file never changes under its name.
         looked_at: in what the files of a table disagree, with their names.
     """
 
     abilities: ClassVar = ABILITIES
     is_read_only: bool = False
-    read: dict[str, FolderTable] = field(default_factory=dict, compare=False)
     looked_at: dict[str, tuple[tuple[str, ...], str | None]] = field(default_factory=dict, compare=False)
 
     @property
@@ -195,7 +184,7 @@ class ParquetMigration(LakeMigration, FolderLedger):
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = pyarrow.schema([field_of(column) for column in table.columns.values()])
         with self._gathering():
-            self._replace(table.name, (), (_new_name(),), fields, iter(()))
+            self._replace(table.name, (), fields, {_new_name(): ()})
 
     def drop(self, table: str) -> None:
         self._files(table)
@@ -224,56 +213,48 @@ class ParquetMigration(LakeMigration, FolderLedger):
             raise DestinationError(f"a folder of Parquet cannot do `{type(step).__name__}` in place")
         import pyarrow
 
-        empty = [name for name, file in self._files(step.table).items() if not rows_in(file)]
-        fields = self.fields(step.table)
+        table = self.table(step.table)
+        fields = table.fields
         if step.column.name in fields.names:
             raise DestinationError(f"there is a column `{step.column.name}` in `{step.table}` already")
         after, name = fields.append(field_of(step.column)), _new_name()
-        if name < max(self._files(step.table)):
+        if name < max(table.held):
             new = after.field(step.column.name)
-            batches = self.batches(step.table, fields.names)
-            widened = (batch.append_column(new, pyarrow.nulls(batch.num_rows, new.type)) for batch in batches)
-            self.rewrite(step.table, after, widened)
+            self.rewrite(table, after, lambda rows: rows.append_column(new, pyarrow.nulls(rows.num_rows, new.type)))
             return
+        empty = [name for name, file in table.held.items() if not rows_in(file)]
         with self._gathering():
-            self._replace(step.table, empty, (name,), after, iter(()))
+            self._replace(step.table, empty, after, {name: ()})
 
-    def rewrite(self, table: str, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+    def rewrite(self, table: FolderTable, fields: pyarrow.Schema, alter: Alter) -> None:
         """Write each file anew under another name; files without rows go, unless there are no others."""
-        files = self._files(table)
-        sizes = {name: rows_in(file) for name, file in files.items()}
-        full = [name for name, size in sizes.items() if size]
-        kept = full or list(files)[-1:]
-        numbered = cut(batches, [sizes[name] for name in full]) if full else iter(())
+        columns = table.fields.names
+        kept = [file for file in table.files() if rows_in(file.handle)] or table.files()[-1:]
         # A new name has the place of the old one, so that the last file stays the last one.
-        names = [_successor(name) for name in kept]
+        come = {_successor(file.path): map(alter, table.read(file, columns)) for file in kept}
         with self._gathering():
-            self._replace(table, list(files), names, fields, numbered)
+            self._replace(table.name, list(table.held), fields, come)
 
     def _replace(
         self,
         table: str,
         gone: Sequence[str],
-        names: Sequence[str],
         fields: pyarrow.Schema,
-        numbered: Iterator[tuple[int, pyarrow.RecordBatch]],
+        come: Mapping[str, Iterable[pyarrow.RecordBatch]],
     ) -> None:
-        """Put files in the place of others, in one journal; rows come with the place of their file in ``names``."""
+        """Put files in the place of others, in one journal; ``come`` are the rows of the new ones, by name."""
         check_device(self.folder / table, self.folder)
         (self.folder / NEW / table).mkdir(parents=True, exist_ok=True)
-        write_files([self.folder / NEW / table / name for name in names], fields, numbered)
-        moves = tuple((f"{NEW}/{table}/{name}", f"{table}/{name}") for name in names)
+        for name, rows in come.items():
+            write_file(self.folder / NEW / table / name, fields, rows)
+        moves = tuple((f"{NEW}/{table}/{name}", f"{table}/{name}") for name in come)
         commit(self.folder, Moves(tuple(f"{table}/{name}" for name in gone), moves))
 
     def _found(self, table: str) -> dict[str, Path]:
         return table_files(list_files(self.folder), table)
 
     def _files(self, table: str) -> dict[str, Path]:
-        """Return the files of a table by name.
-
-        Raises:
-            InputError: there is no such table.
-        """
+        """Return the files of a table by name; raises ``InputError`` where there is no such table."""
         found = self._found(table)
         if not found:
             raise InputError(f"there is no table `{table}` in `{self.folder}`")
@@ -328,7 +309,7 @@ def connect(
 
     See ``destinations.Migrator``. To read, nothing is finished: what a journal says counts as done.
     """
-    address = read_address(url)
+    address = folder_address(url)
     if not address.folder.is_dir() and not may_be_new and is_read_only:
         raise InputError(f"there is no folder `{address.folder}`")
     folder = find_dataset(address, is_made=True)

@@ -6,8 +6,7 @@ from typing import Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import without_password
-from schemactl.destinations._catalogue import choose_dataset, driver
-from schemactl.destinations._sql_catalogue import catalogue_of
+from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations.postgresql.session import PostgresSession, hint_of, parse_address
 from schemactl.destinations.postgresql.types import kind_of
 from schemactl.errors import DestinationError

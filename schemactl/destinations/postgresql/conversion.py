@@ -90,12 +90,7 @@ type_of: Final = partial(checked_type, column_type=column_type)
 
 
 def convert(retype: Retype, value: str) -> Converted:
-    """Return how PostgreSQL converts a value, once the mapping table holds what it does not cast by itself.
-
-    Args:
-        retype: from what to what.
-        value: the expression of the value; not null.
-    """
+    """Return how PostgreSQL converts a value (not null), once the mapping holds what it does not cast by itself."""
     kind, own = type_of(retype.after), own_cast(retype, value)
     text = f"{COERCED}({as_text(value, retype.before)})"
     coerced = f"CAST({f'''decode({text}, 'hex')''' if retype.after.data_type is DataType.BINARY else text} AS {kind})"

@@ -101,15 +101,10 @@ Trial = Callable[[ChangeType], str | None]
 
 
 def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Trial) -> Blocker | None:
-    """Return why PostgreSQL does not take a step; None where it does.
+    """Return why PostgreSQL does not take a step, in the names that table and column have now; None where it does.
 
-    Of tables that refer to a dropped one PostgreSQL itself says when the step runs.
-
-    Args:
-        database: where.
-        dataset: the schema of the step's table.
-        step: in the names that table and column have now.
-        trial: changes a type on a copy of the table without rows.
+    Of tables that refer to a dropped one PostgreSQL itself says when the step runs. ``trial`` changes a type on a copy
+    of the table without rows.
     """
     match step:
         case CreateTable() if step.kept:
@@ -124,7 +119,12 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
                 found += [f"constraint {name} on table {table}" for name, table in referring]
             return _needed(f"`{step.table.name}`", found)
         case DropColumn():
-            return _of_dropped(database, dataset, step.table, step.column.name)
+            place, column = _oid(dataset, step.table), step.column.name
+            if any(kind == "inherited" for kind, _ in _of_column(database, _COLUMNS, place, column)):
+                return _inherited(step.table, column)
+            if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, place, column)):
+                return _partitioned(step.table, column)
+            return _needed(f"`{step.table}.{column}`", _dependents(database, place, column))
         case RenameColumn():
             kinds = [kind for kind, _ in _of_column(database, _COLUMNS, _oid(dataset, step.table), step.before)]
             return _inherited(step.table, step.before) if "inherited" in kinds else None
@@ -199,16 +199,6 @@ def _inherited(table: str, column: str) -> Blocker:
     return Blocker(f"`{table}.{column}` is inherited from another table", "change that table: this one follows")
 
 
-def _of_dropped(database: PostgresSession, dataset: str, table: str, column: str) -> Blocker | None:
-    place = _oid(dataset, table)
-    kinds = {kind for kind, _ in _of_column(database, _COLUMNS, place, column)}
-    if "inherited" in kinds:
-        return _inherited(table, column)
-    if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, place, column)):
-        return _partitioned(table, column)
-    return _needed(f"`{table}.{column}`", _dependents(database, place, column))
-
-
 def _partitioned(table: str, column: str) -> Blocker:
     return Blocker(f"`{table}` is partitioned by `{column}`", "make the table anew")
 
@@ -217,9 +207,11 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
     table, column, place = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
     kind = step.before.properties.get(DATABASE_TYPE, "")
-    if step.before.data_type is None and has_texts(kind) and (found := _without_texts(database, place, column)):
+    known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
+    asked = _WITHOUT_TEXTS.format(table=place, column=literal(column), known=known)
+    if step.before.data_type is None and has_texts(kind) and (found := database.query(asked)):
         hint = "make the column anew, or state the type that is there"
-        return Blocker(f"{name} is made of {found}, of which values have no text of their own", hint)
+        return Blocker(f"{name} is made of {found[0][0]}, of which values have no text of their own", hint)
     dependents = sorted({what for _, what in _of_column(database, _DEPENDENTS, place, column)})
     if dependents:
         return _needed(name, dependents)
@@ -241,13 +233,6 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
     return None if said is None else _refused(database, place, step, said)
 
 
-def _without_texts(database: PostgresSession, table: str, column: str) -> str | None:
-    """Return the type that a column of a type which dlt does not know is made of, where its values have no texts."""
-    known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
-    rows = database.query(_WITHOUT_TEXTS.format(table=table, column=literal(column), known=known))
-    return str(rows[0][0]) if rows else None
-
-
 def _refused(database: PostgresSession, table: str, step: ChangeType, said: str) -> Blocker:
     """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
     rows = database.query(_ASKING.format(table=table, column=literal(step.before.name)))
@@ -267,15 +252,10 @@ SCHEMA: Final = "pg_temp"
 
 
 def trial_error(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
-    """Return why PostgreSQL does not run statements, whatever the rows are; None where it does.
+    """Return why PostgreSQL does not run statements about ``SCHEMA.TRIAL``, a copy of a table without its rows.
 
-    Args:
-        session: where; what is only read is not written by it either.
-        dataset: the schema of the table.
-        table: the table that is copied, without its rows, to ``SCHEMA.TRIAL``.
-        statements: about that copy.
-
-    Where nothing may be made, not even for the session (a hot standby, a user without TEMPORARY), nothing is tried.
+    None where it does, and where nothing may be made, not even for the session (a hot standby, a user without
+    TEMPORARY). What is only read is not written by it either.
     """
     import psycopg
     from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction

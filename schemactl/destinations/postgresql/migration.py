@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
-from schemactl.destinations._migration.mapping import MappedMigration
-from schemactl.destinations._migration.session import SqlMigration
+from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations._sql_bookkeeping import choose_migrated
 from schemactl.destinations.postgresql.catalogue import read_session
@@ -27,7 +26,6 @@ from schemactl.destinations.postgresql.conversion import (
     type_of,
 )
 from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, trial_error
-from schemactl.destinations.postgresql.locks import lock_holders, milliseconds
 from schemactl.destinations.postgresql.online import (
     Batches,
     batches_of,
@@ -39,7 +37,13 @@ from schemactl.destinations.postgresql.online import (
     restore_column,
     set_proven_not_null,
 )
-from schemactl.destinations.postgresql.session import PostgresSession, open_session, parse_address
+from schemactl.destinations.postgresql.session import (
+    PostgresSession,
+    lock_holders,
+    milliseconds,
+    open_session,
+    parse_address,
+)
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
@@ -150,7 +154,13 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
     match step:
         case AddColumn() if step.value is not ABSENT:
-            return _add_filled(step, dataset)
+            # The value for stored rows is in the catalog: no row is written.
+            (added,) = of_engines.render(step, None, ENGINE, dataset)
+            action = f"ALTER COLUMN {ENGINE.name(step.column.name)} DROP DEFAULT"
+            return (
+                f"{added} DEFAULT {constant(step.value, step.column, ENGINE)}",
+                ENGINE.sql.alter(ENGINE.table(dataset, step.table), action),
+            )
         case Backfill() if step.in_batches:
             return (batches_of(step, ENGINE, dataset, table).fill(":first", ":end", {}),)
         case ChangeType():
@@ -169,16 +179,6 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return render_online(step, ENGINE, dataset, table)
         case _:
             return of_engines.render(step, table, ENGINE, dataset)
-
-
-def _add_filled(step: AddColumn, dataset: str) -> tuple[str, ...]:
-    """Return what adds a column whose value for stored rows is in the catalog: no row is written."""
-    (added,) = of_engines.render(step, None, ENGINE, dataset)
-    action = f"ALTER COLUMN {ENGINE.name(step.column.name)} DROP DEFAULT"
-    return (
-        f"{added} DEFAULT {constant(step.value, step.column, ENGINE)}",
-        ENGINE.sql.alter(ENGINE.table(dataset, step.table), action),
-    )
 
 
 def _block(body: str, *names: str) -> tuple[str, ...]:
@@ -529,11 +529,7 @@ def connect(
 
 
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
-    """Take the lock that loads take too; it ends with the transaction.
-
-    Raises:
-        DestinationError: another session has it for longer than ``patience`` seconds.
-    """
+    """Take the lock of loads for the transaction; ``DestinationError`` after ``patience`` seconds."""
     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     asked = f"SELECT pg_try_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
     end = time.monotonic() + patience

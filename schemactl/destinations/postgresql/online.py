@@ -93,7 +93,10 @@ def _phase(step: Prepare, engine: Engine, dataset: str, table: Table | None) -> 
     place = engine.table(dataset, step.step.table)
     match step.phase:
         case Phase.ADD_CHECK:
-            return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({_asked(step.step)}) NOT VALID",)
+            asked = " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step.step))
+            if isinstance(step.step, Backfill):
+                asked = f"{quote(step.step.source.name)} IS NULL OR {quote(step.step.target.name)} IS NOT NULL"
+            return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({asked}) NOT VALID",)
         case Phase.VALIDATE_CHECK:
             return (f"ALTER TABLE {place} VALIDATE CONSTRAINT {_check(step.step)}",)
         case Phase.DROP_CHECK:
@@ -138,13 +141,6 @@ def _index(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
     return _own_name("key", step.table, *_columns(step))
 
 
-def _asked(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
-    """Return the condition that rows are checked for."""
-    if isinstance(step, Backfill):
-        return f"{quote(step.source.name)} IS NULL OR {quote(step.target.name)} IS NOT NULL"
-    return " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step))
-
-
 def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, place: str) -> str:
     return f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {_check(step)}"
 
@@ -157,14 +153,7 @@ def set_proven_not_null(step: SetNotNull, engine: Engine, dataset: str) -> tuple
 
 
 def key_by_index(step: AddUnique | AddPrimaryKey, engine: Engine, dataset: str, column: str | None = None) -> str:
-    """Return what makes a key of the index that was built for it.
-
-    Args:
-        step: that needs it.
-        engine: PostgreSQL's.
-        dataset: of the table.
-        column: that the key is named for; None for that of the step.
-    """
+    """Return what makes a key of the index that was built for it, named for ``column`` or that of the step."""
     for name in (dataset, step.table, *_columns(step)):
         engine.checked(name)
     is_primary = isinstance(step, AddPrimaryKey)
@@ -251,11 +240,7 @@ def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str,
 def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
     """Return what takes a swap back; values that were written since are converted back first.
 
-    Args:
-        step: that is undone.
-        engine: PostgreSQL's.
-        dataset: of the table.
-        coerced: what dlt's coercion has made of the old values that PostgreSQL does not cast.
+    ``coerced`` is what dlt's coercion has made of the old values that PostgreSQL does not cast.
     """
     swap = step.swap
     backfill = swap.backfill

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._rows import batches
 from schemactl.destinations._session import Session, literal, quote
-from schemactl.destinations.postgresql.copying import csv_of
 from schemactl.destinations.postgresql.types import NAMES, column_type
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
@@ -19,6 +19,7 @@ from schemactl.normalization.package import StagedTable
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from psycopg import Connection, Cursor, Error
 
 _DATASETS: Final = """
@@ -85,6 +86,19 @@ _KINDS: Final[dict[str, type[DestinationError]]] = {
 }
 
 _LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
+
+
+_SHOWN_SESSIONS: Final = 3
+_SHOWN_LETTERS: Final = 100
+
+_HOLDERS: Final = """
+    SELECT a.pid, a.state, extract(epoch FROM clock_timestamp() - min(a.xact_start))::bigint, a.query
+    FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+    WHERE l.locktype = 'relation' AND l.granted AND l.pid <> {own} AND l.relation = pg_catalog.to_regclass({table})
+        AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+    GROUP BY a.pid, a.state, a.query
+    ORDER BY 3 DESC NULLS LAST
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +220,7 @@ def _wrap_error(
 
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
-    """Return what to do about an error; None where its code says nothing.
-
-    Args:
-        error: PostgreSQL's.
-        is_read_only: whether nothing was to be written: less is to be granted then.
-    """
+    """Return what to do about an error; None where its code says nothing. To read only, less is to be granted."""
     if error.sqlstate != _DENIED:
         return _HINTS.get(error.sqlstate or "")
     message = error.diag.message_primary or ""
@@ -236,11 +245,7 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
 
 
 def parse_address(url: str) -> ServerAddress:
-    """Return what an address says.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return what an address says; raises ``InputError`` where it cannot be read."""
     found = parse_server_address(url, "PostgreSQL")
     return replace(found, parameters={"connect_timeout": _CONNECT_SECONDS, **found.parameters})
 
@@ -249,9 +254,7 @@ def parse_address(url: str) -> ServerAddress:
 def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
     """Open a transaction; closing the connection rolls back what COMMIT has not kept.
 
-    Args:
-        address: of the server.
-        is_read_only: whether nothing is to be written, for hints.
+    If nothing is to be written, hints say so.
 
     Raises:
         DestinationError: the server cannot be reached, or psycopg is not installed.
@@ -278,3 +281,82 @@ def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Itera
         yield session
     finally:
         connection.close()
+
+
+def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession) -> str:
+    """Return the sessions that hold a lock on a table, as the end of a message; empty where none does any more.
+
+    ``waiting`` did not get the lock, and cannot run the query itself, as its transaction has failed.
+    """
+    own = waiting.connection.info.backend_pid
+    with session.wrap_errors("look for who holds a lock"):
+        found = session.query(_HOLDERS.format(own=own, table=literal(table)))
+    shown = [_describe(*row) for row in found[:_SHOWN_SESSIONS]]
+    if len(found) > len(shown):
+        shown.append(f"{len(found) - len(shown)} more")
+    return f"; {table} is locked by {', '.join(shown)}" if shown else ""
+
+
+def _describe(pid: int, state: str | None, seconds: int | None, query: str | None) -> str:
+    """Return a session with its state, the age of its transaction and its last statement.
+
+    State and statement are null where the user may not see them.
+    """
+    age = "" if seconds is None else f" for {seconds} s"
+    # A statement may hold values.
+    text = shown_error(" ".join((query or "").split()))
+    cut = text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}..."
+    return f"session {pid} ({state or 'active'}{age}" + (f": `{cut}`)" if cut else ")")
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a timeout in PostgreSQL's unit, at least 1: 0 would mean no timeout."""
+    return max(round(seconds * 1000), 1)
+
+
+def csv_of(staged: StagedTable) -> Iterator[memoryview]:
+    """Yield a staged table's rows as CSV, in the order of its columns; ``DestinationError`` for a NUL."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    for batch in batches(staged):
+        sink = pa.BufferOutputStream()
+        csv.write_csv(_readable(batch, staged), sink, options)
+        yield memoryview(sink.getvalue())
+
+
+def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
+    """Return a batch in types that Arrow writes as PostgreSQL reads them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        kind = column.type
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            columns.append(_hex(column))
+            continue
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if is_text and pc.any(pc.match_substring(column, "\0")).as_py():
+            raise DestinationError(
+                f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters",
+                hint="take `\\u0000` out of the data, or load into a destination that keeps it",
+            )
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _hex(column: pa.Array) -> pa.Array:
+    """Return bytes as PostgreSQL's hexadecimal texts, without a step for each row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = column.cast(pa.large_binary())
+    _, places, data = wide.buffers()
+    offsets = pa.Array.from_buffers(pa.int64(), len(wide) + 1, [None, places], offset=wide.offset)
+    digits = pa.py_buffer(data.to_pybytes().hex().encode() if data is not None else b"")
+    doubled = pc.multiply(offsets, 2).buffers()[1]
+    texts = pa.LargeStringArray.from_buffers(len(wide), doubled, digits)
+    marked = pc.binary_join_element_wise(pa.scalar("\\x", pa.large_string()), texts, pa.scalar("", pa.large_string()))
+    return pc.if_else(wide.is_valid(), marked, pa.scalar(None, pa.large_string()))

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import DatabaseType, decimal, integer, parse_type, type_in
+from schemactl.destinations._types import decimal, integer, parse_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, Properties
 
@@ -42,22 +42,16 @@ def kind_of(written: str) -> Properties:
     if parsed is None:
         return unknown(written)
     if parsed.name == "NUMERIC":
-        return _numeric(parsed)
+        # Without sizes it holds any number, which dlt's decimal without sizes does not.
+        if len(parsed.sizes) != 2:
+            return {"data_type": "decimal", **unknown("numeric")}
+        return {"data_type": "wei"} if parsed.sizes in _WEI else decimal(*parsed.sizes)
     kind = _KINDS.get(parsed.name)
     if kind is None:
         return unknown(written)
     precision = parsed.sizes[0] if parsed.sizes and kind["data_type"] in _SIZED else None
     is_usual = precision is None or (kind["data_type"] != "text" and precision == _USUAL_PRECISION)
     return kind if is_usual else {**kind, "precision": precision}
-
-
-def _numeric(parsed: DatabaseType) -> Properties:
-    match parsed.sizes:
-        case (precision, scale):
-            return {"data_type": "wei"} if (precision, scale) in _WEI else decimal(precision, scale)
-        case _:
-            # Without sizes it holds any number, which dlt's decimal without sizes does not.
-            return {"data_type": "decimal", **unknown("numeric")}
 
 
 WITH_TEXTS: Final = frozenset(("uuid", "inet", "cidr", "macaddr", "macaddr8", "name", "bpchar"))
@@ -93,12 +87,7 @@ def stored(column: Column) -> Properties:
 
 
 def column_type(column: Column) -> str:
-    """Return the type that dlt gives a column on PostgreSQL, as its catalog writes it.
-
-    Raises:
-        ValueError: the column is incomplete.
-        InputError: PostgreSQL has no type of this size, or what is stated is none.
-    """
+    """Return the type that dlt gives a column on PostgreSQL, as its catalog writes it; raises as ``type_in``."""
     written = type_in(column, "postgres")
     is_stated = DATABASE_TYPE in column.properties
     return written if is_stated else written.replace("varchar", "character varying").replace(" (", "(")

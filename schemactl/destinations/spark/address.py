@@ -64,8 +64,3 @@ def read_address(url: str) -> Namespace:
             hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
         )
     return Namespace(*parts)
-
-
-def namespace_of(dataset: str) -> Namespace:
-    """Return the schema of ``CATALOG.SCHEMA``."""
-    return read_address(f"spark:{dataset}")

@@ -11,7 +11,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import OURS, VERSIONS_TABLE, column_of, keeps_versions, make_catalogue, unknown
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
-from schemactl.destinations.spark.tables import held_tables, select, stranded
+from schemactl.destinations.spark.tables import held_tables, stranded
 from schemactl.destinations.spark.types import ddl_of, stored_type
 from schemactl.engine.session.opening import running_session
 from schemactl.errors import InputError
@@ -62,8 +62,8 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
     versions: list[tuple[str, str]] = []
     if keeps_versions([(name, column) for name, table in there.items() for column in table.columns]):
         table = namespace.table(copies.get(VERSIONS_TABLE, VERSIONS_TABLE))
-        rows = select(spark, f"SELECT schema_name, version_hash FROM {table} ORDER BY inserted_at DESC")
-        versions = [(row["schema_name"], row["version_hash"]) for row in rows]
+        rows = spark.sql(f"SELECT schema_name, version_hash FROM {table} ORDER BY inserted_at DESC").collect()
+        versions = [(row.schema_name, row.version_hash) for row in rows]
     columns = [
         (name, column_of(column, _kind(written), is_nullable=True, description=table.descriptions.get(column)))
         for name, table in there.items()

@@ -13,8 +13,9 @@ from typing import Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from schemactl.destinations._journal import Pending, TableMove, read_journal
-from schemactl.destinations.spark.tables import Tables, refreshed, select, take_place
+from schemactl.destinations._journal import Pending, TableMove, journal_text, read_journal
+from schemactl.destinations.spark.lease import LEASE
+from schemactl.destinations.spark.tables import Tables, refreshed, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 
@@ -26,9 +27,8 @@ def read_pending(target: Tables) -> Pending | None:
     """Return the load that a killed command left certain, None where there is none."""
     for name in sorted(target.held):
         # One without a row was killed as it was made.
-        rows = select(target.spark, f"SELECT load FROM {target.namespace.table(name)}") if _is(name, PENDING) else []
-        for row in rows:
-            return replace(read_journal(Pending, row["load"], target.namespace.table(name)), table=name)
+        for row in target.frame(name).collect() if _is(name, PENDING) else ():
+            return replace(read_journal(Pending, row.load, target.namespace.table(name)), table=name)
     return None
 
 
@@ -38,9 +38,13 @@ def _is(name: str, head: str) -> bool:
 
 def recover(target: Tables) -> Tables:
     """Finish or forget what a killed load has left; return what is there then."""
-    for name in target.held:
-        # Spark remembers the files of tables to which another machine may have written since.
-        target.spark.catalog.refreshTable(target.namespace.table(name))
+    for name in target.names():
+        if not name.startswith(LEASE):
+            # Spark remembers the files of tables to which another machine may have written since.
+            target.spark.catalog.refreshTable(target.namespace.table(name))
+    target = refreshed(target)
+    if not any(_is(name, head) for name in target.held for head in (PENDING, NEW)):
+        return target
     pending = read_pending(target)
     if pending is not None:
         carry_out(target, pending)
@@ -51,18 +55,14 @@ def recover(target: Tables) -> Tables:
 
 def commit(target: Tables, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame([(pending.to_text(),)], "load string")
+    frame = target.spark.createDataFrame([(journal_text(pending),)], "load string")
     target.check()
     create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending)
 
 
 def _check_whole(target: Tables, pending: Pending) -> None:
-    """Find out whether the steps of a load can be taken before the first one is.
-
-    Raises:
-        DestinationError: one of its tables is gone.
-    """
+    """Raise ``DestinationError`` where a table is gone that a step of a load needs, before the first one is taken."""
     needed = [step.source for step in pending.steps if step.source is not None and not step.takes_place]
     needed += [step.table for step in pending.steps if step.source is not None and not step.takes_place]
     gone = [name for name in needed if name not in target.held]
@@ -79,22 +79,17 @@ def carry_out(target: Tables, pending: Pending) -> None:
     for step in pending.steps:
         target.check()
         _take(target, step)
-    # First what makes it certain: without it, what is left of the load is nothing.
-    _drop(target, PENDING)
     forget(refreshed(target))
 
 
 def forget(target: Tables) -> None:
     """Drop the tables of loads that are not certain, or done: of this one, and of those that held the lease before."""
-    for head in (PENDING, NEW):
-        _drop(target, head)
-
-
-def _drop(target: Tables, head: str) -> None:
     limit = target.lease.number if target.lease else 0
-    for name in target.held:
-        if _is(name, head) and int(name.removeprefix(head).partition("_")[0]) <= limit:
-            target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
+    # First what makes a load certain: without it, what is left of the load is nothing.
+    for head in (PENDING, NEW):
+        for name in target.held:
+            if _is(name, head) and int(name.removeprefix(head).partition("_")[0]) <= limit:
+                target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
 
 
 def _take(target: Tables, step: TableMove) -> None:

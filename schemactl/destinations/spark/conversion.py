@@ -22,13 +22,14 @@ import schemactl
 from schemactl.destinations._migration.conversion import convert_text
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS
 from schemactl.destinations.spark.address import NAMES
-from schemactl.destinations.spark.statements import constant_sql
+from schemactl.destinations.spark.statements import engine_of
 from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Retype, new_column, retype_of
+from schemactl.migration.statements import constant as stored_constant
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -71,11 +72,7 @@ _DRAWS: Final = 1_000_000
 
 
 def changes_of(steps: Sequence[Step]) -> list[Change]:
-    """Return what one copy of a table makes of its columns, step by step.
-
-    Raises:
-        DestinationError: no copy does such a step.
-    """
+    """Return what one copy of a table makes of its columns; ``DestinationError`` where no copy does a step."""
     if other := next((step for step in steps if not isinstance(step, Copied)), None):
         raise DestinationError(f"a copy of `{table_of(other)}` does no `{type(other).__name__}`")
     return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]
@@ -127,7 +124,9 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
         case Backfill():
             return Filled(field, _backfilled(step, frame, field))
         case FillColumn():
-            return Filled(field, F.coalesce(value, _constant(step)))
+            constant = stored_constant(step.value, step.column, engine_of("any.any"))
+            refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
+            return Filled(field, F.coalesce(value, F.expr(constant), refused.cast(spark_type(step.column))))
 
 
 def _is(field: T.StructField, name: str) -> bool:
@@ -150,24 +149,8 @@ def _backfilled(step: Backfill, frame: DataFrame, field: T.StructField) -> Colum
     return F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType)).otherwise(target)
 
 
-def _constant(step: FillColumn) -> Column:
-    """Return the value of a step, as dlt would store it.
-
-    Raises:
-        InputError: it is no value that the column can hold.
-    """
-    refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
-    return F.coalesce(F.expr(constant_sql(step)), refused.cast(spark_type(step.column)))
-
-
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
-    """Count what stands in a step's way by one query; where there is something, another one fetches examples.
-
-    Args:
-        step: what is to be done.
-        frame: the table's rows.
-        share: of the rows that are looked at.
-    """
+    """Count what stands in a step's way by one query; where there is something, another one fetches examples."""
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
             value = _value((step.before if isinstance(step, ChangeType) else step.source).name)

@@ -16,10 +16,9 @@ from typing import Any, Final
 
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, is_loaded, past_loads, rows_of_load
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._chains import Chain
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
-from schemactl.destinations._load import Load, carry_out, chains_to_check
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check
 from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
@@ -30,14 +29,13 @@ from schemactl.destinations.spark.commit import (
     recover,
 )
 from schemactl.destinations.spark.lease import Lease, leased
-from schemactl.destinations.spark.ledger import kept_rows
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
 from schemactl.destinations.spark.tables import Tables, copy_blocker, mend_tables, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
+from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
@@ -57,7 +55,7 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 
         def read(table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
             staged = [replace(table, name=str(coming[name])) for name in find_names(coming, table.name)]
-            return [row for each in (table, *staged) for row in kept_rows(target, each, **equal)]
+            return [row for each in (table, *staged) for row in target.read_rows(each, **equal)]
 
         return past_loads(read, schema_name)
 
@@ -109,20 +107,17 @@ class SparkLoad(Load[TableMove]):
         yield
 
     def recover(self) -> None:
-        self.target = recover(refreshed(mend_tables(self.target.spark, self.target.namespace, self.lease)))
+        self.target = recover(mend_tables(self.target.spark, self.target.namespace, self.lease))
 
     def is_loaded(self) -> bool:
-        return is_loaded(self._read, self.package.schema.name, self.package.load_id)
-
-    def _read(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-        return kept_rows(self.target, table, **equal)
+        return is_loaded(self.target.read_rows, self.package.schema.name, self.package.load_id)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_chains(chains, self.target, self.target.namespace)
 
     def prepare(self, chains: Sequence[Chain]) -> None:
         tables = [each.table for chain in chains for each in chain.staged.values()]
-        tables += bookkeeping_of(self.package.schema).tables
+        tables += bookkeeping_of(self.package.schema)
         structures = {table.name: _structures(table, self.target) for table in tables}
         self.target = prepare(self.target, tables, structures)
 
@@ -131,16 +126,22 @@ class SparkLoad(Load[TableMove]):
         target = self.target
         if chain.is_merged:
             merge = merge_of(chain.root, self.package.inserted_at)
-            family = [table for table in chain.tables if table.name in target.held]
-            yield from stage(target, [_brought(target, table, chain.staged.get(table.name)) for table in family], merge)
+            family = [
+                Brought(table, chain.staged.get(table.name), _structures(table, target))
+                for table in chain.tables
+                if table.name in target.held
+            ]
+            yield from stage(target, family, merge, overwrites=True)
             return
-        brought = [_brought(target, each.table, each, overwrites=chain.is_replaced) for each in chain.staged.values()]
-        yield from stage(target, brought, None)
+        brought = [Brought(each.table, each, _structures(each.table, target)) for each in chain.staged.values()]
+        yield from stage(target, brought, None, overwrites=chain.is_replaced)
         emptied = [table.name for table in chain.tables if chain.is_replaced and table.name not in chain.staged]
         yield from (TableMove(name, None, overwrites=True) for name in emptied if name in target.held)
 
     def commit(self, staged: Sequence[TableMove]) -> None:
-        kept = [stage_rows(self.target, table, rows) for table, rows in rows_of_load(self.package, self._read)]
+        kept = [
+            stage_rows(self.target, table, rows) for table, rows in rows_of_load(self.package, self.target.read_rows)
+        ]
         steps = (*staged, *kept)
         self.is_certain = True
         pending = Pending(self.package.load_id, self.package.schema.name, steps, self.target.beside(PENDING))
@@ -149,11 +150,6 @@ class SparkLoad(Load[TableMove]):
     def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is staged is in nobody's way
         if not self.is_certain:
             forget(refreshed(self.target))
-
-
-def _brought(target: Tables, table: Table, staged: StagedTable | None, *, overwrites: bool = False) -> Brought:
-    files, superseded = (each.files if each else () for each in (staged, staged.superseded if staged else None))
-    return Brought(table, files, first(table, "row_key"), overwrites, _structures(table, target), superseded)
 
 
 def _structures(table: Table, target: Tables) -> Structures:

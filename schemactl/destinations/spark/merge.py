@@ -10,7 +10,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.destinations._chains import Chain
+from schemactl.destinations._load import Chain
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._session import quote
 from schemactl.engine.sql import quoted
@@ -22,84 +22,75 @@ _TIE: Final = "_schemactl_tie"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table's rows, those that are there and those that a load brings, with the same columns.
+    """A table's rows: those that are there, and those that a load brings; it has one of them.
 
     Attributes:
-        table: with hints.
         superseded: rows that a load does not bring; old ones with their merge keys go all the same.
     """
 
     table: Table
-    old: DataFrame
-    new: DataFrame
+    old: DataFrame | None
+    new: DataFrame | None
     superseded: DataFrame | None = None
-
-
-def rows_of(table: Table, old: DataFrame | None, new: DataFrame | None, superseded: DataFrame | None = None) -> Rows:
-    """Return rows under the columns of both; a column that one lacks is null there."""
-    known = new if old is None else old
-    if known is None:
-        raise ValueError(f"`{table.name}` has no rows at all")
-    old, new = (known.where("false") if old is None else old), (known.where("false") if new is None else new)
-    return Rows(table, _extended(old, new), _extended(new, old), superseded)
 
 
 def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
     """Return the rows that a root table and those nested in it, parents first, hold afterwards.
 
+    They have the columns of old rows and of new ones; what one lacks is null there.
+
     Raises:
         DestinationError: a table lacks a column that links its rows.
     """
-    frames = _Frames(spark, {})
+    held: dict[str, DataFrame] = {}
+    columns: dict[str, list[str]] = {}
     for number, each in enumerate(family):
-        content = F.xxhash64(*(_hashable(each.new, name) for name in each.new.columns))
-        frames.held[f"_schemactl_old_{number}"] = each.old
-        frames.held[f"_schemactl_new_{number}"] = each.new.withColumn(_TIE, content)
+        known = each.new if each.old is None else each.old
+        if known is None:
+            raise ValueError(f"`{each.table.name}` has no rows at all")
+        old, new = (known.where("false") if rows is None else rows for rows in (each.old, each.new))
+        old, new = _extended(old, new), _extended(new, old)
+        columns[each.table.name] = new.columns
+        content = F.xxhash64(*(_hashable(new, name) for name in new.columns))
+        held[f"_schemactl_old_{number}"], held[f"_schemactl_new_{number}"] = old, new.withColumn(_TIE, content)
     if family[0].superseded is not None:
-        frames.held["_schemactl_superseded"] = family[0].superseded
+        held["_schemactl_superseded"] = family[0].superseded
     relations = Relations(
         old={each.table.name: quote(f"_schemactl_old_{number}") for number, each in enumerate(family)},
         new={each.table.name: quote(f"_schemactl_new_{number}") for number, each in enumerate(family)},
-        columns={each.table.name: each.new.columns for each in family},
+        columns=columns,
         tie=f"n.{_TIE}",
-        column_type=lambda column: "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ",
-        superseded=quote("_schemactl_superseded") if "_schemactl_superseded" in frames.held else None,
+        superseded=quote("_schemactl_superseded") if "_schemactl_superseded" in held else None,
     )
     root, *nested = (each.table for each in family)
-    plan = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
-    for name, query in plan.keys.items():
-        frames.held[name] = frames.select(query)
+    keys, effects = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
+    for name, query in keys.items():
+        held[name] = _select(spark, query, held)
     merged: dict[str, DataFrame] = {}
-    for each, effect in zip(family, plan.effects, strict=True):
-        rows = each.old
+    for number, (each, effect) in enumerate(zip(family, effects, strict=True)):
+        rows = held[f"_schemactl_old_{number}"]
         if effect.goes is not None:
-            old = f"SELECT o.* FROM {relations.old[each.table.name]} o"
-            rows = frames.select(f"{old} WHERE ({effect.goes}) IS NOT TRUE")
+            there = f"SELECT o.* FROM {relations.old[each.table.name]} o"
+            rows = _select(spark, f"{there} WHERE ({effect.goes}) IS NOT TRUE", held)
             if effect.ends is not None and merge.valid_to is not None:
-                ended = frames.select(f"{old} WHERE {effect.goes}")
+                ended = _select(spark, f"{there} WHERE {effect.goes}", held)
                 moment = F.lit(merge.boundary).cast(ended.schema[merge.valid_to].dataType)
                 rows = rows.unionByName(ended.withColumn(merge.valid_to, moment))
-        merged[each.table.name] = rows if effect.comes is None else rows.unionByName(frames.select(effect.comes))
+        merged[each.table.name] = rows if effect.comes is None else rows.unionByName(_select(spark, effect.comes, held))
     return merged
 
 
-@dataclass(frozen=True, slots=True)
-class _Frames:
-    """Frames by the names that they have in the SQL of ``destinations._merge``."""
+def _select(spark: SparkSession, query: str, held: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the rows of a query over frames by the names that they have in the SQL of ``destinations._merge``."""
+    import sqlglot
 
-    spark: SparkSession
-    held: dict[str, DataFrame]
-
-    def select(self, query: str) -> DataFrame:
-        import sqlglot
-
-        (written,) = sqlglot.transpile(query, read="postgres", write="spark")
-        # Spark takes frames for names in braces.
-        written = written.replace("{", "{{").replace("}", "}}")
-        used: dict[str, Any] = {name: frame for name, frame in self.held.items() if quoted(name) in written}
-        for name in used:
-            written = written.replace(quoted(name), f"{{{name}}}")
-        return self.spark.sql(written, **used)
+    (written,) = sqlglot.transpile(query, read="postgres", write="spark")
+    # Spark takes frames for names in braces.
+    written = written.replace("{", "{{").replace("}", "}}")
+    used: dict[str, Any] = {name: frame for name, frame in held.items() if quoted(name) in written}
+    for name in used:
+        written = written.replace(quoted(name), f"{{{name}}}")
+    return spark.sql(written, **used)
 
 
 def _hashable(frame: DataFrame, name: str) -> Column:

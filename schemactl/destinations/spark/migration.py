@@ -7,16 +7,18 @@ would lose what they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import make_catalogue
+from schemactl.destinations._bookkeeping import find_columns
+from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.conversion import has_spellings
+from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
@@ -24,24 +26,29 @@ from schemactl.destinations.spark.catalogue import read_namespace
 from schemactl.destinations.spark.commit import recover
 from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_unfit
 from schemactl.destinations.spark.lease import leased
-from schemactl.destinations.spark.ledger import SparkLedger
 from schemactl.destinations.spark.merge import configured
-from schemactl.destinations.spark.statements import copy_statements, is_same_type
+from schemactl.destinations.spark.statements import engine_of, is_same_type
+from schemactl.destinations.spark.types import column_type
 from schemactl.engine.session.failure import wrap_errors
 from schemactl.engine.session.opening import running_session
+from schemactl.engine.sql import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
-from schemactl.migration.statements import Retype
+from schemactl.migration.statements import Retype, by_one_copy
 from schemactl.migration.steps import (
     ChangeType,
     RewriteTable,
     Step,
     table_of,
 )
+from schemactl.schema.templates import version_table
+from schemactl.schema.types import Table
 
 ORIGIN: Final = "spark:"
 
+_LINE: Final = "line"
+_MOST_BRANCHES: Final = 200
 _COUNTING: Final = "count values that do not survive"
 
 
@@ -82,13 +89,21 @@ def connect(
                 if catalog.is_there(spark, namespace):  # else it is made, and the lease taken, before the first change
                     lease.hold()
                 tables = catalog.mend_tables(spark, namespace, lease)
-                recover(catalog.refreshed(tables))
+                recover(tables)
         yield SparkMigration(tables, is_read_only)
 
 
 @dataclass(frozen=True, slots=True)
-class SparkMigration(SparkLedger):
-    """See ``destinations.MigrationSession``."""
+class SparkMigration(Ledger):
+    """See ``destinations.MigrationSession``.
+
+    A table of files cannot change a row: tables of the ledger that are ours take a new line each time, and the last
+    line of a run or a step counts (``line`` says the order). ``_dlt_version`` is small, and written anew by a copy
+    where a line has to go.
+    """
+
+    tables: catalog.Tables
+    is_read_only: bool = False
 
     @property
     def dataset(self) -> str:
@@ -123,7 +138,7 @@ class SparkMigration(SparkLedger):
         self._copy(rewrite.changes)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
-        return copy_statements(rewrite.changes, rewrite.table, self.dataset)
+        return by_one_copy(rewrite.changes, engine_of(self.dataset), self.dataset, rewrite.table, prefix=catalog.COPY)
 
     def _copy(self, steps: Sequence[Step]) -> None:
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
@@ -133,11 +148,19 @@ class SparkMigration(SparkLedger):
 
     def row_count(self, table: str) -> int:
         with wrap_errors("count rows"):
-            return catalog.row_count(self.tables, table)
+            return self.tables.frame(table).count()
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
+        asked, held = list(tables), set[int]()
+        parts = [
+            f"SELECT {at} AS held FROM (SELECT 1 FROM {self.tables.full(name)} LIMIT 1)"
+            for at, name in enumerate(asked)
+        ]
         with wrap_errors("look for rows"):
-            return catalog.empty_tables(self.tables, tables)
+            for start in range(0, len(parts), _MOST_BRANCHES):
+                rows = self.tables.spark.sql(" UNION ALL ".join(parts[start : start + _MOST_BRANCHES])).collect()
+                held.update(row.held for row in rows)
+        return frozenset(name for at, name in enumerate(asked) if at not in held)
 
     def find_blocker(self, step: Step) -> Blocker | None:
         if way_of(step, ABILITIES) is not Way.COPY:
@@ -160,3 +183,51 @@ class SparkMigration(SparkLedger):
         if not self.tables.has(table):
             raise InputError(f"there is no table `{table}` in `{self.dataset}`")
         return self.tables.frame(table)
+
+    def prepare_writing(self) -> None:
+        Ledger.prepare_writing(self)
+        with wrap_errors("make the schema"):
+            self.tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.tables.namespace}")
+            if self.tables.lease is not None:
+                self.tables.lease.hold()
+                self.tables.check()
+
+    def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
+        with wrap_errors("read the ledger"):
+            if not table.name.startswith(OURS):
+                return self.tables.read_rows(table, **equal)
+            if not self.tables.has(table.name):
+                return []
+            lines = [row.asDict() for row in self.tables.frame(table.name).collect()]
+        ours = [line for line in lines if all(line[name] == value for name, value in equal.items())]
+        ours.sort(key=lambda line: line[_LINE])
+        return [*{tuple(line[name] for name in keys_of(table)): line for line in ours}.values()]
+
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        with wrap_errors("write the ledger"):
+            if not table.name.startswith(OURS):
+                self._replace_versions(table, rows)
+                return
+            if not self.tables.has(table.name):
+                kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
+                created = f"CREATE TABLE {self.tables.full(table.name)} ({kinds}){self.tables.namespace.using}"
+                self.tables.spark.sql(created)
+            line = catalog.next_line(self.tables, table.name, _LINE)
+            catalog.append_rows(self.tables, table.name, (_LINE, *rows[0]), [(line, *row.values()) for row in rows])
+
+    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not self.tables.has(table.name):
+            kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
+            name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
+            self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
+        if find_columns(table, self.tables.frame(table.name).columns, str(self.tables.namespace)) is None:
+            raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
+        for row in rows:
+            for name in keys_of(table):
+                catalog.remove_rows(self.tables, table.name, name, row[name])
+            catalog.append_rows(self.tables, table.name, tuple(row), [tuple(row.values())])
+
+    def remove_version(self, version_hash: str) -> None:
+        with wrap_errors("write the ledger"):
+            for name, columns in self.tables.held_as(version_table()):
+                catalog.remove_rows(self.tables, name, columns["version_hash"], version_hash)

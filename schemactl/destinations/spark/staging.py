@@ -13,8 +13,7 @@ statement.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -23,12 +22,13 @@ from pyspark.sql import types as T
 
 from schemactl.destinations._journal import TableMove
 from schemactl.destinations.spark.commit import NEW, create_table
-from schemactl.destinations.spark.merge import merge_tables, rows_of
+from schemactl.destinations.spark.merge import Rows, merge_tables
 from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
 from schemactl.engine.input import Input
 from schemactl.engine.sql import quoted
-from schemactl.schema.dispositions import Merge, complete
+from schemactl.normalization.package import StagedTable
+from schemactl.schema.dispositions import Merge, complete, first
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct, read_type
 from schemactl.schema.types import Table
 
@@ -105,33 +105,20 @@ class Brought:
     """A table of a load.
 
     Attributes:
-        files: new rows; none where the table is emptied, or is merged with others that have some.
-        key: the column that identifies the rows; None where all columns do.
-        overwrites: the old rows go.
+        staged: its rows; None where it is merged with others that have some.
         structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
-        superseded: files of rows that do not come; in a merge, old rows with their merge keys go all the same.
     """
 
     table: Table
-    files: tuple[Path, ...]
-    key: str | None = None
-    overwrites: bool = False
-    structures: Structures = field(default_factory=dict)
-    superseded: tuple[Path, ...] = ()
+    staged: StagedTable | None
+    structures: Structures
 
 
 def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Tables:
-    """Make the schema, the tables, the columns and, where a statement can, the fields that are missing.
+    """Make the tables, the columns and, where a statement can, the fields that are missing; return what is there then.
 
-    Args:
-        target: where the load goes.
-        tables: of the load.
-        structures: what their columns of structs, lists and maps are to hold, by table.
-
-    Returns:
-        The target with what is there then.
+    ``structures`` are what columns of structs, lists and maps are to hold, by table.
     """
-    target.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {target.namespace}")
     for table in tables:
         held = target.held.get(table.name)
         columns = [each for each in complete(table) if held is None or each.name not in held.columns]
@@ -149,42 +136,34 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
     return refreshed(target)
 
 
-def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None) -> tuple[TableMove, ...]:
+def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None, *, overwrites: bool) -> list[TableMove]:
     """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
-    new = {each.table.name: _rows_in(target, each, each.files) for each in brought}
+    frames: Mapping[str, DataFrame | None] = {each.table.name: _rows_in(target, each) for each in brought}
     if merge is not None:
         family = [
-            rows_of(
-                each.table,
-                _old_rows(target, each),
-                new[each.table.name],
-                _rows_in(target, each, each.superseded),
+            Rows(
+                each.table, _old_rows(target, each), frames[each.table.name], _rows_in(target, each, is_superseded=True)
             )
             for each in brought
         ]
-        frames: Mapping[str, DataFrame | None] = merge_tables(target.spark, family, merge)
-    else:
-        frames = new
-    return tuple(
-        _staged(target, each, frames[each.table.name], overwrites=each.overwrites or merge is not None)
-        for each in brought
-    )
+        frames = merge_tables(target.spark, family, merge)
+    return [_staged(target, each, frames[each.table.name], overwrites) for each in brought]
 
 
-def _staged(target: Tables, each: Brought, frame: DataFrame | None, *, overwrites: bool) -> TableMove:
-    name = each.table.name
+def _staged(target: Tables, each: Brought, frame: DataFrame | None, overwrites: bool) -> TableMove:
+    name, key = each.table.name, first(each.table, "row_key")
     if frame is None:
         return TableMove(name, None, overwrites=True)
     old = _old_rows(target, each)
     takes_place = name in target.held and grows(target.held[name].columns, each.structures)
-    if not overwrites and old is not None and (takes_place or _shares_key(frame, old, each.key)):
+    if not overwrites and old is not None and (takes_place or _shares_key(frame, old, key)):
         # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
     if takes_place:
         source = _create_grown(target, each, frame)
     else:
         source = create_table(target, target.beside(NEW, name), frame)
-    return TableMove(name, source, overwrites, each.key, takes_place)
+    return TableMove(name, source, overwrites, key, takes_place)
 
 
 def _create_grown(target: Tables, each: Brought, frame: DataFrame) -> str:
@@ -221,8 +200,9 @@ def _old_rows(target: Tables, each: Brought) -> DataFrame | None:
     return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
 
-def _rows_in(target: Tables, each: Brought, files: Sequence[Path]) -> DataFrame | None:
-    if not files:
+def _rows_in(target: Tables, each: Brought, *, is_superseded: bool = False) -> DataFrame | None:
+    staged = each.staged.superseded if each.staged and is_superseded else each.staged
+    if staged is None or not staged.files:
         return None
-    addresses = (Input(str(file), "parquet").address for file in files)
+    addresses = (Input(str(file), "parquet").address for file in staged.files)
     return as_grown(target.spark.read.parquet(*addresses), each.structures)

@@ -6,15 +6,13 @@ values are converted as dlt converts them, which no cast of Spark's does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from schemactl.destinations._types import stated_type
-from schemactl.destinations.spark.address import NAMES, namespace_of
+from schemactl.destinations.spark.address import NAMES, read_address
 from schemactl.destinations.spark.tables import COPY
 from schemactl.destinations.spark.types import spark_type
 from schemactl.errors import InputError
 from schemactl.migration import statements
-from schemactl.migration.statements import CastOnly, Engine, by_one_copy, checked_type, constant
+from schemactl.migration.statements import CastOnly, Engine, by_one_copy, checked_type
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -43,29 +41,16 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case ChangeType() if is_same_type(step.before, step.after):
             return ()
         case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
-            return by_one_copy((step,), _engine(dataset), dataset, table, prefix=COPY)
+            return by_one_copy((step,), engine_of(dataset), dataset, table, prefix=COPY)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
             return ()  # a catalog says nothing of nulls, and has no keys: no plan with such a step can be applied
         case _:
-            return statements.render(step, table, _engine(dataset), dataset)
+            return statements.render(step, table, engine_of(dataset), dataset)
 
 
-def copy_statements(steps: Sequence[Step], table: Table, dataset: str) -> tuple[str, ...]:
-    """Return what one copy of a table does for steps about its columns; see ``statements.by_one_copy``."""
-    return by_one_copy(steps, _engine(dataset), dataset, table, prefix=COPY)
-
-
-def constant_sql(step: FillColumn) -> str:
-    """Return the value of a step, as dlt would store it.
-
-    Raises:
-        InputError: it is no value of the column's type.
-    """
-    return constant(step.value, step.column, _engine("any.any"))
-
-
-def _engine(dataset: str) -> Engine:
-    namespace = namespace_of(dataset)
+def engine_of(dataset: str) -> Engine:
+    """Return how statements about the tables of ``CATALOG.SCHEMA`` are written."""
+    namespace = read_address(f"spark:{dataset}")
     return Engine(
         Dialect("spark"),
         column_type,
@@ -85,11 +70,7 @@ def is_same_type(before: Column, after: Column) -> bool:
 
 
 def column_type(column: Column) -> str:
-    """Return a column's type, checked.
-
-    Raises:
-        InputError: it is no type, or Spark has no such type.
-    """
+    """Return a column's type, checked; raises ``InputError`` where it is none, or Spark has no such type."""
     stated = str(column.properties.get(DATABASE_TYPE, ""))
     structure = structure_in(stated)
     if structure is not None and write_type(structure, has_comments=False) == stated:

@@ -7,7 +7,7 @@ may be half done, and is dropped by the next migration or load; one whose table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -15,18 +15,19 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from schemactl.destinations._bookkeeping import find_columns, find_names, rows_of
 from schemactl.destinations.spark.address import Namespace
 from schemactl.destinations.spark.lease import LEASE, Lease
 from schemactl.destinations.spark.types import sql_type
 from schemactl.engine.sql import literal, quoted
 from schemactl.errors import DestinationError
+from schemactl.schema.types import DataType, Table
 
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
     """A table of a catalog: its columns' types as Spark writes them, and their descriptions, by name."""
 
-    name: str
     columns: Mapping[str, str]
     is_view: bool = False
     descriptions: Mapping[str, str] = field(default_factory=dict)
@@ -53,18 +54,12 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldT
     fields = {name: spark.table(namespace.table(name)).schema.fields for name in names}
     return {
         name: HeldTable(
-            name,
             {each.name: sql_type(each.dataType) for each in held},
             name in views,
             {each.name: each.metadata.get("comment", "") for each in held},
         )
         for name, held in fields.items()
     }
-
-
-def select(spark: SparkSession, query: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a query over the small tables in which loads are kept."""
-    return [row.asDict() for row in spark.sql(query).collect()]
 
 
 COPY: Final = "_schemactl_copy_"
@@ -115,6 +110,29 @@ class Tables:
         """Return the rows of a table."""
         return self.spark.table(self.full(name))
 
+    def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
+        """Return rows of a table; see ``ReadRows``."""
+        rows: list[Mapping[str, Any]] = []
+        for name, columns in self.held_as(table):
+            listed = [
+                # As a number, whatever the session's time zone is.
+                f"unix_micros({quoted(there)}) / 1e6"
+                if table.columns[column].data_type is DataType.TIMESTAMP
+                else quoted(there)
+                for column, there in columns.items()
+            ]
+            same = [f"{quoted(columns[column])} = {literal(value)}" for column, value in equal.items()]
+            query = f"SELECT {', '.join(listed)} FROM {self.full(name)} WHERE {' AND '.join(['true', *same])}"
+            rows += rows_of(table, self.spark.sql(query).collect())
+        return rows
+
+    def held_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield the names of the tables that a table is there, with the names of its columns there."""
+        for name in find_names(self.names(), table.name):
+            columns = find_columns(table, self.frame(name).columns, str(self.namespace))
+            if columns is not None:
+                yield name, columns
+
 
 def stranded(names: Collection[str]) -> Mapping[str, str]:
     """Return the copies among names of tables that a killed migration had yet to rename, by their tables' names."""
@@ -153,7 +171,6 @@ def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
 BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
 """What to do with a table that is not copied."""
 
-_HIVE: Final = "hive"
 _VALUE: Final = "_schemactl_value_"
 _OWN_PROPERTIES: Final = frozenset(("owner", "provider", "location", "comment", "external", "is_managed_location"))
 """What Spark says of a table among its properties, and takes as none."""
@@ -223,13 +240,13 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
         DestinationError: the table is one of those that ``copy_blocker`` names.
     """
     spark, made = tables.spark, tables.namespace.table(copy)
-    described = _describe(tables, name)
-    if (flaw := _flaw(described)) is not None:
-        raise DestinationError(_uncopied(name, flaw), hint=BY_HAND)
+    said, blocker = _describe(tables, name)
+    if blocker is not None:
+        raise DestinationError(blocker, hint=BY_HAND)
     shown = spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
     properties = ", ".join(f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES)
     spark.sql(f"DROP TABLE IF EXISTS {made}")  # of a step that failed
-    spark.catalog.createTable(made, source=described.provider, schema=kinds, description=described.said.get("Comment"))
+    spark.catalog.createTable(made, source=said["Provider"].lower(), schema=kinds, description=said.get("Comment"))
     if properties:
         spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({properties})")
     try:
@@ -249,50 +266,28 @@ def take_place(tables: Tables, name: str, copy: str) -> None:
 
 def copy_blocker(tables: Tables, name: str) -> str | None:
     """Return why a copy cannot take a table's place, None where it can; ``BY_HAND`` is the way out."""
-    flaw = _flaw(_describe(tables, name))
-    return None if flaw is None else _uncopied(name, flaw)
+    return _describe(tables, name)[1]
 
 
-def _uncopied(name: str, flaw: str) -> str:
-    return f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
-
-
-@dataclass(frozen=True, slots=True)
-class _Description:
-    """What Spark says of a table: lines with a title, and headings."""
-
-    said: Mapping[str, str]
-    headings: frozenset[str]
-    is_partitioned: bool
-
-    @property
-    def provider(self) -> str:
-        return str(self.said.get("Provider") or "").lower()
-
-
-def _describe(tables: Tables, name: str) -> _Description:
+def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]:
+    """Return what Spark says of a table, by titles, and what of it a copy would not have; None where it has all."""
     shown = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
     rows = [(row[0], row[1]) for row in shown]
     start = next((at for at, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))
-    headings = frozenset(title for title, _ in rows if title.startswith("# "))
+    said = dict(rows[start + 1 :])
+    headings = [title for title, _ in rows if title.startswith("# ")]
     has_partitions = any(title.startswith("# Partition") for title in headings)
-    return _Description(dict(rows[start + 1 :]), headings, has_partitions and ("Not partitioned", "") not in rows)
-
-
-def _flaw(described: _Description) -> str | None:
-    kind = described.said.get("Type", "MANAGED")
+    kind, provider = said.get("Type", "MANAGED"), (said.get("Provider") or "").lower()
     flaws = {
         "is a view": kind == "VIEW",
         "is an external table": kind not in ("MANAGED", "VIEW"),
-        "is partitioned": described.is_partitioned,
-        "is clustered": "# Clustering Information" in described.headings or "Num Buckets" in described.said,
-        "is a table of Hive's own": described.provider == _HIVE,
-        "has a format that Spark does not state": kind == "MANAGED" and not described.provider,
+        "is partitioned": has_partitions and ("Not partitioned", "") not in rows,
+        "is clustered": "# Clustering Information" in headings or "Num Buckets" in said,
+        "is a table of Hive's own": provider == "hive",
+        "has a format that Spark does not state": kind == "MANAGED" and not provider,
     }
-    return next((flaw for flaw, has in flaws.items() if has), None)
-
-
-_MOST_BRANCHES: Final = 200
+    flaw = next((flaw for flaw, has in flaws.items() if has), None)
+    return said, None if flaw is None else f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
 
 
 def append_rows(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -320,19 +315,3 @@ def next_line(tables: Tables, name: str, column: str) -> int:
         tables.lines[name] = found or 0
     tables.lines[name] += 1
     return tables.lines[name]
-
-
-def row_count(tables: Tables, name: str) -> int:
-    """Return how many rows a table holds."""
-    return tables.frame(name).count()
-
-
-def empty_tables(tables: Tables, names: Iterable[str]) -> frozenset[str]:
-    """Return those of some tables that hold no rows; one query asks for two hundred of them."""
-    asked = list(names)
-    parts = [f"SELECT {at} AS held FROM (SELECT 1 FROM {tables.full(name)} LIMIT 1)" for at, name in enumerate(asked)]
-    held: set[int] = set()
-    for start in range(0, len(parts), _MOST_BRANCHES):
-        rows = tables.spark.sql(" UNION ALL ".join(parts[start : start + _MOST_BRANCHES])).collect()
-        held.update(row.held for row in rows)
-    return frozenset(name for at, name in enumerate(asked) if at not in held)

@@ -82,19 +82,11 @@ def sql_type(of: T.DataType) -> str:
 
 
 def column_type(column: types.Column) -> str:
-    """Return the type that a complete column is created with, in SQL.
-
-    Raises:
-        ValueError: the column has no data type yet.
-    """
+    """Return the type that a complete column is created with, in SQL; raises as ``stored_type``."""
     structure = structure_of(column)
     return stored_type(column).simpleString() if structure is None else ddl_of(structure)
 
 
 def spark_type(column: types.Column) -> str:
-    """Return the type of a column in SQL, that of the catalog where dlt has none.
-
-    Raises:
-        ValueError: the column has neither.
-    """
+    """Return the type of a column in SQL, that of the catalog where dlt has none; raises as ``stored_type``."""
     return str(column.properties.get(DATABASE_TYPE) or column_type(column))

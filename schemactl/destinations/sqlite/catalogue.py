@@ -6,9 +6,8 @@ from typing import Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset
+from schemactl.destinations._catalogue import VERSIONS_TABLE, catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
-from schemactl.destinations._sql_catalogue import catalogue_of
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, reading
 from schemactl.destinations.sqlite.types import kind_of, kind_of_key
 

@@ -114,11 +114,7 @@ def _encode(value: Any, retype: Retype) -> Any:
 
 
 def stored_decimal(number: Decimal, is_strict: bool = False) -> int | float:
-    """Return a decimal as SQLite keeps it: as an integer or a floating-point number.
-
-    Raises:
-        ValueError: that would lose digits, where that is forbidden.
-    """
+    """Return a decimal as SQLite keeps it, an integer or a float; ``ValueError`` if it must not lose digits."""
     plain = plain_number(number)
     if plain == plain.to_integral_value() and abs(plain) < 2**63:
         return int(plain)

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
-from schemactl.destinations._readiness import check_names
-from schemactl.destinations._sql_load import check_schema, load_package, past_loads
+from schemactl.destinations._sql_load import check_names, check_schema, load_package, past_loads
 from schemactl.destinations.sqlite.migration import choose_file
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES

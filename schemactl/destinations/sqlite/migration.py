@@ -19,7 +19,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._address import FileAddress, parse_file_address
 from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import choose_dataset
-from schemactl.destinations._migration.files import FileMigration
+from schemactl.destinations._migration.session import FileMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import reader
 from schemactl.destinations.sqlite.catalogue import read_session

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.destinations._address import FileAddress
-from schemactl.destinations._busy import is_busy
+from schemactl.destinations._address import FileAddress, is_busy
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
@@ -94,15 +93,9 @@ _COMMIT_SECONDS: Final = 5.0
 def open_database(
     address: FileAddress, path: Path, *, patience: float = 0.0, is_read_only: bool = False
 ) -> Iterator[SqliteDatabase]:
-    """Open a file; who may write is alone until the connection ends, however it ends.
+    """Open the file of a dataset; who may write is alone until the connection ends, however it ends.
 
-    To read, a file that is not there is an empty one.
-
-    Args:
-        address: for messages.
-        path: of the dataset's own file.
-        patience: seconds to wait for another process.
-        is_read_only: whether nothing is written.
+    To read, a file that is not there is an empty one. Another process is waited for ``patience`` seconds.
 
     Raises:
         DestinationError: it cannot be opened, or another process holds it.

@@ -75,12 +75,7 @@ def stored(column: Column) -> Properties:
 
 
 def column_type(column: Column) -> str:
-    """Return the type that dlt declares such a column with.
-
-    Raises:
-        ValueError: the column is incomplete.
-        InputError: it states a type that is none, or a size that dlt refuses.
-    """
+    """Return the type that dlt declares such a column with; raises as ``type_in``."""
     is_row_id = column.properties.get(_ROW_ID) and column.properties.get("primary_key")
     if column.data_type is DataType.BIGINT and is_row_id and DATABASE_TYPE not in column.properties:
         return "INTEGER"

@@ -1,29 +1,102 @@
-"""Columns of folders of Parquet as Arrow's fields: those that dlt writes, and what all files of a table have."""
+"""One table of a folder of Parquet: its files, their rows, and its columns as Arrow's fields."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored
 from schemactl.errors import DestinationError, InputError
+from schemactl.examples import shown_error
+from schemactl.normalization.package import rows_in
 from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
+
+
+@dataclass(frozen=True)
+class FolderTable(FilesTable):
+    """A table of a folder of Parquet.
+
+    Attributes:
+        held: its files, by their path in the table's folder.
+        folder: where new files are made, called as the table.
+        stated: the columns of new files; None for those of all files together.
+    """
+
+    held: Mapping[str, Path]
+    folder: Path
+    stated: pyarrow.Schema | None = None
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def place(self) -> Path:
+        return self.folder
+
+    @cached_property
+    def fields(self) -> pyarrow.Schema:
+        return joint_fields(self.held) if self.stated is None else self.stated
+
+    def files(self) -> Sequence[DataFile]:
+        return [DataFile(name, path) for name, path in self.held.items()]
+
+    @contextmanager
+    def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
+        import pyarrow.parquet
+
+        try:
+            with pyarrow.parquet.ParquetFile(file.handle) as opened:
+                yield opened
+        except pyarrow.ArrowInvalid as error:
+            raise DestinationError(f"cannot read `{file.handle}`: {shown_error(str(error))}") from error
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DestinationError(f"cannot read `{file.handle}`: {error}") from error
+
+    def names_in(
+        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+    ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
+        names, _ = FilesTable.names_in(self, file, held, columns)
+        stated = partition_values(file.path)
+        return names, {name: value for name, value in stated.items() if name not in held.names}
+
+    def row_count(self) -> int:
+        return sum(map(rows_in, self.held.values()))
+
+
+def write_file(file: Path, fields: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> None:
+    """Write the rows of one file.
+
+    Raises:
+        DestinationError: the columns cannot be written as Parquet.
+        OSError: the file cannot be written.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetWriter(file, fields) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    except pyarrow.ArrowException as error:
+        raise DestinationError(f"cannot write `{file.name}`: {shown_error(str(error))}") from error
 
 
 def field_of(column: Column) -> pyarrow.Field:
-    """Return a new column as dlt writes it.
-
-    Raises:
-        InputError: it has a type that only a database knows, or sizes that Parquet has not.
-    """
+    """Return a new column as dlt writes it; raises ``InputError`` where Parquet has no such type or size."""
     import pyarrow
 
     try:
@@ -83,11 +156,7 @@ def _joint_structure(one: pyarrow.DataType, other: pyarrow.DataType) -> pyarrow.
 
 
 def read_fields(file: Path) -> pyarrow.Schema:
-    """Return the columns of one file as new files are to hold them.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return the columns of one file as new files are to hold them; ``DestinationError`` if it is unreadable."""
     import pyarrow
     import pyarrow.parquet
 
@@ -130,15 +199,13 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     unlike = {name: kinds for name, kinds in found.items() if len(kinds) > 1 and not _are_read_together(kinds)}
     described = []
     for name, kinds in unlike.items():
-        said = [f"{cut(kind)} in {_listed(sorted(names))}" for kind, names in kinds.items()]
+        said = []
+        for kind, names in kinds.items():
+            listed = ", ".join(f"`{each}`" for each in sorted(names)[:_MOST_FILES])
+            rest = len(names) - _MOST_FILES
+            said.append(f"{cut(kind)} in {listed}" + (f" and {rest:,} more" if rest > 0 else ""))
         described.append(f"`{name}` is {', and '.join(said)}")
     return "; ".join(described) or None
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_FILES])
-    rest = len(names) - _MOST_FILES
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def _are_read_together(kinds: Collection[str]) -> bool:
