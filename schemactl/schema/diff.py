@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import Any
 
 from schemactl.schema.apply import apply, header_of
@@ -194,18 +193,29 @@ class Detail:
 def details(before: Any, after: Any) -> tuple[Detail, ...]:
     """Return the leaves in which two JSON values differ, in the order of their paths.
 
-    Lists are compared position by position, so that paths are the same in both.
+    Lists are compared position by position, so that paths are the same in both. This is the one place where
+    nested values are compared leaf by leaf, and so the one that needs deepdiff, which takes long to import: call it for
+    values that do differ.
     """
-    return tuple(_details(before, after, ()))
+    if before is ABSENT or after is ABSENT:
+        return () if before is after else (Detail((), before, after),)
+    from deepdiff import DeepDiff
+
+    found = DeepDiff(
+        before,
+        after,
+        view="tree",
+        zip_ordered_iterables=True,
+        ignore_private_variables=False,  # it takes keys that start with `__` for private
+        threshold_to_diff_deeper=0,  # or else it reports two mappings with few keys in common as wholes
+    )
+    leaves = [_detail(kind, level) for kind, levels in found.items() for level in levels]
+    # Positions are compared as numbers, and keys that are no text have a place as well.
+    return tuple(sorted(leaves, key=lambda leaf: [(type(key).__name__, key) for key in leaf.path]))
 
 
-def _details(before: Any, after: Any, path: tuple[str | int, ...]) -> Iterator[Detail]:
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        # Keys that are no text have a place as well.
-        for key in sorted({**before, **after}, key=lambda key: (type(key).__name__, key)):
-            yield from _details(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))
-    elif isinstance(before, list | tuple) and isinstance(after, list | tuple):
-        for position, pair in enumerate(zip_longest(before, after, fillvalue=ABSENT)):
-            yield from _details(*pair, (*path, position))
-    elif not _is_same(before, after):
-        yield Detail(path, before, after)
+def _detail(kind: str, level: Any) -> Detail:
+    path = tuple(level.path(output_format="list"))
+    before = ABSENT if kind.endswith("_item_added") else level.t1
+    after = ABSENT if kind.endswith("_item_removed") else level.t2
+    return Detail(path, before, after)
