@@ -23,7 +23,7 @@ from schemactl.schema.types import Column, DataType, Table
 
 pytestmark = pytest.mark.parity
 
-MANY = 120
+MANY = 300
 PAIRS = [pair for pair, verdict in CONVERSIONS.items() if verdict is not Conversion.REFUSED]
 T = DataType
 
