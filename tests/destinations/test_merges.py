@@ -126,33 +126,37 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+@pytest.fixture(scope="module", params=["parquet", "delta", "iceberg"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Read:
     """Read the tables of a place that has had all loads."""
-    if request.param == "spark":
-        spark = request.getfixturevalue("spark")
-        url, read = "spark:spark_catalog.merges", lambda table: spark.table(f"merges.{table}").toArrow()
-    else:
-        url, read = {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](
-            tmp_path_factory.mktemp("lake")
-        )
-    loads = tmp_path_factory.mktemp("package") / "loads"
-    for each in packages(loads, SPARK_CASES if request.param == "spark" else list(CASES)):
+    url, read = {"parquet": parquet, "delta": delta, "iceberg": iceberg}[request.param](tmp_path_factory.mktemp("lake"))
+    for each in packages(tmp_path_factory.mktemp("package") / "loads", list(CASES)):
         DESTINATIONS[url.partition(":")[0]].load(url, each, quiet)  # type: ignore[attr-defined]
-    yield read
-    if request.param == "spark":
-        spark.sql("DROP SCHEMA merges CASCADE")
+    return read
 
 
-@pytest.mark.parametrize(
-    ("place", "case"),
-    [
-        *((place, case) for place in ("parquet", "delta", "iceberg") for case in CASES),
-        *(pytest.param("spark", case, marks=pytest.mark.spark) for case in SPARK_CASES),
-    ],
-    indirect=["place"],
-)
+@pytest.fixture(scope="module")
+def spark_catalogue(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    """Read the tables of a schema of Spark's catalog that has had the loads of its cases."""
+    for each in packages(tmp_path_factory.mktemp("package") / "loads", SPARK_CASES):
+        DESTINATIONS["spark"].load("spark:spark_catalog.merges", each, quiet)  # type: ignore[attr-defined]
+    yield lambda table: spark.table(f"merges.{table}").toArrow()
+    spark.sql("DROP SCHEMA merges CASCADE")
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_rows_are_those_that_a_database_holds(place: Read, database: Path, case: str) -> None:
+    assert_same(place, database, case)
+
+
+@pytest.mark.parametrize("case", SPARK_CASES)
+def test_rows_in_sparks_catalog_are_those_that_a_database_holds(
+    spark_catalogue: Read, database: Path, case: str
+) -> None:
+    assert_same(spark_catalogue, database, case)
+
+
+def assert_same(place: Read, database: Path, case: str) -> None:
     with duckdb.connect(str(database)) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for table in (TABLES[case], f"{TABLES[case]}__lines"):
