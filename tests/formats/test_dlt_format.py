@@ -606,7 +606,7 @@ def assert_equal(left: Schema, right: Schema) -> None:
     assert version_hash(left) == version_hash(right)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(before=schemas(), after=schemas(), as_json=st.booleans())
 def test_what_is_written_is_read_again_and_any_other_schema_can_be_written_over_it(
     before: Schema, after: Schema, as_json: bool

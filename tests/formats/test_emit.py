@@ -27,7 +27,7 @@ class NoAliases(yaml.SafeDumper):
         return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @example({"a": "x" * 78 + " b"})
 @example({"a": "x" * 77 + " b"})
 @example({"": 1})

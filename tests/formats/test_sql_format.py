@@ -36,7 +36,7 @@ def test_what_schemas_state_comes_back(dialect: str) -> None:
         assert document.losses == (), feature
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(schemas(), st.sampled_from(DIALECTS), st.booleans())
 def test_whole_schemas_come_back(schema: Schema, dialect: str, has_references: bool) -> None:
     format_ = sql.in_dialect(dialect, has_references=has_references)

@@ -222,7 +222,7 @@ orders = st.dictionaries(
 COLUMNS = ["evolve", "discard_value", "discard_row"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(orders, max_size=6), st.sampled_from([Order, Open]), st.sampled_from(COLUMNS))
 def test_rows_are_kept_as_dlts_validator_keeps_them(documents, model, columns):
     validator = PydanticValidator(model, columns, "discard_row")

@@ -260,7 +260,7 @@ LAWS = (
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_every_plan_keeps_the_laws(case):
     engine, abilities, catalogue, schema, known, chosen = case

@@ -68,7 +68,7 @@ def test_hard_names(convention: str, function: str) -> None:
 
 @pytest.mark.parametrize("function", UNARY)
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(name=names, max_length=st.sampled_from(LENGTHS))
 @example(name="", max_length=None)
 def test_any_name(convention: str, function: str, name: str, max_length: int | None) -> None:
@@ -77,7 +77,7 @@ def test_any_name(convention: str, function: str, name: str, max_length: int | N
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(path=names)
 def test_break_path(convention: str, path: str) -> None:
     ours, theirs = both(convention, None, "break_path", path)
@@ -86,7 +86,7 @@ def test_break_path(convention: str, path: str) -> None:
 
 @pytest.mark.parametrize("function", ["make_path", "shorten_fragments"])
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(parts=st.lists(names, min_size=1, max_size=5), max_length=st.sampled_from(LENGTHS))
 def test_joins(convention: str, function: str, parts: list[str], max_length: int | None) -> None:
     ours, theirs = both(convention, max_length, function, *parts)

