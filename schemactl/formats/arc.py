@@ -13,8 +13,8 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, Final, TypeAlias
 
 from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
 from schemactl.formats._hocon_tree import Written, parse_hocon
@@ -26,7 +26,7 @@ from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hints import only_root
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType
+from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, leaf_of
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
@@ -51,6 +51,7 @@ from schemactl.schema.typing.model import (
     Timestamp,
     Typing,
     column_type,
+    type_name,
 )
 from schemactl.schema.typing.number_patterns import PatternError as NumberPatternError
 from schemactl.schema.typing.number_patterns import parse_number_pattern
@@ -186,31 +187,21 @@ _INSTANTS: Final = ("uuuu-MM-dd'T'HH:mm:ss[.SSSSSS][.SSS]XXX", "uuuu-MM-dd HH:mm
 _LOCAL: Final = ("uuuu-MM-dd'T'HH:mm:ss[.SSSSSS][.SSS]", "uuuu-MM-dd HH:mm:ss[.SSSSSS][.SSS]", "uuuu-MM-dd HH:mm")
 
 
-def _usual_type(column: Column) -> FieldType:  # noqa: C901, PLR0911 - a case for each type
+def _usual_type(column: Column) -> FieldType:
     properties = column.properties
     match column.data_type:
         case DataType.BIGINT:
             return Integer() if (properties.get("precision") or 64) <= 32 else Long()
-        case DataType.DOUBLE:
-            return Double()
         case DataType.BOOL:
             return Boolean(("true", "True", "TRUE"), ("false", "False", "FALSE"))
-        case DataType.DATE:
-            return Date(_DATES)
-        case DataType.TIME:
-            return Time(_TIMES)
         case DataType.TIMESTAMP:
             return Timestamp((*_INSTANTS, *_LOCAL), "UTC")
-        case DataType.BINARY:
-            return Binary("base64")
         case DataType.DECIMAL:
             digits, places = decimal_sizes(properties)
             return Decimal(min(digits, 38), places)
-        case DataType.WEI:
-            return Decimal(38, 0)
         case DataType.JSON:
             return _nested_type(nested_type_of(column) or Json())
-    return String()
+    return _nested_type(leaf_of(properties))
 
 
 def _nested_type(of: NestedType) -> FieldType:
@@ -237,27 +228,8 @@ def _leaf_type(name: str) -> FieldType:
     return Time(_TIMES) if name.startswith("time(") else known.get(name, String())
 
 
-_T = TypeVar("_T")
-
 _TRUE: Final = frozenset(("true", "yes", "on"))
 _FALSE: Final = frozenset(("false", "no", "off"))
-_COMMON: Final = (
-    *("id", "name", "description", "type", "metadata", "nullable", "trim", "nullableValues", "nullReplacementValue"),
-)
-_OWN: Final = {
-    "binary": ("encoding",),
-    "boolean": ("trueValues", "falseValues"),
-    "date": ("formatters", "caseSensitive"),
-    "decimal": ("precision", "scale", "formatters"),
-    "double": ("formatters",),
-    "integer": ("formatters",),
-    "long": ("formatters",),
-    "string": ("minLength", "maxLength", "regex"),
-    "time": ("formatters",),
-    "timestamp": ("formatters", "timezoneId", "time", "caseSensitive"),
-    "struct": ("fields",),
-    "array": ("elementType",),
-}
 _TIME: Final = {"hour": 23, "minute": 59, "second": 59, "nano": 999_999_999}
 _MOST_DIGITS: Final = 38
 
@@ -340,245 +312,12 @@ def _items(node: Node) -> tuple[Node, ...] | None:
     return None
 
 
-class _Reader:
-    """Reads fields, and keeps the faults of all of them."""
+class _WrongError(Exception):
+    """A value is of the right type, and wrong: in messages with their hints."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.faults: list[Fault] = []
-
-    def field(self, node: Mapping, above: tuple[str, ...]) -> Field | None:
-        """Return a field, None where something is wrong with it."""
-        count = len(self.faults)
-        stated = _Attributes(self, node, above)
-        id_ = stated.optional("id", _string, "string")
-        name = stated.required("name", _string, "string")
-        stated.path = (*above, name if name is not None else "unnamed meta" if not above else "unnamed")
-        description = stated.optional("description", _string, "string")
-        type_name = stated.one_of("type", tuple(TYPES))
-        if name is None or type_name is None:
-            return None
-        metadata = _Metadata(stated).read()
-        nullable = stated.required("nullable", _boolean, "boolean")
-        own = self._type(type_name, stated)
-        is_plain = type_name not in ("struct", "array")
-        trim = stated.optional("trim", _boolean, "boolean") if is_plain else False
-        null_values = stated.optional("nullableValues", _strings, "string array") if is_plain else ()
-        replacement = stated.optional("nullReplacementValue", _string, "string") if is_plain else None
-        stated.check_names(type_name, is_faulty=len(self.faults) > count)
-        if len(self.faults) > count or own is None or nullable is None:
-            return None
-        self._warn(own, stated)
-        return Field(
-            name=name,
-            type=own,
-            nullable=nullable,
-            id=id_,
-            description=description,
-            trim=bool(trim),
-            nullable_values=null_values or (),
-            null_replacement=replacement,
-            metadata=metadata,
-        )
-
-    def _type(self, name: str, stated: _Attributes) -> FieldType | None:  # noqa: C901, PLR0911 - a case for each type
-        match name:
-            case "binary":
-                encoding = stated.one_of("encoding", ("base64", "hexadecimal"))
-                return Binary(encoding) if encoding is not None else None
-            case "boolean":
-                true = stated.required("trueValues", _strings, "string array")
-                false = stated.required("falseValues", _strings, "string array")
-                return Boolean(true or (), false or ())
-            case "date":
-                formatters = stated.date_patterns()
-                return Date(formatters, bool(stated.optional("caseSensitive", _boolean, "boolean")))
-            case "decimal":
-                return stated.decimal()
-            case "double":
-                return Double(stated.number_patterns())
-            case "integer":
-                return Integer(stated.number_patterns())
-            case "long":
-                return Long(stated.number_patterns())
-            case "string":
-                return stated.string()
-            case "time":
-                # Arc looks at these patterns only when it parses by them.
-                return Time(stated.required("formatters", _strings, "string array") or ())
-            case "timestamp":
-                return stated.timestamp()
-            case "struct":
-                return self._struct(stated)
-            case _:
-                return self._array(stated)
-
-    def _struct(self, stated: _Attributes) -> Struct | None:
-        node = stated.node("fields", is_required=True)
-        if node is None:
-            return None
-        items = _items(node)
-        if items is None or not all(isinstance(item, Mapping) for item in items):
-            stated.fault("fields", "'fields' must be of type list.", "a list of objects, each a field")
-            return None
-        if not items:
-            stated.fault("fields", "'fields' must have at least 1 element.")
-        fields = [self.field(item, stated.path) for item in items if isinstance(item, Mapping)]
-        return Struct(tuple(field for field in fields if field is not None))
-
-    def _array(self, stated: _Attributes) -> Array | None:
-        node = stated.node("elementType", is_required=True)
-        if node is None:
-            return None
-        if not isinstance(node, Mapping):
-            stated.fault("elementType", "'elementType' must be of type object.")
-            return None
-        element = self.field(node, stated.path)
-        return Array(element) if element is not None else None
-
-    def _warn(self, own: FieldType, stated: _Attributes) -> None:
-        """Warn of what Arc accepts and no value then fits."""
-        match own:
-            case Date(formatters=formatters) | Timestamp(formatters=formatters):
-                if has_lone_year(formatters):
-                    stated.warn("formatters", "a single `y` never makes a date: write `u`")
-            case Time(formatters=formatters):
-                for pattern in formatters:
-                    try:
-                        parse_pattern(pattern)
-                    except PatternError as error:
-                        stated.warn("formatters", f"no value will fit `{pattern}`: {error}")
-            case Integer(formatters) | Long(formatters) | Double(formatters) | Decimal(formatters=formatters):
-                for pattern in formatters or ():
-                    try:
-                        parse_number_pattern(pattern)
-                    except NumberPatternError as error:
-                        stated.warn("formatters", f"no value will fit `{pattern}`: {error}")
-        if isinstance(own, Timestamp) and find_zone(own.timezone_id) is None:
-            stated.warn("timezoneId", f"Java knows no time zone `{own.timezone_id}`: all values will be errors")
-
-
-class _Attributes:
-    """The attributes of one field."""
-
-    def __init__(self, reader: _Reader, node: Mapping, above: tuple[str, ...]) -> None:
-        self.path = (*above, "unnamed meta")
-        self._reader = reader
-        self._at = node.start
-        self._nodes = fields_of(node)
-        self._places = {entry.key.value: entry.key.start for entry in node.entries}
-
-    def node(self, name: str, *, is_required: bool = False) -> Node | None:
-        """Return the value of an attribute, None where it is not stated or null."""
-        node = self._nodes.get(name)
-        if node is None or (isinstance(node, Scalar) and node.value is None):
-            if is_required:
-                self.fault(name, f"Missing required attribute '{name}'.")
-            return None
-        return node
-
-    def required(self, name: str, convert: Callable[[Node], _T | None], expected: str) -> _T | None:
-        return self.optional(name, convert, expected) if self.node(name, is_required=True) is not None else None
-
-    def optional(self, name: str, convert: Callable[[Node], _T | None], expected: str) -> _T | None:
-        node = self.node(name)
-        if node is None:
-            return None
-        found = convert(node)
-        if found is None:
-            self.fault(name, f"Wrong type, expected: '{expected}'.")
-        return found
-
-    def one_of(self, name: str, known: tuple[str, ...]) -> str | None:
-        found = self.required(name, _string, "string")
-        if found is None or found in known:
-            return found
-        names = ",".join(f"'{each}'" for each in known)
-        self.fault(name, f"Invalid value. Valid values are [{names}].", did_you_mean(found, known))
-        return None
-
-    def number_patterns(self) -> tuple[str, ...] | None:
-        return self.optional("formatters", _strings, "string array")
-
-    def date_patterns(self) -> tuple[str, ...]:
-        formatters = self.required("formatters", _strings, "string array") or ()
-        for pattern in formatters:
-            if pattern not in EPOCHS:
-                try:
-                    parse_pattern(pattern)
-                except PatternError as error:
-                    self.fault("formatters", str(error), f"in the pattern `{pattern}`")
-        return formatters
-
-    def decimal(self) -> Decimal | None:
-        precision = self.required("precision", _integer, "int")
-        scale = self.required("scale", _integer, "int")
-        formatters = self.number_patterns()
-        if precision is None or scale is None:
-            return None
-        if not 0 <= precision <= _MOST_DIGITS:
-            self.fault("precision", f"Invalid value. A decimal has at most {_MOST_DIGITS} digits.")
-        if not 0 <= scale <= precision:
-            self.fault("scale", f"Invalid value. Valid values are 0 to {precision}, the precision.")
-        return Decimal(precision, scale, formatters)
-
-    def string(self) -> String:
-        least = self.optional("minLength", _integer, "int")
-        most = self.optional("maxLength", _integer, "int")
-        regex = self.optional("regex", _string, "string")
-        if regex is not None:
-            try:
-                translate(regex)
-            except RegexError as error:
-                self.fault("regex", str(error))
-        return String(least, most, regex)
-
-    def timestamp(self) -> Timestamp:
-        formatters = self.date_patterns()
-        zone = self.required("timezoneId", _string, "string")
-        time = self._time()
-        is_case_sensitive = self.optional("caseSensitive", _boolean, "boolean")
-        return Timestamp(formatters, zone or "", time, bool(is_case_sensitive))
-
-    def _time(self) -> TimeOfDay | None:
-        node = self.node("time")
-        if node is None:
-            return None
-        if not isinstance(node, Mapping):
-            self.fault("time", "Wrong type, expected: 'object'.", "an object with hour, minute, second and nano")
-            return None
-        stated = fields_of(node)
-        found = {name: _integer(stated[name]) for name in _TIME if name in stated}
-        if missing := [name for name in _TIME if found.get(name) is None]:
-            described = ", ".join(
-                "Wrong type, expected: 'int'." if name in found else f"Missing required attribute '{name}'."
-                for name in missing
-            )
-            self.fault("time", f"Invalid value. {described}")
-            return None
-        numbers = {name: number for name, number in found.items() if number is not None}
-        if beyond := [name for name, most in _TIME.items() if not 0 <= numbers[name] <= most]:
-            self.fault("time", f"Invalid value. `{beyond[0]}` must be 0 to {_TIME[beyond[0]]}.")
-            return None
-        return TimeOfDay(**numbers)
-
-    def check_names(self, type_name: str, *, is_faulty: bool) -> None:
-        """Report unknown attributes: as Arc does they are faults only beside others."""
-        known = (*_COMMON, *_OWN[type_name])
-        for name in self._nodes:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                if is_faulty:
-                    self.fault(name, f"Invalid attribute '{name}'.", hint)
-                else:
-                    self.warn(name, f"the attribute is unknown and ignored{f': {hint}' if hint else ''}")
-
-    def fault(self, name: str, message: str, hint: str | None = None) -> None:
-        self._reader.faults.append(Fault(self.path, name, message, self._places.get(name, self._at), hint))
-
-    def warn(self, name: str, message: str) -> None:
-        at = self._reader.source.locate(self._places.get(name, self._at))
-        warnings.warn(CommandWarning(f"{at}: `{name}` of `{'.'.join(self.path)}`: {message}"), stacklevel=2)
+    def __init__(self, *faults: tuple[str, str | None]) -> None:
+        super().__init__(*faults)
+        self.faults = faults
 
 
 def _string(node: Node) -> str | None:
@@ -615,29 +354,254 @@ def _integer(node: Node) -> int | None:
 
 
 def _strings(node: Node) -> tuple[str, ...] | None:
-    items = _items(node)
-    if items is None:
+    texts = [_string(item) for item in _items(node) or ()]
+    return None if _items(node) is None or None in texts else tuple(text for text in texts if text is not None)
+
+
+def _date_patterns(node: Node) -> tuple[str, ...] | None:
+    formatters = _strings(node)
+    faults = []
+    for pattern in formatters or ():
+        if pattern not in EPOCHS:
+            try:
+                parse_pattern(pattern)
+            except PatternError as error:
+                faults.append((str(error), f"in the pattern `{pattern}`"))
+    if faults:
+        raise _WrongError(*faults)
+    return formatters
+
+
+def _regex(node: Node) -> str | None:
+    regex = _string(node)
+    try:
+        translate(regex or "")
+    except RegexError as error:
+        raise _WrongError((str(error), None)) from error
+    return regex
+
+
+def _one_of(*known: str) -> Callable[[Node], str | None]:
+    def read(node: Node) -> str | None:
+        found = _string(node)
+        if found is not None and found not in known:
+            names = ",".join(f"'{each}'" for each in known)
+            raise _WrongError((f"Invalid value. Valid values are [{names}].", did_you_mean(found, known)))
+        return found
+
+    return read
+
+
+def _time(node: Node) -> TimeOfDay:
+    if not isinstance(node, Mapping):
+        hint = "an object with hour, minute, second and nano"
+        raise _WrongError(("Wrong type, expected: 'object'.", hint))
+    stated = fields_of(node)
+    found = {name: _integer(stated[name]) for name in _TIME if name in stated}
+    numbers = {name: number for name, number in found.items() if number is not None}
+    if missing := [name for name in _TIME if name not in numbers]:
+        described = ", ".join(
+            "Wrong type, expected: 'int'." if name in found else f"Missing required attribute '{name}'."
+            for name in missing
+        )
+        raise _WrongError((f"Invalid value. {described}", None))
+    if beyond := [name for name, most in _TIME.items() if not 0 <= numbers[name] <= most]:
+        raise _WrongError((f"Invalid value. `{beyond[0]}` must be 0 to {_TIME[beyond[0]]}.", None))
+    return TimeOfDay(**numbers)
+
+
+_Read: TypeAlias = Callable[[Node], Any]
+"""Returns the value of an attribute, None for one of a wrong type."""
+
+_OWN: Final[dict[str, dict[str, _Read]]] = {
+    "binary": {"encoding": _one_of("base64", "hexadecimal")},
+    "boolean": {"trueValues": _strings, "falseValues": _strings},
+    "date": {"formatters": _date_patterns, "caseSensitive": _boolean},
+    "decimal": {"precision": _integer, "scale": _integer, "formatters": _strings},
+    **{name: {"formatters": _strings} for name in ("double", "integer", "long")},
+    "string": {"minLength": _integer, "maxLength": _integer, "regex": _regex},
+    "time": {"formatters": _strings},  # Arc looks at these patterns only when it parses by them
+    "timestamp": {"formatters": _date_patterns, "timezoneId": _string, "time": _time, "caseSensitive": _boolean},
+}
+"""The attributes of types; those of a struct and of an array are fields."""
+
+_EXPECTED: Final[dict[_Read, str]] = {
+    _boolean: "boolean", _integer: "int", _strings: "string array", _date_patterns: "string array",
+}  # fmt: skip
+"""What values have to be, in Arc's words, where that is no string."""
+
+_COMMON: Final = (
+    *("id", "name", "description", "type", "metadata", "nullable", "trim", "nullableValues", "nullReplacementValue"),
+)
+
+
+def _argument(attribute: str) -> str:
+    """Return what an attribute of a type is called here."""
+    return re.sub("([A-Z])", lambda found: f"_{found[1].lower()}", attribute)
+
+
+class _Reader:
+    """Reads fields, and keeps the faults of all of them."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.faults: list[Fault] = []
+
+    def field(self, node: Mapping, above: tuple[str, ...]) -> Field | None:
+        """Return a field, None where something is wrong with it."""
+        count = len(self.faults)
+        stated = _Stated(self, node, (*above, "unnamed meta"))
+        id_, name = stated.read("id", _string), stated.read("name", _string, is_required=True)
+        stated.path = (*above, name if name is not None else "unnamed" if above else "unnamed meta")
+        description = stated.read("description", _string)
+        kind = stated.read("type", _one_of(*TYPES), is_required=True)
+        if name is None or kind is None:
+            return None
+        metadata = stated.metadata()
+        nullable = stated.read("nullable", _boolean, is_required=True)
+        own: dict[str, Any]
+        match kind:
+            case "struct":
+                names, own = ["fields"], {"fields": self._fields(stated)}
+            case "array":
+                names, own = ["elementType"], {"element": self._element(stated)}
+            case _:
+                names, own = [*_OWN[kind]], stated.own(kind)
+        is_text = kind in _OWN
+        trim = stated.read("trim", _boolean) if is_text else False
+        null_values = stated.read("nullableValues", _strings) if is_text else ()
+        replacement = stated.read("nullReplacementValue", _string) if is_text else None
+        stated.check_names((*_COMMON, *names), is_faulty=len(self.faults) > count)
+        if len(self.faults) > count:
+            return None
+        made = TYPES[kind](**{_argument(key): value for key, value in own.items() if value is not None})
+        stated.warn_of_patterns(made)
+        return Field(
+            name=name,
+            type=made,
+            nullable=nullable,
+            id=id_,
+            description=description,
+            trim=bool(trim),
+            nullable_values=null_values or (),
+            null_replacement=replacement,
+            metadata=metadata,
+        )
+
+    def _fields(self, stated: _Stated) -> tuple[Field, ...]:
+        node = stated.node("fields", is_required=True)
+        items = _items(node) if node is not None else ()
+        if items is None or not all(isinstance(item, Mapping) for item in items):
+            stated.fault("fields", "'fields' must be of type list.", "a list of objects, each a field")
+            return ()
+        if node is not None and not items:
+            stated.fault("fields", "'fields' must have at least 1 element.")
+        fields = [self.field(item, stated.path) for item in items if isinstance(item, Mapping)]
+        return tuple(field for field in fields if field is not None)
+
+    def _element(self, stated: _Stated) -> Field | None:
+        node = stated.node("elementType", is_required=True)
+        if isinstance(node, Mapping):
+            return self.field(node, stated.path)
+        if node is not None:
+            stated.fault("elementType", "'elementType' must be of type object.")
         return None
-    texts = [_string(item) for item in items]
-    return None if None in texts else tuple(text for text in texts if text is not None)
 
 
-class _Metadata:
-    """Reads ``metadata``: what Spark's column metadata can hold."""
+class _Stated:
+    """What a file states of one field."""
 
-    def __init__(self, stated: _Attributes) -> None:
-        self._stated = stated
+    def __init__(self, reader: _Reader, node: Mapping, path: tuple[str, ...]) -> None:
+        self.path = path
+        self._reader = reader
+        self._at = node.start
+        self._nodes = fields_of(node)
+        self._places = {entry.key.value: entry.key.start for entry in node.entries}
 
-    def read(self) -> dict[str, Any]:
-        node = self._stated.node("metadata")
+    def node(self, name: str, *, is_required: bool = False) -> Node | None:
+        """Return the value of an attribute, None where it is not stated or null."""
+        node = self._nodes.get(name)
+        if node is None or (isinstance(node, Scalar) and node.value is None):
+            if is_required:
+                self.fault(name, f"Missing required attribute '{name}'.")
+            return None
+        return node
+
+    def read(self, name: str, read: _Read, *, is_required: bool = False) -> Any:
+        """Return the value of an attribute, None where it is not stated or wrong."""
+        node = self.node(name, is_required=is_required)
+        if node is None:
+            return None
+        try:
+            found = read(node)
+        except _WrongError as error:
+            for message, hint in error.faults:
+                self.fault(name, message, hint)
+            return None
+        if found is None:
+            self.fault(name, f"Wrong type, expected: '{_EXPECTED.get(read, 'string')}'.")
+        return found
+
+    def own(self, kind: str) -> dict[str, Any]:
+        """Return the attributes of a scalar type, None for those that are not stated or wrong."""
+        required = {each.name for each in fields(TYPES[kind]) if each.default is MISSING}
+        found = {
+            name: self.read(name, read, is_required=_argument(name) in required) for name, read in _OWN[kind].items()
+        }
+        precision, scale = found.get("precision"), found.get("scale")
+        if precision is not None and scale is not None:
+            if not 0 <= precision <= _MOST_DIGITS:
+                self.fault("precision", f"Invalid value. A decimal has at most {_MOST_DIGITS} digits.")
+            if not 0 <= scale <= precision:
+                self.fault("scale", f"Invalid value. Valid values are 0 to {precision}, the precision.")
+        return found
+
+    def check_names(self, known: tuple[str, ...], *, is_faulty: bool) -> None:
+        """Report unknown attributes: as Arc does they are faults only beside others."""
+        for name in self._nodes:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                if is_faulty:
+                    self.fault(name, f"Invalid attribute '{name}'.", hint)
+                else:
+                    self.warn(name, f"the attribute is unknown and ignored{f': {hint}' if hint else ''}")
+
+    def warn_of_patterns(self, of: FieldType) -> None:
+        """Warn of what Arc accepts and no value then fits."""
+        parse: Callable[[str], object] = parse_number_pattern
+        patterns: tuple[str, ...] | None = ()
+        match of:
+            case Date(formatters=formatters) | Timestamp(formatters=formatters):
+                if has_lone_year(formatters):
+                    self.warn("formatters", "a single `y` never makes a date: write `u`")
+            case Time(formatters=formatters):
+                parse, patterns = parse_pattern, formatters
+            case Integer(formatters) | Long(formatters) | Double(formatters) | Decimal(formatters=formatters):
+                patterns = formatters
+        for pattern in patterns or ():
+            try:
+                parse(pattern)
+            except (PatternError, NumberPatternError) as error:
+                self.warn("formatters", f"no value will fit `{pattern}`: {error}")
+        if isinstance(of, Timestamp) and find_zone(of.timezone_id) is None:
+            self.warn("timezoneId", f"Java knows no time zone `{of.timezone_id}`: all values will be errors")
+
+    def fault(self, name: str, message: str, hint: str | None = None) -> None:
+        self._reader.faults.append(Fault(self.path, name, message, self._places.get(name, self._at), hint))
+
+    def warn(self, name: str, message: str) -> None:
+        at = self._reader.source.locate(self._places.get(name, self._at))
+        warnings.warn(CommandWarning(f"{at}: `{name}` of `{'.'.join(self.path)}`: {message}"), stacklevel=2)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return ``metadata``: what Spark's column metadata can hold."""
+        node = self.node("metadata")
         if isinstance(node, Scalar) and isinstance(node.value, str):
             node = _parsed(node.value)
-        if node is None:
+        if node is not None and not isinstance(node, Mapping):
+            self.fault("metadata", "Wrong type, expected: 'object'.")
             return {}
-        if not isinstance(node, Mapping):
-            self._stated.fault("metadata", "Wrong type, expected: 'object'.")
-            return {}
-        return self._object(node, "")
+        return self._object(node, "") if node is not None else {}
 
     def _object(self, node: Mapping, prefix: str) -> dict[str, Any]:
         return {name: self._value(value, f"{prefix}{name}") for name, value in fields_of(node).items()}
@@ -648,8 +612,8 @@ class _Metadata:
                 return self._object(node, f"{name}.")
             case Sequence(items=items):
                 if fault := _list_fault(items):
-                    shown = name + "}" if fault.startswith("nested") or "nested" in fault else name
-                    self._stated.fault(name, f"Metadata attribute '{shown}' cannot contain {fault}")
+                    shown = name + "}" if "nested" in fault else name
+                    self.fault(name, f"Metadata attribute '{shown}' cannot contain {fault}")
                 return [self._value(item, name) for item in items if not isinstance(item, Sequence)]
             case Scalar(value=Written() as number):
                 return int(number) if number.is_integer() else float(number)
@@ -705,40 +669,34 @@ def _kind(node: Node) -> str:
 
 def attributes(of: Field) -> dict[str, Any]:
     """Return a field as the object that a file states it by, defaults left out."""
+    kind = type_name(of.type)
+    own = {name: _plain(getattr(of.type, _argument(name))) for name in _OWN.get(kind, ())}
+    match of.type:
+        case Struct(fields):
+            own = {"fields": [attributes(field) for field in fields]}
+        case Array(element):
+            own = {"elementType": attributes(element)}
     stated: dict[str, Any] = {
         "id": of.id,
         "name": of.name,
         "description": of.description,
-        "type": next(name for name, known in TYPES.items() if isinstance(of.type, known)),
+        "type": kind,
         "trim": of.trim or None,
         "nullable": of.nullable,
         "nullableValues": list(of.nullable_values) or None,
         "nullReplacementValue": of.null_replacement,
-        **dict(_own_attributes(of.type)),
+        **own,
         "metadata": dict(of.metadata) or None,
     }
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def _own_attributes(of: FieldType) -> Iterator[tuple[str, Any]]:
-    match of:
-        case Binary(encoding):
-            yield "encoding", encoding
-        case Boolean(true_values, false_values):
-            yield from (("trueValues", list(true_values)), ("falseValues", list(false_values)))
-        case String(least, most, regex):
-            yield from (("minLength", least), ("maxLength", most), ("regex", regex))
-        case Struct(fields):
-            yield "fields", [attributes(field) for field in fields]
-        case Array(element):
-            yield "elementType", attributes(element)
-        case _:
-            if isinstance(of, Decimal):
-                yield from (("precision", of.precision), ("scale", of.scale))
-            yield "formatters", list(of.formatters) if of.formatters is not None else None
-            if isinstance(of, Timestamp):
-                yield "timezoneId", of.timezone_id
-                time = of.time
-                yield "time", {name: getattr(time, name) for name in _TIME} if time else None
-            if isinstance(of, Date | Timestamp):
-                yield "caseSensitive", of.case_sensitive or None
+def _plain(value: Any) -> Any:
+    match value:
+        case tuple():
+            return list(value)
+        case TimeOfDay():
+            return asdict(value)
+        case False:
+            return None
+    return value

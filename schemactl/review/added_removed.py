@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, auto
 
-from schemactl.review.announcements import column_last_day, own_last_day, table_last_day
+from schemactl.review.announcements import column_last_day, is_expired, own_last_day, table_last_day
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
-from schemactl.review.last_day import is_expired
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of

@@ -24,7 +24,6 @@ from typing import Any, Final
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.hints import DEPRECATED, hint_changes
-from schemactl.review.last_day import read_last_day
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import place
@@ -33,6 +32,19 @@ from schemactl.schema.types import Properties, Schema, Table, chain_of
 
 REMOVED_COLUMNS: Final = "x-removed-columns"
 REMOVED_TABLES: Final = "x-removed-tables"
+
+
+def read_last_day(stated: Any) -> date | None:
+    """Return the day that is stated as a date or as ISO text, None for anything else."""
+    try:
+        return date.fromisoformat(str(stated))
+    except ValueError:
+        return None
+
+
+def is_expired(last_day: date | None, today: date) -> bool:
+    """Return whether there is a last day and it is past."""
+    return last_day is not None and last_day < today
 
 
 def column_last_day(table: Table | None, name: str) -> date | None:

@@ -14,6 +14,7 @@ from schemactl.review.severity import Impact
 from schemactl.review.wording import place
 from schemactl.schema.arrow_types import NESTED_TYPE, decode, from_arrow
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
+from schemactl.schema.contract import Mode, contract_for
 from schemactl.schema.nested_types import (
     SPARK_TYPE,
     STRING,
@@ -32,7 +33,7 @@ from schemactl.schema.nested_types import (
 )
 from schemactl.schema.renames import column_renames
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType, Table
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 
 class FieldEvent(Enum):
@@ -148,6 +149,11 @@ def type_label(of: NestedType) -> str:
             return "array"
         case MapOf():
             return "map"
+
+
+def freezes_fields(schema: Schema, table: str) -> bool:
+    """Return whether a load fails whose data has new fields, or fields of another type, in columns of the table."""
+    return contract_for(schema, table).data_type is Mode.FREEZE
 
 
 # --- the types ---

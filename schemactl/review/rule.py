@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias, assert_never
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
@@ -175,8 +175,8 @@ class Rule:
     """A kind of change that matters to somebody.
 
     Attributes:
-        id: a letter and three digits; never used again for anything else. By default the beginning of the name of the
-            rule's module or entry point, in capitals.
+        id: a letter and three digits; never used again for anything else. By default the name of the rule's variable,
+            of an installed one the beginning of the name of its entry point, in capitals.
         title: what happened, in a few words, lower case: ``column removed``.
         impact: how bad it is, unless a match says otherwise.
         severity: of all its matches; by default it follows from the impact and the mode.
@@ -202,10 +202,3 @@ class Rule:
     is_cosmetic: bool = False
     is_gate: bool = False
     is_about_file: bool = False
-
-
-class RuleModule(Protocol):
-    """A module in ``schemactl.review.rules``."""
-
-    @property
-    def RULE(self) -> Rule: ...

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location, Problem, did_you_mean, nearest_or_all
-from schemactl.review.last_day import is_expired, read_last_day
+from schemactl.review.announcements import is_expired, read_last_day
 from schemactl.review.report import Finding, Silence
 from schemactl.review.rules import rule_ids
 from schemactl.review.severity import Severity

@@ -6,8 +6,9 @@ The order of tables is no part of a schema (dlt sorts them).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, assert_never
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, TypeVar, assert_never
 
 from schemactl.schema.changes import (
     ABSENT,
@@ -31,6 +32,16 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.types import Column, Schema, Table
 
+_Named = TypeVar("_Named")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A table that changes."""
+
+    properties: dict[str, Any]
+    columns: dict[str, Column]
+
 
 def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
     """Return the schema with the changes made, in their order.
@@ -38,26 +49,38 @@ def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
     Raises:
         KeyError: a change speaks of a table or a column that is not there, or gives a name that is taken.
     """
-    draft = _SchemaDraft.of(schema)
-    for change in changes:
+    header, settings, normalizers = header_of(schema), dict(schema.settings), dict(schema.normalizers)
+    tables = {name: _Draft(dict(each.properties), dict(each.columns)) for name, each in schema.tables.items()}
+    for change, batch in _batches(changes):
         match change:
             case HeaderChanged():
-                _state(draft.header, change.name, change.after)
+                _state(header, change.name, change.after)
             case SettingChanged():
-                _state(draft.settings, change.name, change.after)
+                _state(settings, change.name, change.after)
             case NormalizerChanged():
-                _state(draft.normalizers, change.name, change.after)
+                _state(normalizers, change.name, change.after)
             case TableRenamed():
-                draft.rename(change.before, change.after)
+                tables = _renamed_tables(tables, batch)
             case TableRemoved():
-                draft.remove(change.table.name)
+                _known(tables, change.table.name, "table `{}`")
+                del tables[change.table.name]
             case TableAdded():
-                draft.add(change.table)
+                _refuse_taken(tables, change.table.name, "table `{}`")
+                tables[change.table.name] = _Draft(dict(change.table.properties), dict(change.table.columns))
             case TablePropertyChanged():
-                draft.state(draft.table(change.table), change.name, change.after)
+                _state(_known(tables, change.table, "table `{}`").properties, change.name, change.after)
             case _:
-                _apply_to_columns(draft.table(change.table), change)
-    return draft.finished()
+                draft = _known(tables, change.table, "table `{}`")
+                draft.columns = _with_change(draft.columns, change, batch)
+    previous_hashes = tuple(header.pop("previous_hashes", ()))
+    return Schema(
+        **{name: value for name, value in header.items() if name in _HEADER_FIELDS},
+        previous_hashes=previous_hashes,
+        tables={name: Table(name, draft.columns, draft.properties) for name, draft in tables.items()},
+        settings=settings,
+        normalizers=normalizers,
+        extensions={name: value for name, value in header.items() if name not in _HEADER_FIELDS},
+    )
 
 
 def header_of(schema: Schema) -> dict[str, Any]:
@@ -79,161 +102,60 @@ _HEADER_FIELDS: Final = frozenset(
 )
 
 
-# Drafts are mutable, and found by number where names change: thousands of changes each take constant time.
+def _batches(changes: Iterable[Change]) -> Iterable[tuple[Change, list[Any]]]:
+    """Yield the changes; renames of all tables, or of the columns of one, that follow each other come at once."""
 
+    def renamed(change: Change) -> tuple[type, str] | None:
+        match change:
+            case TableRenamed():
+                return TableRenamed, ""
+            case ColumnRenamed():
+                return ColumnRenamed, change.table
+        return None
 
-@dataclass(slots=True)
-class _ColumnDraft:
-    name: str
-    properties: dict[str, Any]
-
-
-@dataclass(slots=True)
-class _TableDraft:
-    """A table whose columns are opened when the first of them changes."""
-
-    name: str
-    properties: dict[str, Any]
-    origin: Mapping[str, Column]
-    columns: dict[int, _ColumnDraft] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)
-    displaced: dict[str, int] = field(default_factory=dict)
-    is_open: bool = False
-    next_number: int = 0
-
-    @classmethod
-    def of(cls, table: Table) -> _TableDraft:
-        return cls(table.name, dict(table.properties), table.columns)
-
-    def open(self) -> None:
-        if not self.is_open:
-            self.is_open = True
-            for column in self.origin.values():
-                self.add(column)
-
-    def add(self, column: Column) -> None:
-        self._refuse_taken(column.name)
-        self.numbers[column.name] = self.next_number
-        self.columns[self.next_number] = _ColumnDraft(column.name, dict(column.properties))
-        self.next_number += 1
-
-    def remove(self, name: str) -> None:
-        del self.columns[self._number(name)]
-        del self.numbers[name]
-
-    def rename(self, before: str, after: str) -> None:
-        """Give a column another name; the one that has it must get another one itself (``finished`` looks)."""
-        number = self.displaced.pop(before) if before in self.displaced else self.numbers.pop(self._known(before))
-        if after in self.numbers:
-            if after in self.displaced:
-                self._refuse_taken(after)
-            self.displaced[after] = self.numbers[after]
-        self.numbers[after] = number
-        self.columns[number].name = after
-
-    def reorder(self, names: Iterable[str]) -> None:
-        first = {number: self.columns[number] for number in map(self._number, names)}
-        self.columns = {**first, **self.columns}
-
-    def properties_of(self, name: str) -> dict[str, Any]:
-        return self.columns[self._number(name)].properties
-
-    def finished(self) -> Table:
-        if not self.is_open:
-            return Table(self.name, self.origin, self.properties)
-        for name in self.displaced:
-            self._refuse_taken(name)
-        columns = {draft.name: Column(draft.name, draft.properties) for draft in self.columns.values()}
-        return Table(self.name, columns, self.properties)
-
-    def _number(self, name: str) -> int:
-        return self.numbers[self._known(name)]
-
-    def _known(self, name: str) -> str:
-        if name not in self.numbers:
-            raise KeyError(f"there is no column `{name}` in the table `{self.name}`")
-        return name
-
-    def _refuse_taken(self, name: str) -> None:
-        if name in self.numbers:
-            raise KeyError(f"there is a column `{name}` in the table `{self.name}` already")
-
-
-@dataclass(slots=True)
-class _SchemaDraft:
-    header: dict[str, Any]
-    settings: dict[str, Any]
-    normalizers: dict[str, Any]
-    tables: dict[str, _TableDraft] = field(default_factory=dict)
-    # Tables by their parents' names; one that has changed its parent since may stand at the old one still.
-    nested: dict[str, list[_TableDraft]] = field(default_factory=dict)
-    # Tables whose names others have taken, with those nested in them, until they get another one themselves.
-    displaced: dict[str, tuple[_TableDraft, list[_TableDraft]]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, schema: Schema) -> _SchemaDraft:
-        draft = cls(header_of(schema), dict(schema.settings), dict(schema.normalizers))
-        for table in schema.tables.values():
-            draft.add(table)
-        return draft
-
-    def table(self, name: str) -> _TableDraft:
-        if name not in self.tables:
-            raise KeyError(f"there is no table `{name}`")
-        return self.tables[name]
-
-    def add(self, table: Table) -> None:
-        self._refuse_taken(table.name)
-        self.tables[table.name] = draft = _TableDraft.of(table)
-        self._note_parent(draft)
-
-    def remove(self, name: str) -> None:
-        del self.tables[self.table(name).name]
-
-    def rename(self, before: str, after: str) -> None:
-        """Give a table another name; the one that has it must get another one itself (``finished`` looks)."""
-        if before in self.displaced:
-            table, children = self.displaced.pop(before)
+    for key, batch in groupby(changes, renamed):
+        if key is None:
+            yield from ((change, []) for change in batch)
         else:
-            table, children = self.table(before), self.nested.pop(before, [])
-            del self.tables[before]
-        if after in self.tables:
-            if after in self.displaced:
-                self._refuse_taken(after)
-            self.displaced[after] = (self.tables[after], self.nested.pop(after, []))
-        table.name = after
-        self.tables[after] = table
-        for child in children:
-            if child.properties.get("parent") == before:
-                self.state(child, "parent", after)
+            renames = list(batch)
+            yield renames[0], renames
 
-    def state(self, table: _TableDraft, name: str, value: Any) -> None:
-        _state(table.properties, name, value)
-        if name == "parent":
-            self._note_parent(table)
 
-    def finished(self) -> Schema:
-        for name in self.displaced:
-            self._refuse_taken(name)
-        header = {name: value for name, value in self.header.items() if name in _HEADER_FIELDS}
-        previous_hashes = tuple(header.pop("previous_hashes", ()))
-        return Schema(
-            **header,
-            previous_hashes=previous_hashes,
-            tables={name: table.finished() for name, table in self.tables.items()},
-            settings=self.settings,
-            normalizers=self.normalizers,
-            extensions={name: value for name, value in self.header.items() if name not in _HEADER_FIELDS},
-        )
+def _renamed_tables(tables: Mapping[str, _Draft], renames: Iterable[TableRenamed]) -> dict[str, _Draft]:
+    names = _new_names(tables, renames, "table `{}`")
+    for draft in tables.values():
+        if draft.properties.get("parent") in names:
+            draft.properties["parent"] = names[draft.properties["parent"]]
+    return {names.get(name, name): draft for name, draft in tables.items()}
 
-    def _note_parent(self, table: _TableDraft) -> None:
-        parent = table.properties.get("parent")
-        if isinstance(parent, str):
-            self.nested.setdefault(parent, []).append(table)
 
-    def _refuse_taken(self, name: str) -> None:
-        if name in self.tables:
-            raise KeyError(f"there is a table `{name}` already")
+def _new_names(named: Mapping[str, Any], renames: Iterable[TableRenamed | ColumnRenamed], what: str) -> dict[str, str]:
+    """Return new names by old ones; one that is taken must get another one itself."""
+    names: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    for change in renames:
+        origin = change.before
+        # A name that stands for two is that of the thing that waits for another one.
+        if origin not in named or origin in names:
+            origin = _known(origins, change.before, what)
+            del origins[change.before]
+        _refuse_taken(origins, change.after, what)
+        names[origin], origins[change.after] = change.after, origin
+    for new in origins:
+        if new not in names:
+            _refuse_taken(named, new, what)
+    return names
+
+
+def _known(named: Mapping[str, _Named], name: str, what: str) -> _Named:
+    if name not in named:
+        raise KeyError(f"there is no {what.format(name)}")
+    return named[name]
+
+
+def _refuse_taken(named: Mapping[str, Any], name: str, what: str) -> None:
+    if name in named:
+        raise KeyError(f"there is a {what.format(name)} already")
 
 
 def _state(properties: dict[str, Any], name: str, value: Any) -> None:
@@ -243,24 +165,34 @@ def _state(properties: dict[str, Any], name: str, value: Any) -> None:
         properties[name] = value
 
 
-def _apply_to_columns(table: _TableDraft, change: ColumnChange) -> None:
-    table.open()
+def _with_change(
+    columns: dict[str, Column], change: ColumnChange, renames: Iterable[ColumnRenamed]
+) -> dict[str, Column]:
+    """Return the columns of a table, which may be the same dict, with a change made."""
+    what = f"column `{{}}` in the table `{change.table}`"
     match change:
         case ColumnRenamed():
-            table.rename(change.before, change.after)
+            names = _new_names(columns, renames, what)
+            return {
+                names.get(name, name): Column(names[name], each.properties) if name in names else each
+                for name, each in columns.items()
+            }
         case ColumnRemoved():
-            table.remove(change.column.name)
+            _known(columns, change.column.name, what)
+            del columns[change.column.name]
         case ColumnAdded():
-            table.add(change.column)
-        case ColumnRetyped():
-            properties = table.properties_of(change.column)
-            for name in TYPE_PROPERTIES:
-                _state(properties, name, change.after.get(name, ABSENT))
-        case NullabilityChanged():
-            _state(table.properties_of(change.column), "nullable", change.after)
-        case ColumnPropertyChanged():
-            _state(table.properties_of(change.column), change.name, change.after)
+            _refuse_taken(columns, change.column.name, what)
+            columns[change.column.name] = change.column
         case ColumnsReordered():
-            table.reorder(change.after)
+            return {name: _known(columns, name, what) for name in change.after} | columns
+        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
+            stated = dict(_known(columns, change.column, what).properties)
+            if isinstance(change, ColumnRetyped):
+                for name in TYPE_PROPERTIES:
+                    _state(stated, name, change.after.get(name, ABSENT))
+            else:
+                _state(stated, "nullable" if isinstance(change, NullabilityChanged) else change.name, change.after)
+            columns[change.column] = Column(change.column, stated)
         case _:
             assert_never(change)
+    return columns

@@ -11,8 +11,8 @@ import postgres_server
 import pytest
 
 from schemactl.review.comparison import Side
-from schemactl.review.names import RESERVED_WORDS
 from schemactl.review.review import ReviewSettings, compare, review
+from schemactl.review.rules.names import RESERVED_WORDS
 from schemactl.review.severity import Severity
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, schema_from_dict

@@ -1,39 +1,46 @@
-"""The rules, one a file: ``c204_column_removed.py`` holds ``RULE``, whose id is C204.
+"""The rules, in a module for each subject: ``columns.py`` holds ``C204`` and others; a rule's name is its id.
 
-To add one, write such a file and a fixture ``tests/review/rules/c204.yaml``. Third parties use the entry-point group
-``schemactl.rule`` and ids that begin with ``Z``, which none here does.
+To add one, add a function that finds matches and a ``Rule`` to the module of its subject, and a fixture
+``tests/review/rules/c204.yaml``; an id is never used again. Third parties use the entry-point group ``schemactl.rule``:
+a module for each rule, which is called ``RULE`` there, under a name that begins with its id; such ids begin with ``Z``,
+which none here does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from types import ModuleType
 
 from schemactl.errors import InputError
 from schemactl.registry import Registry
-from schemactl.review.rule import Rule, RuleModule
+from schemactl.review.rule import Rule
 
-RULES: Registry[RuleModule] = Registry("rule", "schemactl.review.rules")
-"""All rules by the names of their files."""
+RULES: Registry[ModuleType] = Registry("rule", "schemactl.review.rules")
+"""The modules that hold rules."""
 
 
 def rule_ids() -> tuple[str, ...]:
-    """Return the ids of all rules, without importing any: a file's name starts with its rule's id."""
-    return tuple(name.partition("_")[0].upper() for name in RULES)
+    """Return the ids of all rules."""
+    return tuple(rule.id for rule in all_rules())
 
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Return all rules, installed ones last.
+    """Return all rules, by id.
 
     Raises:
         InputError: an installed one states another id than its name does, by which it is silenced and configured.
     """
-    rules = []
-    for name, known in zip(RULES, rule_ids(), strict=True):
-        rule = RULES[name].RULE
-        if rule.id not in ("", known):
-            hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
-            raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
-        rules.append(replace(rule, id=known))
-    return tuple(rules)
+    return tuple(sorted((rule for name in RULES for rule in _rules_of(name)), key=lambda rule: rule.id))
+
+
+def _rules_of(name: str) -> Iterator[Rule]:
+    for variable, rule in vars(RULES[name]).items():
+        if isinstance(rule, Rule):
+            known = variable if variable != "RULE" else name.partition("_")[0].upper()
+            if rule.id not in ("", known):
+                hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
+                raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
+            yield replace(rule, id=known)

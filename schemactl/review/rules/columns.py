@@ -1,0 +1,514 @@
+"""Rules about columns, and the fields inside them, that come, go or are renamed, and about their nulls: C2xx, N4xx."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from schemactl.review.added_removed import (
+    BACKFILL,
+    Addition,
+    Removal,
+    added_columns,
+    added_tables,
+    removed_columns,
+    variant_of,
+)
+from schemactl.review.announcements import column_last_day, is_expired, own_last_day
+from schemactl.review.comparison import is_stored
+from schemactl.review.hints import property_rule
+from schemactl.review.nested_fields import FieldEvent, field_changes, freezes_fields, type_label
+from schemactl.review.reshapes import Form, reshapes
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    BREAKS_NOBODY,
+    Comparison,
+    Direction,
+    Impact,
+    Match,
+    Matches,
+    Rule,
+    Severity,
+)
+from schemactl.review.wording import advice, listed, place, plain, quote_value, typed
+from schemactl.schema.changes import (
+    ColumnPropertyChanged,
+    ColumnRenamed,
+    ColumnRetyped,
+    NullabilityChanged,
+    TablePropertyChanged,
+)
+from schemactl.schema.contract import Mode, contract_for
+
+
+def find_column_added(comparison: Comparison) -> Matches:
+    """Yield each added column that is nullable, has no type yet, or stands in a table without rows."""
+    for change in added_columns(comparison, Addition.PLAIN):
+        column = change.column
+        waits = "" if column.is_complete else ", without a data type so far"
+        yield Match.of(change, f"column {typed(column)} is new in `{change.table}`{waits}")
+
+
+C201 = Rule(
+    title="column added",
+    impact=BREAKS_NOBODY,
+    direction=Direction.LOOSENS,
+    why="The rows that are stored get nulls, and pipelines that do not know the column leave it null. dlt adds it "
+    "with the next load; a column without a data type waits until there is data.",
+    fix="Nothing has to be done. Queries with `SELECT *` get one column more.",
+    find=find_column_added,
+)
+
+
+def find_required_column_added(comparison: Comparison) -> Matches:
+    """Yield each added column that may not be null, in a table that was there."""
+    for change in added_columns(comparison, Addition.REQUIRED):
+        yield Match.of(change, f"column {typed(change.column)} is new in `{change.table}`, and may not be null")
+
+
+C202 = Rule(
+    title="required column added",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="The rows that are stored have no value for the column. dlt adds it with `NOT NULL`, which most databases "
+    "refuse on a table that has rows: the load fails. Pipelines that do not send the column fail as well.",
+    fix="Make the column nullable. Fill the stored rows, let all pipelines send it, and forbid nulls after that. Or "
+    "state `x-backfill: VALUE` on the column for what the stored rows shall get (rule C203).",
+    find=find_required_column_added,
+)
+
+
+def find_backfilled_column_added(comparison: Comparison) -> Matches:
+    """Yield each added column that may not be null and states ``x-backfill``."""
+    for change in added_columns(comparison, Addition.BACKFILLED):
+        value = quote_value(change.column.properties[BACKFILL])
+        yield Match.of(
+            change,
+            f"column {typed(change.column)} is new in `{change.table}` and may not be null; stored rows get {value}",
+        )
+
+
+C203 = Rule(
+    title="required column added with a value for stored rows",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="The stored rows get the value that `x-backfill` states, so they are safe, if it is true of them. Pipelines "
+    "that do not send the column fail. dlt itself does not know `x-backfill`: its own load adds the column with "
+    "`NOT NULL`, which most databases refuse on a table that has rows.",
+    fix="Add the column and fill the stored rows at the destination before the next load, and let all pipelines send "
+    "it. Or make it nullable.",
+    find=find_backfilled_column_added,
+)
+
+
+def find_column_removed(comparison: Comparison) -> Matches:
+    """Yield each column that was removed without notice, or before the end of its notice.
+
+    One without a data type is in no table; a contract takes it for new when data brings it, stated or not.
+    """
+    for change in removed_columns(comparison, Removal.PLAIN):
+        name, table = change.column.name, change.table
+        announced = column_last_day(comparison.base_table(table), name)
+        until = f", though it was to stay until {announced}" if announced else ""
+        is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
+        has_rows = is_stored(change.column)
+        untyped = "" if has_rows else ", and never had a data type"
+        yield Match.of(
+            change,
+            f"column `{name}` is gone from `{table}`{until}{untyped}",
+            impact=(BREAKS_ALL if is_frozen else None) if has_rows else BREAKS_NOBODY,
+        )
+
+
+C204 = Rule(
+    title="column removed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="A query that selects the column fails once it is dropped, and its values are lost. A pipeline that still "
+    "sends the column makes it anew; where the contract freezes `columns`, its loads fail. dlt drops no column on its "
+    "own, so until somebody does, it stays at the destination, and is null in new rows.",
+    fix="Keep the column, nullable, until nobody reads it any more. Announce its end with "
+    "`x-removed-columns: {COLUMN: DATE}` on the table, where DATE is the last day on which it is there; after that "
+    "day its removal is rule C205.",
+    find=find_column_removed,
+)
+
+
+def find_announced_column_removed(comparison: Comparison) -> Matches:
+    """Yield each column that was removed after the end of its notice."""
+    for change in removed_columns(comparison, Removal.ANNOUNCED):
+        name = change.column.name
+        until = column_last_day(comparison.base_table(change.table), name)
+        yield Match.of(change, f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}")
+
+
+C205 = Rule(
+    title="announced column removed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="The base schema names the column in the table's `x-removed-columns` with a last day, and that day is over. "
+    "Readers were warned; the values are lost all the same once the column is dropped.",
+    fix="Make sure that nobody needs the values. Keep the name in `x-removed-columns`, so that it is not used again.",
+    find=find_announced_column_removed,
+)
+
+
+def find_column_renamed(comparison: Comparison) -> Matches:
+    """Yield each renamed column."""
+    for change in comparison.of(ColumnRenamed):
+        verb = "is" if change.is_stated else "seems to be"
+        base = comparison.base_table(change.table)
+        is_taken = base is not None and change.after in base.columns
+        ending = f", and `{change.after}` was another column: queries on it read other values" if is_taken else ""
+        yield Match.of(
+            change,
+            f"column `{change.before}` of `{change.table}` {verb} called `{change.after}` now{ending}",
+            impact=BREAKS_ALL if is_taken else None,
+            advice="" if change.is_stated else advice(change.before, change.after),
+        )
+
+
+C206 = Rule(
+    title="column renamed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt knows no renames: it adds a column with the new name, null in all stored rows, and leaves the old one, "
+    "null in all new rows. Queries on either name see half of the values, and pipelines that still send the old name "
+    "fill the old column. Where columns swap their names, or one takes the name of another, no query fails and all "
+    "read other values.",
+    fix="Rename the column at the destination before the next load, and give readers a view or a generated column "
+    "with the old name. State `x-renamed-from: OLD` on the column, so that nobody has to guess; where it is a new "
+    "column, `x-renamed-from: []`.",
+    find=find_column_renamed,
+)
+
+
+def find_retired_name_reused(comparison: Comparison) -> Matches:
+    """Yield each new column or table whose name the base schema has retired."""
+    for added in added_tables(comparison, Addition.REVIVED):
+        name = added.table.name
+        since = own_last_day(comparison.base.schema, name)
+        yield Match.of(added, f"table `{name}` is new, but the name is retired since {since}")
+    for change in added_columns(comparison, Addition.REVIVED):
+        column = change.column
+        since = column_last_day(comparison.base_table(change.table), column.name)
+        yield Match.of(
+            change, f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}"
+        )
+
+
+C207 = Rule(
+    title="retired name used again",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="The base schema names it in `x-removed-columns` or `x-removed-tables`. Where it was never dropped at the "
+    "destination, dlt goes on with what is there: old values of another meaning, maybe of another type, stand beside "
+    "the new ones. Old queries and pipelines take the new thing for the old.",
+    fix="Choose another name. Where it truly is the old thing that comes back, take its name out of "
+    "`x-removed-columns` or `x-removed-tables` first, in a change of its own.",
+    find=find_retired_name_reused,
+)
+
+
+def find_variant_added(comparison: Comparison) -> Matches:
+    """Yield each added variant, by its mark or by its name."""
+    for change in added_columns(comparison, Addition.VARIANT):
+        of = variant_of(comparison, change)
+        column = comparison.head_column(change.table, of) if of else None
+        beside = f" beside `{of}` (which is {quote_value(column.properties.get('data_type'))})" if column else ""
+        yield Match.of(change, f"variant {typed(change.column)} is new in `{change.table}`{beside}")
+
+
+C208 = Rule(
+    title="variant column added",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.LOOSENS,
+    why="Values came that do not fit the column's type. dlt puts them into a variant column and leaves the column "
+    "null in those rows: queries on the column miss them without any error.",
+    fix="Look at the values. Repair the source, or give the column a type that holds all of them and fold the "
+    "variant in. With `schema_contract: {data_type: freeze}` such a load fails instead.",
+    find=find_variant_added,
+)
+
+
+def find_variant_folded(comparison: Comparison) -> Matches:
+    """Yield each removed variant at the column that has to hold its values."""
+    for change in removed_columns(comparison, Removal.FOLDED):
+        of = variant_of(comparison, change)
+        column = comparison.head_column(change.table, of) if of else None
+        if column is not None:
+            yield Match(
+                sentence=f"variant {typed(change.column)} is gone from `{change.table}`: `{of}` "
+                f"({quote_value(column.properties.get('data_type'))}) has to hold its values",
+                table=change.table,
+                column=of,
+                before=change.column.to_dict(),
+                after=column.to_dict(),
+                question="type",
+            )
+
+
+C209 = Rule(
+    title="variant column folded in",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="Queries that read the variant, for example with `coalesce`, fail once it is dropped. Its values are lost "
+    "unless they are copied into the column first, and they are copied only as far as they fit its type. A pipeline "
+    "that meets such a value again makes the variant anew.",
+    fix="Count the values against the column's type (`--data`). Copy them into the column at the destination "
+    "before the variant is dropped, and give the column a type that holds them all.",
+    find=find_variant_folded,
+)
+
+
+def find_value_became_list(comparison: Comparison) -> Matches:
+    """Yield each column of single values whose name a new nested table has."""
+    for reshape in reshapes(comparison):
+        if reshape.form is not Form.LISTED:
+            continue
+        where = f"`{reshape.column}` of `{reshape.table}`"
+        tables = listed(reshape.tables)
+        gone = f"{where} holds lists now: the column is gone, the values are in {tables}"
+        both = f"{where} holds lists as well now: they are in {tables}, and the column is null in those rows"
+        yield Match(
+            sentence=both if reshape.keeps_column else gone,
+            table=reshape.table,
+            column=reshape.column,
+            before={"column": reshape.column},
+            after={"tables": list(reshape.tables)},
+            impact=Impact(readers=Severity.WARN, writers=Severity.INFO) if reshape.keeps_column else None,
+        )
+
+
+C210 = Rule(
+    title="value became a list",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt keeps lists in a nested table with one row an item. Queries on the column miss the values of new rows, "
+    "with an error where the column is gone and without one where it stays. The stored values are not moved.",
+    fix="Where the source sends lists by mistake, repair it. Else keep the column until readers join the nested "
+    "table, and copy the stored values there. A `data_type: json` hint keeps lists in the one column.",
+    find=find_value_became_list,
+)
+
+
+def find_column_completed(comparison: Comparison) -> Matches:
+    """Yield each column that got its first data type; dlt adds it to the table now, so it may be required."""
+    for change in comparison.of(ColumnRetyped):
+        data_type = plain(change.after.get("data_type"))
+        if plain(change.before.get("data_type")) is not None or data_type is None:
+            continue
+        impact = _required_impact(comparison, change)
+        required = ", and may not be null" if impact else ""
+        yield Match.of(
+            change,
+            f"column `{change.column}` of `{change.table}` has a data type now, `{data_type}`{required}",
+            impact=impact,
+        )
+
+
+def _required_impact(comparison: Comparison, change: ColumnRetyped) -> Impact | None:
+    """Return what a required column does to a table that has rows."""
+    column = comparison.head.schema.tables[change.table].columns[change.column]
+    if column.nullable or not comparison.has_stored_rows(change.table):
+        return None
+    data = Severity.ERROR if column.properties.get(BACKFILL) is None else Severity.WARN
+    return Impact(readers=Severity.INFO, writers=Severity.ERROR, data=data)
+
+
+C211 = Rule(
+    title="column completed",
+    impact=BREAKS_NOBODY,
+    direction=Direction.LOOSENS,
+    why="dlt does not make a column without a data type at the destination. With one it does, with the next load: "
+    "stored rows get nulls, and where the column may not be null most databases refuse it on a table with rows.",
+    fix="Nothing has to be done for a nullable column. Make a required one nullable first, and forbid nulls when all "
+    "rows have a value.",
+    find=find_column_completed,
+)
+
+
+C212 = Rule(
+    title="column description changed",
+    impact=BREAKS_NOBODY,
+    why="The description is for people; it is part of dlt's hash, so the version counts on. A new description may "
+    "report that the meaning of the values is another, which no rule can see.",
+    fix="Nothing has to be done, if the values still mean the same. If they do not, use a new column.",
+    find=property_rule(
+        ColumnPropertyChanged,
+        "description",
+        says=lambda change: f"the description of column `{change.column}` of `{change.table}` changed",
+    ),
+)
+
+
+def find_keys_merged(comparison: Comparison) -> Matches:
+    """Yield each key that ``x-source-names`` kept apart from another key, and does so no longer."""
+    for change in comparison.of(TablePropertyChanged, "x-source-names"):
+        before, after = _source_names(change.before), _source_names(change.after)
+        for path, name in before.items():
+            if path not in after:
+                phrase = f"the key `{path}` no longer has the name `{name}` to itself, and falls together with another"
+                yield _merged_match(change, phrase, {path: name}, None)
+        shared_before = _shared_names(before)
+        for (level, name), paths in _shared_names(after).items():
+            if set(shared_before.get((level, name), ())) != set(paths):
+                phrase = f"the keys {listed(paths)} have one name, `{name}`"
+                yield _merged_match(
+                    change, phrase, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name)
+                )
+
+
+def _merged_match(change: TablePropertyChanged, phrase: str, before: Any, after: Any) -> Match:
+    return Match.of(change, f"{phrase} in `{change.table}`", before=before, after=after)
+
+
+def _source_names(stated: Any) -> Mapping[str, str]:
+    names = plain(stated)
+    return names if isinstance(names, Mapping) else {}
+
+
+def _shared_names(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
+    """Return the levels and names that several keys have, with these keys."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for path, name in names.items():
+        found[path.rpartition(".")[0], name].append(path)
+    return {place: paths for place, paths in found.items() if len(paths) > 1}
+
+
+C213 = Rule(
+    title="keys merged",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="Several keys of the data, such as `userId` and `user_id`, are normalized to one name. dlt writes them into "
+    "one column with no more than a line in the log: the later key of a row overwrites the earlier one.",
+    fix="Keep the entry in `x-source-names` that gives the key a name of its own, as `schemactl infer` wrote it.",
+    find=find_keys_merged,
+)
+
+
+def find_field_added(comparison: Comparison) -> Matches:
+    """Yield each field that is new; those inside of it are not reported as well."""
+    for found in field_changes(comparison, FieldEvent.ADDED):
+        assert found.after is not None
+        since = column_last_day(comparison.base_table(found.change.table), found.name)
+        retired = f", but the name is retired since {since}" if since else ""
+        sentence = f"field {found.where} (`{type_label(found.after)}`) is new{retired}"
+        yield found.match(sentence, BREAKS_ALL if since else None)
+
+
+C214 = Rule(
+    title="field added inside a column",
+    impact=BREAKS_NOBODY,
+    direction=Direction.LOOSENS,
+    why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
+    "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "
+    "the column's `data_type`: where that is not to evolve, rule X703 reports it as well. A name that the base schema "
+    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207).",
+    fix="Nothing has to be done. Programs that take the column with exactly the fields it had get one more.",
+    find=find_field_added,
+)
+
+
+def find_field_removed(comparison: Comparison) -> Matches:
+    """Yield each field that is gone; those inside of it are not reported as well."""
+    for found in field_changes(comparison, FieldEvent.REMOVED):
+        assert found.before is not None
+        table = found.change.table
+        until = column_last_day(comparison.base_table(table), found.name)
+        if is_expired(until, comparison.today):
+            notice = f", as announced: its last day was {until}"
+            impact: Impact | None = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)  # of C205
+        else:
+            notice = f", though it was to stay until {until}" if until else ""
+            impact = BREAKS_ALL if freezes_fields(comparison.head.schema, table) else None
+        yield found.match(f"field {found.where} (`{type_label(found.before)}`) is gone{notice}", impact)
+
+
+C215 = Rule(
+    title="field removed inside a column",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="A query that selects the field fails once it is dropped, and its values are lost. A pipeline that still sends "
+    "the field makes it anew; where the contract freezes `data_type`, which fields count for, its loads fail. No load "
+    "and no step of a migration drops a field, so until somebody does, it stays at the destination, and is null in "
+    "new rows.",
+    fix="Keep the field in `x-spark-type` (in the data, where dlt states `x-nested-type`) until nobody reads it any "
+    "more. Announce its end with `x-removed-columns: {COLUMN.FIELD: DATE}` on the table (`lines[].price` in a list), "
+    "where DATE is the last day on which it is there.",
+    find=find_field_removed,
+)
+
+
+def find_field_renamed(comparison: Comparison) -> Matches:
+    """Yield each field that seems to be called otherwise; a guess that is made as with columns."""
+    for found in field_changes(comparison, FieldEvent.RENAMED):
+        new = found.path[-1]
+        yield found.match(f"field {found.old_where} seems to be called `{new}` now")
+
+
+C216 = Rule(
+    title="field renamed inside a column",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="No load and no step of a migration knows such renames: the new field is added, null in all stored rows, and "
+    "the old one stays, null in all new rows. Queries on either name see half of the values, and pipelines that still "
+    "send the old name make that field anew. Both have the same type and much the same name; where they are two "
+    "things, the one is gone (C215) and the other new (C214).",
+    fix="Keep the old field beside the new one until nobody reads it, or load the table anew. Give readers a view that "
+    "takes whichever of the two is not null.",
+    find=find_field_renamed,
+)
+
+
+def find_null_forbidden(comparison: Comparison) -> Matches:
+    """Yield each column that may not be null any more; one without a data type has no rows yet (rule C211)."""
+    for change in comparison.of(NullabilityChanged):
+        if not change.is_restated and change.after is False:
+            column = comparison.base_column(change.table, change.column)
+            has_rows = column is None or is_stored(column)
+            yield Match.of(
+                change,
+                f"{place(change.table, change.column)} must not be null any more",
+                impact=None if has_rows else BREAKS_NOBODY,
+                question="null" if has_rows else None,
+            )
+
+
+N401 = Rule(
+    title="null forbidden",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.TIGHTENS,
+    why="A pipeline that sends a null fails with `CannotCoerceNullException`. One that leaves the key out is not "
+    "checked by dlt, which never alters the column of a destination: nulls go on arriving there until it is migrated. "
+    "Rows with nulls that are stored already stand in the way of that.",
+    fix="Count the nulls by giving the data (`--data`), fill them, and have every pipeline send a value. Forbid nulls "
+    "only then.",
+    find=find_null_forbidden,
+)
+
+
+def find_null_allowed(comparison: Comparison) -> Matches:
+    """Yield each column that may be null, and might not before; nobody reads one that has no data type yet."""
+    for change in comparison.of(NullabilityChanged):
+        if not change.is_restated and change.before is False:
+            column = comparison.base_column(change.table, change.column)
+            yield Match.of(
+                change,
+                f"{place(change.table, change.column)} may be null now",
+                impact=None if column is None or is_stored(column) else BREAKS_NOBODY,
+            )
+
+
+N402 = Rule(
+    title="null allowed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Readers relied on a value in every row: joins drop rows with null, `count(column)` and averages change, and "
+    "typed clients fail on the first null. dlt does not drop the `NOT NULL` of a destination's column, so loads of "
+    "nulls fail there until it is migrated.",
+    fix="Keep the column not nullable and have the pipeline send a value that says `unknown`. Or inform the readers, "
+    "let them handle nulls, and only then allow them.",
+    find=find_null_allowed,
+)

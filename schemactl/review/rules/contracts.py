@@ -1,0 +1,292 @@
+"""Rules about contracts: X7xx."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.review.hints import is_unset
+from schemactl.review.nested_fields import FieldChange, FieldEvent, fields_of, type_label
+from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Finder, Impact, Match, Matches, Rule, Severity
+from schemactl.review.wording import quote_value
+from schemactl.schema.changes import (
+    ColumnPropertyChanged,
+    ColumnRetyped,
+    NullabilityChanged,
+    SettingChanged,
+    TablePropertyChanged,
+)
+from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
+from schemactl.schema.judgment import Violation, judge
+from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_types import SPARK_TYPE, keeps_structure
+from schemactl.schema.types import Schema, chain_of
+
+CONTRACT: Final = "schema_contract"
+
+_STRICTNESS: Final = {Mode.EVOLVE: 0, Mode.DISCARD_VALUE: 1, Mode.DISCARD_ROW: 2, Mode.FREEZE: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A mode that changed.
+
+    Attributes:
+        table: the table that it holds for, with those nested in it that inherit it before and after; None for the
+            contract of the whole schema.
+    """
+
+    table: str | None
+    entity: Entity
+    before: Mode
+    after: Mode
+
+    def is_muted(self) -> bool:
+        """Return whether what failed loudly is dropped in silence now."""
+        return self.before is Mode.FREEZE and self.after in (Mode.DISCARD_ROW, Mode.DISCARD_VALUE)
+
+    def is_loosened(self) -> bool:
+        return not self.is_muted() and _STRICTNESS[self.after] < _STRICTNESS[self.before]
+
+    def is_tightened(self) -> bool:
+        return _STRICTNESS[self.after] > _STRICTNESS[self.before]
+
+
+def shift_rule(applies: Callable[[Shift], bool]) -> Finder:
+    """Return the finder of the modes that changed in one direction, wherever they are inherited from."""
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for shift in filter(applies, shifts(comparison)):
+            owner = "the schema" if shift.table is None else f"`{shift.table}`"
+            yield Match(
+                sentence=f"the contract on `{shift.entity}` of {owner} goes from `{shift.before}` to `{shift.after}`",
+                table=shift.table,
+                keys=("settings", CONTRACT) if shift.table is None else ("tables", shift.table, CONTRACT),
+                # They name the entity, so that no two matches of a table are equal.
+                before={str(shift.entity): str(shift.before)},
+                after={str(shift.entity): str(shift.after)},
+            )
+
+    return find
+
+
+def states_contract(schema: Schema) -> bool:
+    """Return whether the settings or a table state a contract; else everything evolves."""
+    return bool(schema.settings.get(CONTRACT)) or any(CONTRACT in table.properties for table in schema.tables.values())
+
+
+def shifts(comparison: Comparison) -> Iterator[Shift]:
+    """Yield the modes that changed, without tables that inherit the change."""
+    base, head = comparison.base.schema, comparison.head.schema
+    is_of_settings = any(comparison.of(SettingChanged, CONTRACT))
+    if not is_of_settings and not any(comparison.of(TablePropertyChanged, CONTRACT, "parent")):
+        return
+    owners = _owners(comparison)
+    if is_of_settings:
+        # Where every table states its own, the schema's contract is only asked about new tables.
+        is_inherited = not owners or any(pair == (None, None) for pair in owners.values())
+        before, after = (Contract.of(schema.settings.get(CONTRACT)) for schema in (base, head))
+        yield from _shifts(None, before, after, Entity if is_inherited else (Entity.TABLES,))
+    for name, pair in owners.items():
+        parent = head.tables[name].parent
+        follows_parent = parent is not None and owners.get(parent) == pair and parent != name
+        if pair != (None, None) and not follows_parent:
+            before = contract_for(base, comparison.base_tables.get(name, name))
+            yield from _shifts(name, before, contract_for(head, name), Entity)
+
+
+def _shifts(table: str | None, before: Contract, after: Contract, entities: Iterable[Entity]) -> Iterator[Shift]:
+    for entity in entities:
+        old, new = getattr(before, entity), getattr(after, entity)
+        if old is not new:
+            yield Shift(table, entity, old, new)
+
+
+def restated(comparison: Comparison) -> Iterator[str | None]:
+    """Yield the tables, None for the whole schema, whose contract is stated differently and has the same modes."""
+    base, head = comparison.base.schema, comparison.head.schema
+    of_schema = any(shift.table is None for shift in shifts(comparison))
+    if not of_schema and any(comparison.of(SettingChanged, CONTRACT)):
+        yield None
+    for stated in comparison.of(TablePropertyChanged, CONTRACT):
+        old_name = comparison.base_tables.get(stated.table, stated.table)
+        if contract_for(base, old_name) == contract_for(head, stated.table):
+            yield stated.table
+
+
+def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
+    """Return the tables that state the contract of each shared table, before and after; without dlt's own tables."""
+    base, head = comparison.base.schema, comparison.head.schema
+    prefix = system_prefix(naming_of(head))
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for name in head.tables:
+        old_name = comparison.base_tables.get(name, name)
+        if not name.startswith(prefix) and old_name in base.tables:
+            found[name] = (_owner(base, old_name), _owner(head, name))
+    return found
+
+
+def _owner(schema: Schema, name: str | None) -> str | None:
+    """Return the nearest table up to the root that states a contract, None where the settings decide."""
+    tables = (schema.tables[each] for each in chain_of(schema, name) if each in schema.tables)
+    return next((table.name for table in tables if CONTRACT in table.properties), None)
+
+
+def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[FieldChange, ...] | None:
+    """Return the field changes that violate a contract; None where the violation is not about fields alone.
+
+    As with columns, removed and reordered fields violate none, since data asks for neither.
+    """
+    place = violation.table, violation.column
+    others: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
+    others += comparison.of(NullabilityChanged)
+    stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
+    change = next((each for each in stated if (each.table, each.column) == place), None)
+    is_of_type = violation.entity is Entity.DATA_TYPE and violation.variant_of is None
+    if change is None or not is_of_type or any((each.table, each.column) == place for each in others):
+        return None
+    if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
+        # Loads of such schemas ignore the stated structure.
+        return ()
+    found = fields_of(comparison, change)
+    return found if found is None else tuple(each for each in found if each.event is not FieldEvent.REMOVED)
+
+
+X701 = Rule(
+    title="contract loosened",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Loads may now change what the contract kept as it was: new tables, new columns or variants come without a "
+    "review, and readers that count on a fixed form meet them without notice.",
+    fix="Loosen only what has to change, for example `columns` of one table, and freeze it again afterwards.",
+    find=shift_rule(Shift.is_loosened),
+)
+
+
+X702 = Rule(
+    title="contract tightened",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="A pipeline whose data brings something new was let through, and now is not: under `freeze` its load fails "
+    "with `DataValidationError`, under `discard_row` and `discard_value` dlt drops rows or values without a word.",
+    fix="Let every pipeline run against the new contract first, for example with `schemactl infer --check` on its "
+    "data. Add what is still missing to the schema before it is frozen.",
+    find=shift_rule(Shift.is_tightened),
+)
+
+
+def find_contract_violated(comparison: Comparison) -> Matches:
+    """Yield each change that dlt would not let data make; a renamed table, column or field is a new one."""
+    base, head = comparison.base.schema, comparison.head.schema
+    if not comparison.changes or not (states_contract(base) or states_contract(head)):
+        return
+    for violation in judge(base, head).violations:
+        fields = broken_by_fields(comparison, violation)
+        if fields is None:
+            yield Match(
+                sentence=_violation_sentence(violation),
+                table=violation.table,
+                column=violation.column,
+                before=violation.expected,
+                after=violation.found,
+            )
+        else:
+            yield from (field.match(_field_violation_sentence(violation, field)) for field in fields)
+
+
+def _field_violation_sentence(violation: Violation, field: FieldChange) -> str:
+    """Return the sentence of a field that is new, under a new name, or of another type."""
+    rule = f"the contract `{violation.entity}: {violation.mode}` of `{violation.table}`"
+    now = type_label(field.after) if field.after else None
+    if field.event is FieldEvent.RETYPED and field.before:
+        return f"{rule} holds `{field.name}` to `{type_label(field.before)}`, and it is `{now}` now"
+    return f"{rule} lets no new field in, and `{field.name}` (`{now}`) is new"
+
+
+def _violation_sentence(violation: Violation) -> str:
+    table, column = f"`{violation.table}`", f"`{violation.column}`"
+    rule = f"the contract `{violation.entity}: {violation.mode}`"
+    if violation.entity is Entity.TABLES:
+        return f"{rule} lets no new table in, and {table} is new"
+    if violation.entity is Entity.COLUMNS:
+        return f"{rule} of {table} lets no new column in, and {column} (`{violation.found}`) is new"
+    if violation.variant_of is not None:
+        return (
+            f"{rule} of {table} holds `{violation.variant_of}` to `{violation.expected}`, and the variant {column} "
+            f"lets `{violation.found}` in"
+        )
+    return f"{rule} of {table} holds {column} to `{violation.expected}`, and it is `{violation.found}` now"
+
+
+X703 = Rule(
+    title="contract violated",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="The schema itself promises, by its `schema_contract`, that this does not happen. Data that asked for the "
+    "change would be refused or dropped by dlt, so it counts whatever compatibility is asked for.",
+    fix="Take the change back, or change the contract first, in a review of its own, where those who count on it can "
+    "object. The contract of the base schema decides, so changing both at once does not help.",
+    find=find_contract_violated,
+    is_contract=True,
+)
+
+
+X704 = Rule(
+    title="contract muted",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.LOOSENS,
+    why="Under `freeze` a load with unexpected data fails and somebody looks at it. Under `discard_row` and "
+    "`discard_value` dlt drops the row or the value, and neither logs nor stores what it dropped.",
+    fix="Keep `freeze`, and repair the source or extend the schema. Where loads must not fail, let the contract "
+    "evolve, and review the schema that comes out.",
+    find=shift_rule(Shift.is_muted),
+)
+
+
+def find_contract_restated(comparison: Comparison) -> Matches:
+    """Yield each table, or the schema, whose ``schema_contract`` changed without any effect."""
+    for table in restated(comparison):
+        owner = "the schema" if table is None else f"`{table}`"
+        yield Match(
+            sentence=f"the contract of {owner} is stated in another way or place, and holds as before",
+            table=table,
+            keys=("settings", CONTRACT) if table is None else ("tables", table, CONTRACT),
+        )
+
+
+X705 = Rule(
+    title="contract restated",
+    impact=BREAKS_NOBODY,
+    why="A table without a contract of its own inherits that of its parent, and then that of the schema's settings. "
+    "What holds for the tables is the same as before; the hash is another.",
+    fix="Nothing has to be done. Mind that the first place that states a contract decides alone: the entities that "
+    "it leaves out evolve.",
+    find=find_contract_restated,
+)
+
+
+def find_contract_removed(comparison: Comparison) -> Matches:
+    """Yield the schema, and each table, whose contract was taken out, where that lets everything in somewhere."""
+    freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
+    for change in comparison.of(SettingChanged, CONTRACT):
+        if is_unset(change.after) and not is_unset(change.before) and freed:
+            sentence = f"the schema states no contract any more; it was {quote_value(change.before)}"
+            yield Match.of(change, sentence, after=None)
+    for stated in comparison.of(TablePropertyChanged, CONTRACT):
+        if is_unset(stated.after) and not is_unset(stated.before) and stated.table in freed:
+            yield Match.of(
+                stated, f"`{stated.table}` states no contract any more; it was {quote_value(stated.before)}", after=None
+            )
+
+
+X706 = Rule(
+    title="contract removed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="The contract was what later changes are held against (rule X703): without it every new table, column and "
+    "variant comes in by itself, and no review fails for it any more. Rule X701 says what is let in from now on.",
+    fix="Keep the contract, and loosen only what has to change, by name: `schema_contract: {columns: evolve}` says "
+    "that it is meant.",
+    find=find_contract_removed,
+)

@@ -1,0 +1,347 @@
+"""Rules about hints of tables and columns: H6xx."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from schemactl.review.announcements import deprecated_until, notices
+from schemactl.review.hints import (
+    DEPRECATED,
+    STABILITY,
+    UNITS,
+    HintChange,
+    column_hints,
+    extra_hints,
+    has_rule,
+    hint_changes,
+    hint_match,
+    hint_rule,
+    is_restated,
+    is_unset,
+)
+from schemactl.review.nested_fields import fields_of
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    BREAKS_NOBODY,
+    Comparison,
+    Direction,
+    Impact,
+    Match,
+    Matches,
+    Rule,
+    Severity,
+)
+from schemactl.review.stability import Stability, stability
+from schemactl.review.wording import from_to, place, quote_value
+from schemactl.schema.arrow_types import NESTED_TYPE, describe
+from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, ColumnRetyped, NullabilityChanged
+from schemactl.schema.full_types import full_type
+from schemactl.schema.personal import is_protective
+
+H601 = Rule(
+    title="partition changed",
+    impact=BREAKS_NOBODY,
+    why="The same rows, stored in other parts: queries may become faster or slower and cost more. dlt partitions only "
+    "tables that it creates; one that exists keeps its partitions.",
+    fix="Load the table anew where the partitions matter. Iceberg can change them for new rows alone.",
+    find=hint_rule(
+        "partition",
+        says=lambda change: "no longer partitions the table" if is_unset(change.after) else "partitions the table now",
+    ),
+)
+
+
+H602 = Rule(
+    title="cluster or sort changed",
+    impact=BREAKS_NOBODY,
+    why="The same rows, stored in another order: queries may become faster or slower. dlt clusters and sorts only "
+    "tables that it creates.",
+    fix="Load the table anew where the order matters, or alter it in the destination.",
+    find=hint_rule(
+        "cluster",
+        "sort",
+        says=lambda change: (
+            f"no longer {change.name}s the table" if is_unset(change.after) else f"{change.name}s the table now"
+        ),
+    ),
+)
+
+
+def find_hint_changed(comparison: Comparison) -> Matches:
+    """Yield each hint of a table or column that is new, gone or another, and has no rule of its own."""
+    for change in extra_hints(comparison):
+        has_own_rule = has_rule(change.name) or is_protective(change.name)
+        has_field_findings = isinstance(change, ColumnPropertyChanged) and fields_of(comparison, change)
+        if not has_own_rule and not has_field_findings:
+            stated = _with_readable_types(change)
+            yield hint_match(stated, _hint_phrase(stated))
+
+
+def _with_readable_types(change: HintChange) -> HintChange:
+    """Return a change of dlt's ``x-nested-type`` with the types in it, others as they are."""
+    if change.name != NESTED_TYPE:
+        return change
+    before, after = (describe(each) if isinstance(each, str) else each for each in (change.before, change.after))
+    return replace(change, before=before, after=after)
+
+
+def _hint_phrase(change: HintChange) -> str:
+    if is_unset(change.after):
+        return f"has lost the hint `{change.name}`, which was {quote_value(change.before)}"
+    if is_unset(change.before):
+        return f"has a new hint `{change.name}`: {quote_value(change.after)}"
+    if change.before == change.after:
+        return f"states the same type {quote_value(change.after)} with another text of `{change.name}`"
+    return f"changes the hint `{change.name}` {from_to(change.before, change.after)}"
+
+
+H603 = Rule(
+    title="hint changed",
+    impact=BREAKS_NOBODY,
+    why="dlt keeps hints that start with `x-` and hashes them. Only whoever reads them knows what they do: a "
+    "destination (`x-bigquery-…`), a tool, or a person.",
+    fix="Ask the owner of the hint. If nobody reads it, nothing has to be done.",
+    find=find_hint_changed,
+)
+
+
+def find_classification_removed(comparison: Comparison) -> Matches:
+    """Yield each hint that protected a table or column and does not any more, or states another class."""
+    for change in extra_hints(comparison):
+        if not is_protective(change.name) or is_unset(change.before):
+            continue
+        if is_unset(change.after):
+            yield hint_match(change, f"is not marked `{change.name}` any more; it was {quote_value(change.before)}")
+        else:
+            phrase = f"changes `{change.name}` {from_to(change.before, change.after)}"
+            yield hint_match(change, phrase)
+
+
+H604 = Rule(
+    title="classification removed or changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Masking, access rules and deletion requests rely on such hints (names with pii, classification, sensitiv, "
+    "gdpr or confidential). Without them the column is treated like any other, while its values are the same.",
+    fix="Keep the hint unless the person who answers for the data agrees. If it has another name now, state both for a "
+    "while.",
+    find=find_classification_removed,
+)
+
+
+_NOTES: Final = ("x-normalizer", "x-loader", "x-extractor")
+_NESTING: Final = "max_nesting"
+
+
+def find_processing_note_changed(comparison: Comparison) -> Matches:
+    """Yield each changed note of dlt on a table or column, but for the nesting, which is no mere note."""
+    for change in extra_hints(comparison, *_NOTES):
+        if _notes_of_dlt(change.before) != _notes_of_dlt(change.after):
+            yield hint_match(change, f"has other processing notes of dlt in `{change.name}`")
+
+
+def _notes_of_dlt(stated: Any) -> Any:
+    if isinstance(stated, Mapping):
+        return {name: note for name, note in stated.items() if name != _NESTING}
+    return {}
+
+
+H605 = Rule(
+    title="processing notes changed",
+    impact=Impact(),
+    why="dlt notes here that a table has received data (`seen-data`), that a column was null so far "
+    "(`seen-null-first`), or that columns may evolve once. It changes the hash, and nothing that anybody stores or "
+    "reads.",
+    fix="Nothing has to be done. Keep reviewed schemas in dlt's import folder, where dlt leaves these notes out.",
+    find=find_processing_note_changed,
+    is_cosmetic=True,
+)
+
+
+_SAME: Final = "which means the same"
+
+
+def find_restated(comparison: Comparison) -> Matches:
+    """Yield each property that is stated, left out or spelled anew without another meaning."""
+    for retyped in comparison.of(ColumnRetyped):
+        before, after = full_type(retyped.before), full_type(retyped.after)
+        if before == after:
+            where, phrase = place(retyped.table, retyped.column), f"`{after}`" if after else "no type"
+            yield Match.of(retyped, f"{where} states its type in another way, and it is still {phrase}")
+    for change in comparison.of(NullabilityChanged):
+        if change.is_restated:
+            phrase = (
+                f"states `nullable` as {quote_value(change.after)} instead of {quote_value(change.before)}, {_SAME}"
+            )
+            yield Match.of(change, f"{place(change.table, change.column)} {phrase}")
+    for hint in hint_changes(comparison):
+        if is_restated(hint) and hint.name != "description":
+            phrase = f"states `{hint.name}` as {quote_value(hint.after)} instead of {quote_value(hint.before)}, {_SAME}"
+            yield hint_match(hint, phrase)
+
+
+H606 = Rule(
+    title="restated",
+    impact=Impact(),
+    why="A property that is absent, null or its default means the same to dlt: `nullable: true`, `unique: false`, "
+    "`precision: 64` of a bigint. The hash is made of what is stated, so it changes all the same.",
+    fix="Nothing has to be done.",
+    find=find_restated,
+    is_cosmetic=True,
+)
+
+
+def find_unit_or_format_changed(comparison: Comparison) -> Matches:
+    """Yield each column with another unit, format, currency, encoding or time zone of its values.
+
+    One that is gone with the type that it was stated for is reported by the rule of the type.
+    """
+    retyped = {
+        (change.table, change.column)
+        for change in comparison.of(ColumnRetyped)
+        if change.before.get("data_type") != change.after.get("data_type")
+    }
+    for change in column_hints(comparison, *UNITS):
+        before, after = quote_value(change.before), quote_value(change.after)
+        if is_unset(change.before):
+            yield hint_match(change, f"states `{change.name}` now: {after}", BREAKS_NOBODY)
+        elif not is_unset(change.after):
+            yield hint_match(
+                change, f"changes `{change.name}` from {before} to {after}: its values mean something else"
+            )
+        elif (change.table, change.column) not in retyped:
+            yield hint_match(
+                change,
+                f"states `{change.name}` no longer; it was {before}",
+                Impact(readers=Severity.WARN, writers=Severity.INFO),
+            )
+
+
+H607 = Rule(
+    title="unit or format changed",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="Readers compute with the unit: a sum over seconds and milliseconds is no sum. Pipelines that do not know of "
+    "the change send the old unit, and stored rows keep it; no engine and no load converts them. The hints are "
+    "`x-unit`, `x-format`, `x-currency`, `x-encoding` and `x-timezone`.",
+    fix="Add a column of another name with the new unit (`duration_ms` beside `duration`), let all pipelines fill "
+    "both, and remove the old one after a notice (rule C205).",
+    find=find_unit_or_format_changed,
+)
+
+
+_PROMISES: Final = (Stability.DRAFT, Stability.BETA, Stability.STABLE)
+
+
+def find_stability_lowered(comparison: Comparison) -> Matches:
+    """Yield each table and column that is less stable now; what is not stated is ``stable``."""
+    for change in extra_hints(comparison, STABILITY):
+        before, after = stability(change.before or None), stability(change.after or None)
+        if _PROMISES.index(after) < _PROMISES.index(before):
+            effect = (
+                "from then on its changes break nobody" if after is Stability.DRAFT else "readers are promised less"
+            )
+            yield hint_match(change, f"goes from `{before}` to `{after}`: {effect}")
+
+
+H608 = Rule(
+    title="stability lowered",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.LOOSENS,
+    why="`x-stability` decides how bad later changes are: under `draft` none fails a review, under `beta` none does "
+    "for readers alone. Lowering it takes back what readers and pipelines were promised, and removes every gate from "
+    "the next review on.",
+    fix="Keep the stability of what people use. Where it has to be lowered, agree with those who read the table, and "
+    "silence this finding with the reason.",
+    find=find_stability_lowered,
+    is_gate=True,
+)
+
+
+def find_classification_added(comparison: Comparison) -> Matches:
+    """Yield each table and column that gets such a mark; of new ones it is reported with them."""
+    for change in extra_hints(comparison):
+        if is_protective(change.name) and is_unset(change.before):
+            yield hint_match(change, f"is marked `{change.name}` now: {quote_value(change.after)}")
+
+
+H609 = Rule(
+    title="classification added",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="Masking and access rules go by such hints (names with pii, classification, sensitiv, gdpr or confidential): "
+    "readers may see masked values or none from now on. Values that are stored already, in copies and backups too, "
+    "were treated like any other until today.",
+    fix="Inform the readers, and treat the stored values as the mark asks: mask them, or restrict who may read them.",
+    find=find_classification_added,
+)
+
+
+def find_removal_announced(comparison: Comparison) -> Matches:
+    """Yield each notice that is new or later, and each mark without a day, new or gone."""
+    for notice in notices(comparison):
+        if notice.after and notice.before is None:
+            yield notice.match(f"{notice.where} is announced to go, and its last day is {notice.after}")
+        elif notice.after and notice.before and notice.after > notice.before:
+            yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
+    for change in extra_hints(comparison, DEPRECATED):
+        if not (_has_day(change.before) or _has_day(change.after)):
+            gone = is_unset(change.after)
+            yield hint_match(
+                change, "is no longer deprecated" if gone else f"is deprecated{_deprecation_details(change.after)}"
+            )
+
+
+def _has_day(stated: Any) -> bool:
+    return stated is not ABSENT and deprecated_until({DEPRECATED: stated}) is not None
+
+
+def _deprecation_details(stated: Any) -> str:
+    if isinstance(stated, Mapping) and stated.get("use"):
+        return f"; use `{stated['use']}`"
+    return f": {stated}" if isinstance(stated, str) else ""
+
+
+H610 = Rule(
+    title="deprecated, or its end announced",
+    impact=BREAKS_NOBODY,
+    why="`x-deprecated: DATE` on a table or column, or `x-removed-columns` and `x-removed-tables`, inform readers till "
+    "which day they may count on it. After that day its removal is rule C205 or T103, and breaks nobody.",
+    fix="Move the queries that use it. `x-deprecated: {until: DATE, reason: TEXT, use: OTHER}` says why, and what to "
+    "use.",
+    find=find_removal_announced,
+)
+
+
+LEAST_DAYS: Final = 30
+"""From the day of a review to the last day that it announces."""
+
+
+def find_notice_shortened(comparison: Comparison) -> Matches:
+    """Yield each notice of less than 30 days, each one brought forward, and each one taken back."""
+    earliest = comparison.today + timedelta(days=LEAST_DAYS)
+    for notice in notices(comparison):
+        before, after = notice.before, notice.after
+        if after is None:
+            phrase = "is to stay after all" if notice.is_there else "is no retired name any more"
+            yield notice.match(f"{notice.where} {phrase}; its last day was {before}", Impact(readers=Severity.WARN))
+        elif before is None and after < earliest and notice.is_there:
+            yield notice.match(f"{notice.where} is to go after {after}, which is less than {LEAST_DAYS} days away")
+        elif before is not None and after < before:
+            yield notice.match(f"the last day of {notice.where} is brought forward from {before} to {after}")
+
+
+H611 = Rule(
+    title="notice too short, brought forward or withdrawn",
+    impact=Impact(readers=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="After the last day that is announced, a removal fails no review (C205, T103). A day that is near, or past "
+    "already, leaves readers no time; one that is brought forward breaks what was promised. Where a notice is "
+    "withdrawn, readers have moved for nothing, and a retired name may be used again.",
+    fix="Announce an end 30 days ahead or more, and only put it off. Silence this finding where all readers have "
+    "agreed.",
+    find=find_notice_shortened,
+)

@@ -1,0 +1,487 @@
+"""Rules about keys, references and what else decides which rows are kept: K5xx."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from schemactl.review.comparison import is_filled_by_dlt
+from schemactl.review.hints import hint_rule, is_unset
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    BREAKS_NOBODY,
+    Comparison,
+    Direction,
+    Finder,
+    Impact,
+    Match,
+    Matches,
+    Rule,
+    Severity,
+)
+from schemactl.review.wording import key, place
+from schemactl.schema.changes import (
+    ABSENT,
+    ColumnAdded,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnsReordered,
+    TablePropertyChanged,
+    TableRenamed,
+)
+from schemactl.schema.types import Table
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A table's key whose columns changed, by their names in the head schema, in the table's order."""
+
+    table: str
+    hint: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        return tuple(column for column in self.after if column not in self.before)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return tuple(column for column in self.before if column not in self.after)
+
+    def match(self, sentence: str, impact: Impact | None = None) -> Match:
+        """Return the match that points to the column where there is only one."""
+        moved = (*self.added, *self.removed)
+        column = moved[0] if len(moved) == 1 else None
+        keys = ("tables", self.table, "columns")
+        return Match(
+            sentence=sentence,
+            table=self.table,
+            column=column,
+            keys=(*keys, column, self.hint) if column else keys,
+            before=list(self.before),
+            after=list(self.after),
+            # One column may be in several keys, which then change alike.
+            aspect="" if column else self.hint,
+            impact=impact,
+        )
+
+
+def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
+    """Yield each table, new ones left out, whose set of columns with ``hint`` changed.
+
+    A key of new columns alone is reported only where stored rows have no value in it: not in a table without rows, and
+    not where dlt fills the columns.
+    """
+    moved: tuple[ColumnAdded | ColumnRemoved, ...] = (*comparison.of(ColumnAdded), *comparison.of(ColumnRemoved))
+    touched = dict.fromkeys(change.table for change in comparison.of(ColumnPropertyChanged, hint))
+    touched |= dict.fromkeys(change.table for change in moved if change.column.properties.get(hint))
+    if not touched:
+        return
+    added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
+    for table in touched:
+        before, after = _sides(comparison, table, hint)
+        is_harmless = not before and all((table, column) in added for column in after)
+        if is_harmless and comparison.has_stored_rows(table):
+            is_harmless = all(is_filled_by_dlt(column) for column in after)
+        if set(before) != set(after) and not is_harmless:
+            yield KeyChange(table, hint, before, after)
+
+
+def _sides(comparison: Comparison, table: str, hint: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a table's key before and after, by names of the head schema."""
+    old = _columns(comparison.base_table(table), hint)
+    before = tuple(comparison.head_columns.get((table, column), column) for column in old)
+    return before, _columns(comparison.head.schema.tables.get(table), hint)
+
+
+def _columns(table: Table | None, hint: str) -> tuple[str, ...]:
+    if table is None:
+        return ()
+    return tuple(name for name, column in table.columns.items() if column.properties.get(hint))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference by names of the head schema, with what its schema states."""
+
+    table: str
+    columns: tuple[str, ...]
+    target: str
+    target_columns: tuple[str, ...]
+    cardinality: str | None
+    stated: Any
+
+    @property
+    def meaning(self) -> tuple[Any, ...]:
+        """Return what it is compared by; the order of its pairs of columns does not count."""
+        return sorted(zip(self.columns, self.target_columns, strict=False)), self.target, self.cardinality
+
+    def __str__(self) -> str:
+        kind = f", {self.cardinality.replace('_', ' ')}" if self.cardinality else ""
+        return f"{key(self.columns)} to `{self.target}` {key(self.target_columns)}{kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceChange:
+    """A reference that is new (no ``before``), gone (no ``after``) or another one."""
+
+    table: str
+    before: Reference | None
+    after: Reference | None
+
+
+def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) -> Finder:
+    """Return the finder of the references that changed in one way.
+
+    Args:
+        applies: whether they did.
+        sentence: with ``{table}``, ``{before}`` and ``{after}`` in it.
+    """
+
+    def find(comparison: Comparison) -> Iterator[Match]:
+        for change in filter(applies, reference_changes(comparison)):
+            yield Match(
+                sentence=sentence.format(table=place(change.table), before=change.before, after=change.after),
+                table=change.table,
+                keys=("tables", change.table, "references"),
+                before=change.before.stated if change.before else None,
+                after=change.after.stated if change.after else None,
+            )
+
+    return find
+
+
+def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
+    """Yield the changed references of tables that both schemas have, matched by their columns, then by their target."""
+    for change in comparison.of(TablePropertyChanged, "references"):
+        before = distinct(
+            _in_head_names(comparison, reference) for reference in read_references(change.table, change.before)
+        )
+        after = distinct(read_references(change.table, change.after))
+        for same in ("meaning", "columns", "target"):
+            for one, other in _pairs(before, after, same):
+                before.remove(one)
+                after.remove(other)
+                if one.meaning != other.meaning:
+                    yield ReferenceChange(change.table, one, other)
+        yield from (ReferenceChange(change.table, gone, None) for gone in before)
+        yield from (ReferenceChange(change.table, None, new) for new in after)
+
+
+def distinct(references: Iterable[Reference]) -> list[Reference]:
+    """Return the references without those that repeat another one."""
+    found: list[Reference] = []
+    for reference in references:
+        if all(reference.meaning != other.meaning for other in found):
+            found.append(reference)
+    return found
+
+
+def _pairs(before: list[Reference], after: list[Reference], same: str) -> Iterator[tuple[Reference, Reference]]:
+    left = list(after)
+    for one in list(before):
+        other = next((other for other in left if getattr(other, same) == getattr(one, same)), None)
+        if other is not None:
+            left.remove(other)
+            yield one, other
+
+
+def read_references(table: str, stated: Any) -> list[Reference]:
+    """Return the references that a table states."""
+    references: list[Mapping[str, Any]] = [] if stated is ABSENT or not stated else stated
+    return [
+        Reference(
+            table=table,
+            columns=tuple(reference.get("columns") or ()),
+            target=reference.get("referenced_table") or "",
+            target_columns=tuple(reference.get("referenced_columns") or ()),
+            cardinality=reference.get("cardinality"),
+            stated=reference,
+        )
+        for reference in references
+    ]
+
+
+def _in_head_names(comparison: Comparison, reference: Reference) -> Reference:
+    """Return a reference of the base schema by the names of the head schema."""
+    tables = {change.before: change.after for change in comparison.of(TableRenamed)}
+    columns, target = comparison.head_columns, tables.get(reference.target, reference.target)
+    return replace(
+        reference,
+        columns=tuple(columns.get((reference.table, name), name) for name in reference.columns),
+        target=target,
+        target_columns=tuple(columns.get((target, name), name) for name in reference.target_columns),
+    )
+
+
+def find_primary_key_extended(comparison: Comparison) -> Matches:
+    """Yield each table whose primary key has more columns, and all it had before."""
+    for change in key_changes(comparison, "primary_key"):
+        if change.removed:
+            continue
+        if change.before:
+            grown = f"grows from {key(change.before)} to {key(change.after)}"
+            yield change.match(f"the primary key of {place(change.table)} {grown}")
+        else:
+            yield change.match(f"{place(change.table)} has a primary key now: {key(change.after)}")
+
+
+K501 = Rule(
+    title="primary key extended",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.BOTH,
+    why="With the write disposition `merge`, dlt deletes and inserts by the whole key: rows that replaced each other "
+    "before stand side by side now, and readers that join by the old key get several rows. A first key replaces rows "
+    "that were kept before. Key columns must not be null.",
+    fix="Make sure that every pipeline sends all columns of the key and that stored rows have values in them. Load the "
+    "table anew, or remove duplicates by the new key, in the same release.",
+    find=find_primary_key_extended,
+)
+
+
+def find_primary_key_reduced(comparison: Comparison) -> Matches:
+    """Yield each table whose primary key is gone or lacks columns that it had; others may have come in their place."""
+    for change in key_changes(comparison, "primary_key"):
+        verb, sides = "changes" if change.added else "shrinks", f"from {key(change.before)} to {key(change.after)}"
+        if not change.after:
+            yield change.match(f"{place(change.table)} has no primary key any more; it was {key(change.before)}")
+        elif change.removed:
+            sentence = f"the primary key of {place(change.table)} {verb} {sides}"
+            yield change.match(sentence, impact=BREAKS_ALL if change.added else None)
+
+
+K502 = Rule(
+    title="primary key reduced",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="With a smaller key, dlt's merge takes rows for equal that were not, and the next load deletes all but one of "
+    "them. Without a key, merge appends: the same row is stored again at every load, and readers that join by the key "
+    "get duplicates.",
+    fix="Keep the key. If it has to change, write into a new table with the new key and move readers over.",
+    find=find_primary_key_reduced,
+)
+
+
+_KEYS: Final = (("primary_key", "primary key"), ("merge_key", "merge key"))
+
+
+def find_key_reordered(comparison: Comparison) -> Matches:
+    """Yield each composite key whose columns are the same in another order."""
+    for hint, name in _KEYS:
+        for change in comparison.of(ColumnsReordered):
+            before, after = _sides(comparison, change.table, hint)
+            if before != after and set(before) == set(after):
+                sentence = f"the {name} of {place(change.table)} is {key(after)} now, in another order"
+                yield KeyChange(change.table, hint, before, after).match(sentence)
+
+
+K503 = Rule(
+    title="key order changed",
+    impact=BREAKS_NOBODY,
+    why="A key is a set: dlt merges by all of its columns, in whatever order. Only an index that a destination makes "
+    "of the key may serve other queries than before.",
+    fix="Nothing has to be done. To keep the order, keep the columns of the table in their order.",
+    find=find_key_reordered,
+)
+
+
+K504 = Rule(
+    title="unique added",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.TIGHTENS,
+    why="dlt itself checks nothing. A new table gets a `UNIQUE` constraint where the destination makes indexes "
+    "(Postgres does, DuckDB only when asked to), and loads with duplicates fail there; tables that exist are left as "
+    "they are.",
+    fix="Look for duplicates in the stored rows before the constraint is made, and remove them in the pipeline, for "
+    "example by merging on a primary key.",
+    find=hint_rule("unique", says=lambda change: "must be unique now" if is_unset(change.before) else None),
+)
+
+
+K505 = Rule(
+    title="unique removed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Readers that join by the column get several rows where they got one, so sums come out too high. A destination "
+    "that has the constraint keeps it, and refuses duplicates until somebody drops it.",
+    fix="Keep the hint while anybody joins by the column. Otherwise inform the readers, and drop the constraint in the "
+    "destination.",
+    find=hint_rule("unique", says=lambda change: "need not be unique any more" if is_unset(change.after) else None),
+)
+
+
+def find_merge_key_changed(comparison: Comparison) -> Matches:
+    """Yield each table with another merge key."""
+    for change in key_changes(comparison, "merge_key"):
+        where, before, after = place(change.table), key(change.before), key(change.after)
+        if not change.before:
+            yield change.match(f"{where} has a merge key now: {after}")
+        elif not change.after:
+            yield change.match(f"{where} has no merge key any more; it was {before}")
+        else:
+            yield change.match(f"the merge key of {where} changes from {before} to {after}")
+
+
+K506 = Rule(
+    title="merge key changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt's merge deletes every stored row whose merge key is among the new rows before it inserts them. With "
+    "another key the next load deletes other rows than before: too many, or none.",
+    fix="Load the table anew with the new key, or write into a new table. Do not change the key of a table that goes "
+    "on being merged.",
+    find=find_merge_key_changed,
+)
+
+
+_LINKS: Final = (("row_key", "row key"), ("parent_key", "parent key"), ("root_key", "root key"))
+
+
+def find_row_links_changed(comparison: Comparison) -> Matches:
+    """Yield each table with another row key, parent key or root key."""
+    for hint, name in _LINKS:
+        for change in key_changes(comparison, hint):
+            before, after = (key(side) if side else "nothing" for side in (change.before, change.after))
+            yield change.match(f"the {name} of {place(change.table)} changes from {before} to {after}")
+
+
+K507 = Rule(
+    title="links between nested rows changed",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="dlt fills these columns itself, and nested tables are joined to their parents by them. Rows that are stored "
+    "already keep the old links, so joins lose them, and dlt's merge deletes nested rows by the root key.",
+    fix="Leave these hints to dlt. If they have to change, load the table and all tables nested in it anew.",
+    find=find_row_links_changed,
+)
+
+
+K508 = Rule(
+    title="reference added",
+    impact=Impact(readers=Severity.INFO, writers=Severity.WARN, data=Severity.DEPENDS),
+    direction=Direction.TIGHTENS,
+    why="dlt records references and checks none: neither that the other table exists nor that its rows do. Readers "
+    "take them for true, so rows without a partner (orphans) fall out of their joins.",
+    fix="Look for orphans in the stored rows, and load the table that is referred to first.",
+    find=reference_rule(lambda change: change.before is None, "{table} has a new reference: {after}"),
+)
+
+
+K509 = Rule(
+    title="reference removed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Tools that draw or generate joins from the schema no longer know this one. dlt itself loads as before; note "
+    "that it never removes a reference on its own, so somebody took it out.",
+    fix="Keep the reference while the columns still mean the same. Otherwise inform those who join the two tables.",
+    find=reference_rule(lambda change: change.after is None, "{table} has lost a reference: {before}"),
+)
+
+
+K510 = Rule(
+    title="reference changed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.BOTH,
+    why="Joins that follow the reference find other rows, or several where there was one, so sums come out too high. "
+    "dlt checks no reference, and replaces the old one for the same table without a word.",
+    fix="Add the new reference by columns of its own and keep the old one for a while. Look for orphans in the stored "
+    "rows.",
+    find=reference_rule(
+        lambda change: None not in (change.before, change.after),
+        "a reference of {table} changes from {before} to {after}",
+    ),
+)
+
+
+_ROLES: Final[Mapping[str, str]] = {
+    "dedup_sort": "the order in which duplicates are dropped (`dedup_sort`)",
+    "hard_delete": "the mark of deleted rows (`hard_delete`)",
+    "incremental": "the incremental cursor (`incremental`)",
+}
+
+
+def _role_phrase(change: ColumnPropertyChanged) -> str:
+    role = _ROLES[change.name]
+    if is_unset(change.after):
+        return f"is no longer {role}"
+    if is_unset(change.before):
+        return f"is now {role}" + (f": `{change.after}`" if isinstance(change.after, str) else "")
+    return f"changes {role} from `{change.before}` to `{change.after}`"
+
+
+K511 = Rule(
+    title="choice of rows changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="These hints decide which rows survive the next load: which of several duplicates dlt's merge keeps, which "
+    "rows it deletes in the destination, and from where an incremental resource goes on. A wrong one loses rows or "
+    "loads them twice, without an error.",
+    fix="Try the change on a copy of the table. Load the table anew where a cursor changes, because the stored state "
+    "belongs to the old one.",
+    find=hint_rule(*_ROLES, says=_role_phrase),
+)
+
+
+def find_root_key_added(comparison: Comparison) -> Matches:
+    """Yield each root key that is new in a nested table with rows, and may not be null."""
+    for change in comparison.of(ColumnAdded):
+        base, column = comparison.base_table(change.table), change.column
+        is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
+        if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:
+            where = place(change.table, change.column.name)
+            yield Match.of(change, f"{where} is new and may not be null; the rows of {place(change.table)} have none")
+
+
+K512 = Rule(
+    title="root key added to nested rows",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="dlt adds the column with `NOT NULL`, which databases refuse on a table that has rows: the next load fails, "
+    "with `NOT NULL constraint failed` or the like. dlt adds `_dlt_root_id` where the root table is merged, or "
+    "`root_key_propagation` is set.",
+    fix="Add the column before the next load and fill it: `ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, "
+    "then `UPDATE orders__items SET _dlt_root_id = _dlt_parent_id` in tables nested in the root table itself, and the "
+    "`_dlt_root_id` of the parent's row in those further down. dlt takes the column as it finds it. Or load the table "
+    "anew (`refresh`).",
+    find=find_root_key_added,
+)
+
+
+def find_reference_to_nothing(comparison: Comparison) -> Matches:
+    """Yield each reference with what the base schema had and the head schema has not, under its name."""
+    for table in comparison.head.schema.tables.values():
+        for reference in distinct(read_references(table.name, table.properties.get("references"))):
+            for gone in dict.fromkeys(_gone_names(comparison, reference)):
+                yield Match(
+                    sentence=f"{place(table.name)} refers by {reference}, and {gone} is gone",
+                    table=table.name,
+                    keys=("tables", table.name, "references"),
+                    before=reference.stated,
+                    after=gone,
+                )
+
+
+def _gone_names(comparison: Comparison, reference: Reference) -> Iterator[str]:
+    """Yield the names that the head schema lacks; what neither schema has may be in another one."""
+    base, head = comparison.base.schema.tables, comparison.head.schema.tables
+    if reference.target in base and reference.target not in head:
+        yield place(reference.target)
+        return
+    for name, columns in ((reference.table, reference.columns), (reference.target, reference.target_columns)):
+        there, here = comparison.base_table(name), head.get(name)
+        for column in columns:
+            if there and here and column in there.columns and column not in here.columns:
+                yield place(name, column)
+
+
+K513 = Rule(
+    title="reference to something that is gone",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN),
+    direction=Direction.BOTH,
+    why="The table or column was removed or renamed, and a reference still names it. Tools that draw or generate joins "
+    "from the schema make queries that fail, and a foreign key cannot be made of it. dlt checks no reference.",
+    fix="Take the reference out, or let it name what stands there now.",
+    find=find_reference_to_nothing,
+)

@@ -1,0 +1,171 @@
+"""Rules about the settings of a review, and of schemas: P0xx, S8xx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
+from schemactl.review.wording import listed, plain
+from schemactl.schema.changes import NormalizerChanged, SettingChanged
+from schemactl.schema.path_patterns import PREFIX
+from schemactl.schema.settings import Settings, compile_pattern
+
+
+def find_settings_changed(comparison: Comparison) -> Matches:
+    """Yield each setting that will be another one after the merge."""
+    for change in comparison.settings:
+        yield Match(
+            sentence=f"`{change.key}` becomes {_setting_phrase(change.after)} with the merge; this review goes by "
+            f"{_setting_phrase(change.before)}, as the base does",
+            keys=("settings", change.key),
+            before=change.before,
+            after=change.after,
+        )
+
+
+def _setting_phrase(value: Any) -> str:
+    match value:
+        case []:
+            return "none"
+        case list():
+            return ", ".join(map(_setting_phrase, value))
+        case dict():
+            return f"`{' '.join(str(value[key]) for key in ('rule', 'table', 'column') if key in value)}`"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case _:
+            return f"`{value}`"
+
+
+P001 = Rule(
+    title="settings of the review changed",
+    impact=Impact(),
+    why="Whoever sets the rules by which a change is judged can let anything pass: severities, silences, whom a change "
+    "must not break, what fails, and in which folder the schemas are. So the settings of the base decide, and those of "
+    "the head hold from the merge on, for every review after it.",
+    fix="Change the settings in a pull request of their own that somebody who may decide it merges in spite of this "
+    "finding. `--policy` takes the rules from elsewhere, such as an organization's file.",
+    find=find_settings_changed,
+    is_gate=True,
+)
+
+
+def find_detections_changed(comparison: Comparison) -> Matches:
+    """Yield the change of ``detections``, in ``settings`` or, in old schemas, in ``normalizers``."""
+    changes: list[SettingChanged | NormalizerChanged] = [*comparison.of(SettingChanged, "detections")]
+    for change in [*changes, *comparison.of(NormalizerChanged, "detections")]:
+        before, after = list(plain(change.before) or ()), list(plain(change.after) or ())
+        if before != after:
+            new = [name for name in after if name not in before]
+            gone = [name for name in before if name not in after]
+            phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
+            yield Match.of(change, f"detection of types changes: {', '.join(phrase) or 'asked in another order'}")
+
+
+S801 = Rule(
+    title="type detection changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
+    direction=Direction.BOTH,
+    why="Columns that are new at the next load get other types than they would have got: texts become timestamps or "
+    "dates, or stay texts. Columns that have a type keep it. A schema that is inferred anew from the same data "
+    "differs.",
+    fix="State the types of the columns that matter, so that nothing depends on detection. Otherwise infer the schema "
+    "again and review what changes.",
+    find=find_detections_changed,
+)
+
+
+def find_patterns_changed(comparison: Comparison) -> Matches:
+    """Yield each list of ``default_hints`` with other patterns, and the change of ``preferred_types``."""
+    for change in comparison.of(SettingChanged):
+        before, after = plain(change.before) or {}, plain(change.after) or {}
+        if change.name == "default_hints":
+            yield from _hint_patterns(comparison, before, after)
+        elif change.name == "preferred_types":
+            yield from _type_patterns(comparison, before, after)
+
+
+def _hint_patterns(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
+    places = _column_names(comparison)
+    for hint in {**before, **after}:
+        old, new = before.get(hint) or [], after.get(hint) or []
+        if set(old) == set(new):
+            continue
+        hit_before, hit_after = _matching_names(old, places), _matching_names(new, places)
+        yield Match(
+            sentence=_pattern_sentence(
+                f"default_hints.{hint}",
+                [place for name, place in places.items() if name in hit_after - hit_before],
+                [place for name, place in places.items() if name in hit_before - hit_after],
+                paths=_path_patterns({*old} ^ {*new}),
+            ),
+            keys=("settings", "default_hints", hint),
+            before=before.get(hint),
+            after=after.get(hint),
+        )
+
+
+def _type_patterns(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
+    places = _column_names(comparison)
+    old, new = _preferred_types(before, places), _preferred_types(after, places)
+    if before == after and old == new:  # only the order of patterns changed, and decides nothing
+        return
+    yield Match(
+        sentence=_pattern_sentence(
+            "preferred_types",
+            [place for name, place in places.items() if new.get(name) not in (None, old.get(name))],
+            [place for name, place in places.items() if name in old and name not in new],
+            paths=_path_patterns({*before.items()} ^ {*after.items()}),
+        ),
+        keys=("settings", "preferred_types"),
+        before=dict(before),
+        after=dict(after),
+    )
+
+
+def _path_patterns(changed: Iterable[str | tuple[str, Any]]) -> list[str]:
+    """Return the patterns of paths among those that changed: a schema does not say which columns they hit."""
+    texts = (each if isinstance(each, str) else each[0] for each in changed)
+    return sorted({text for text in texts if text.startswith(PREFIX)})
+
+
+def _pattern_sentence(setting: str, now: list[str], no_longer: list[str], paths: list[str]) -> str:
+    phrase = [f"hits {listed(now)} now"] if now else []
+    phrase += [f"hits {listed(no_longer)} no longer"] if no_longer else []
+    phrase += [f"is about other values by {listed(paths)}"] if paths else []
+    return f"`{setting}` changes: {', '.join(phrase) or 'hits no other of the columns of today'}"
+
+
+def _column_names(comparison: Comparison) -> Mapping[str, str]:
+    """Return each column name of the head schema, with the full name of the first column called so."""
+    places: dict[str, str] = {}
+    for table in comparison.head.schema.tables.values():
+        for column in table.columns:
+            places.setdefault(column, f"{table.name}.{column}")
+    return places
+
+
+def _matching_names(patterns: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+    """Return the names that any of the patterns matches (docs/dlt.md §1.4)."""
+    compiled = [compile_pattern(pattern) for pattern in patterns if not pattern.startswith(PREFIX)]
+    return frozenset(name for name in names if any(pattern.search(name) for pattern in compiled))
+
+
+def _preferred_types(stated: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, str]:
+    """Return the preferred types by name, of the names that have one."""
+    settings = Settings.of({"preferred_types": stated})
+    found = ((name, settings.preferred_type(name)) for name in names)
+    return {name: str(data_type) for name, data_type in found if data_type}
+
+
+S802 = Rule(
+    title="patterns for new columns changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
+    direction=Direction.BOTH,
+    why="dlt gives these hints and types to columns when they are new, by their names. Columns that exist keep what "
+    "they have, so a schema that is inferred anew, or a new destination, differs in the columns that are named.",
+    fix="State hints and types on the columns themselves where they matter. Anchor the patterns (`re:^…$`), because "
+    "dlt searches for them anywhere in a name.",
+    find=find_patterns_changed,
+)

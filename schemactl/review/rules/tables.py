@@ -1,0 +1,552 @@
+"""Rules about tables: T1xx."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from schemactl.review.added_removed import Addition, Removal, added_tables, removed_tables
+from schemactl.review.announcements import table_last_day
+from schemactl.review.comparison import is_stored
+from schemactl.review.hints import property_rule
+from schemactl.review.reshapes import Form, Reshape, reshapes
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    BREAKS_NOBODY,
+    Comparison,
+    Direction,
+    Impact,
+    Match,
+    Matches,
+    Rule,
+    Severity,
+)
+from schemactl.review.wording import advice, counted, from_to, listed, plain, quote_value
+from schemactl.schema.changes import ColumnAdded, ColumnsReordered, TablePropertyChanged, TableRenamed
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.dispositions import Strategy
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Properties, Table, chain_of, root_of
+
+
+def find_table_added(comparison: Comparison) -> Matches:
+    """Yield each added table; its columns are not reported one by one."""
+    for change in added_tables(comparison, Addition.PLAIN):
+        table = change.table
+        nested = f", nested in `{table.parent}`" if table.parent else ""
+        yield Match.of(change, f"table `{table.name}` is new, with {counted(len(table.columns), 'column')}{nested}")
+
+
+T101 = Rule(
+    title="table added",
+    impact=BREAKS_NOBODY,
+    direction=Direction.LOOSENS,
+    why="Nobody reads or writes a table that was not there. dlt makes it with the next load. Where the schema's "
+    "contract freezes `tables`, rule X703 reports that as well.",
+    fix="Nothing has to be done.",
+    find=find_table_added,
+)
+
+
+def find_table_removed(comparison: Comparison) -> Matches:
+    """Yield each table that was removed without notice, or before the end of its notice.
+
+    One whose columns have no data type is in no destination. dlt's own tables are the dataset's: where a whole schema
+    goes, the others of the dataset keep them.
+    """
+    for change in removed_tables(comparison, Removal.PLAIN):
+        table = change.table
+        last_day = table_last_day(comparison.base.schema, table.name)
+        until = f", though it was to stay until {last_day}" if last_day else ""
+        yield Match.of(
+            change,
+            f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}",
+            impact=None if _is_missed(comparison, table) else BREAKS_NOBODY,
+        )
+
+
+def _is_missed(comparison: Comparison, table: Table) -> bool:
+    if not comparison.head.schema.tables and table.name.startswith(system_prefix(naming_of(comparison.base.schema))):
+        return False
+    return any(map(is_stored, table.columns.values()))
+
+
+T102 = Rule(
+    title="table removed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="Queries that select from the table fail once it is dropped, and its rows are lost. A pipeline that still "
+    "sends the data makes the table anew. dlt drops no table on its own, so until somebody does, the table stays at "
+    "the destination, and gets no new rows.",
+    fix="Keep the table until nobody reads it. Announce its end with `x-removed-tables: {TABLE: DATE}` at the top of "
+    "the schema, where DATE is the last day on which it is there; after that day its removal is rule T103. (dlt "
+    "leaves out `x-` keys at the top when it exports a schema: keep the announcement in the import schema.)",
+    find=find_table_removed,
+)
+
+
+def find_announced_table_removed(comparison: Comparison) -> Matches:
+    """Yield each table that was removed after the end of its notice."""
+    for change in removed_tables(comparison, Removal.ANNOUNCED):
+        name = change.table.name
+        last_day = table_last_day(comparison.base.schema, name)
+        yield Match.of(change, f"table `{name}` is gone, as announced: its last day was {last_day}")
+
+
+T103 = Rule(
+    title="announced table removed",
+    impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="The base schema names the table, or the one it is nested in, in `x-removed-tables` with a last day, and that "
+    "day is over. Readers were warned; the rows are lost all the same once the table is dropped.",
+    fix="Make sure that nobody needs the rows. Keep the name in `x-removed-tables`, so that it is not used again.",
+    find=find_announced_table_removed,
+)
+
+
+def find_table_renamed(comparison: Comparison) -> Matches:
+    """Yield each renamed table; tables nested in it that only follow are counted."""
+    followers = _nested_followers(comparison)
+    for change in comparison.of(TableRenamed):
+        if change.follows_parent:
+            continue
+        verb = "is" if change.is_stated else "seems to be"
+        number = followers[change.after]
+        nested = f"; {counted(number, 'nested table')} with it" if number else ""
+        is_taken = change.after in comparison.base.schema.tables
+        ending = f", and `{change.after}` was another table: queries on it read other rows" if is_taken else ""
+        yield Match.of(
+            change,
+            f"table `{change.before}` {verb} called `{change.after}` now{ending}{nested}",
+            impact=BREAKS_ALL if is_taken else None,
+            advice="" if change.is_stated else advice(change.before, change.after),
+        )
+
+
+def _nested_followers(comparison: Comparison) -> Counter[str]:
+    """Return how many nested tables follow each table that was renamed on its own account."""
+    renames = list(comparison.of(TableRenamed))
+    leaders = {change.after for change in renames if not change.follows_parent}
+    found: Counter[str] = Counter()
+    for change in renames:
+        chain = chain_of(comparison.head.schema, change.after) if change.follows_parent else ()
+        leader = next((name for name in chain if name in leaders), None)
+        if leader is not None:
+            found[leader] += 1
+    return found
+
+
+T104 = Rule(
+    title="table renamed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="dlt knows no renames: it makes a new, empty table, and leaves the old one as it is. Queries on the old name "
+    "see no new rows or fail, queries on the new one miss the history, and pipelines that still send the old name "
+    "fill the old table. Where tables swap their names, or one takes the name of another, no query fails and all read "
+    "other rows.",
+    fix="Rename the table at the destination before the next load, and leave a view with the old name for readers. "
+    "State `x-renamed-from: OLD` on the table, so that nobody has to guess; where it is a new table, "
+    "`x-renamed-from: []`.",
+    find=find_table_renamed,
+)
+
+
+def find_table_moved(comparison: Comparison) -> Matches:
+    """Yield each table whose parent is another; a parent's new name alone is no such change."""
+    for change in comparison.of(TablePropertyChanged, "parent"):
+        before, after = plain(change.before) or None, plain(change.after) or None
+        if before != after:
+            yield Match.of(
+                change,
+                f"table `{change.table}` {_nesting_phrase(after)} now; before, it {_nesting_phrase(before, 'was')}",
+                before=before,
+                after=after,
+            )
+
+
+def _nesting_phrase(parent: str | None, verb: str = "is") -> str:
+    return f"{verb} nested in `{parent}`" if parent else f"{verb} a root table"
+
+
+T105 = Rule(
+    title="table moved",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="`_dlt_parent_id` of the stored rows points into the old parent, so joins along the new one find nothing. A "
+    "pipeline whose schema has the old parent stops with `TablePropertiesConflictException`.",
+    fix="Make a new table for the new place, load it from the source again, and remove the old one when nobody reads "
+    "it any more.",
+    find=find_table_moved,
+)
+
+
+def find_nesting_changed(comparison: Comparison) -> Matches:
+    """Yield each ``json`` column that stands for tables or columns on the other side."""
+    for reshape in reshapes(comparison):
+        if reshape.form is Form.LISTED:
+            continue
+        json_column = {"column": reshape.column, "data_type": "json"}
+        spread = {"tables": list(reshape.tables), "columns": list(reshape.columns)}
+        collapsed = reshape.form is Form.COLLAPSED
+        yield Match(
+            sentence=_reshape_phrase(reshape),
+            table=reshape.table,
+            column=reshape.column,
+            before=spread if collapsed else json_column,
+            after=json_column if collapsed else spread,
+        )
+
+
+def _reshape_phrase(reshape: Reshape) -> str:
+    tables = f"in {_noun('table', reshape.tables)} {listed(reshape.tables)}" if reshape.tables else ""
+    columns = f"in {_noun('column', reshape.columns)} {listed(reshape.columns)}" if reshape.columns else ""
+    spread = " and ".join(part for part in (columns, tables) if part)
+    one = f"in one `json` column `{reshape.column}` of `{reshape.table}`"
+    before, after = (spread, one) if reshape.form is Form.COLLAPSED else (one, spread)
+    return f"nested data that was {before} is {after} now"
+
+
+def _noun(noun: str, names: tuple[str, ...]) -> str:
+    return noun if len(names) == 1 else f"{noun}s"
+
+
+T106 = Rule(
+    title="nesting changed",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="Readers find the data in another place and another form, so their queries fail or see no new rows. dlt "
+    "moves none of the stored rows: the history stays in the old form beside the new one.",
+    fix="Keep `max_table_nesting` and the column's `data_type: json` hint as they were. Where the form has to change, "
+    "load the data from the source again, and give readers a view of the old form meanwhile.",
+    find=find_nesting_changed,
+)
+
+
+T107 = Rule(
+    title="table sealed",
+    impact=Impact(writers=Severity.WARN),
+    direction=Direction.TIGHTENS,
+    why="`table_sealed` asks that the table takes no new columns. It is a legacy of old schemas: dlt accepts it and "
+    "does not act on it, so a team that counts on it is not protected, and another tool may refuse new columns.",
+    fix="State `schema_contract: {columns: freeze}` on the table instead, which dlt enforces.",
+    find=property_rule(
+        TablePropertyChanged,
+        "table_sealed",
+        says=lambda change: f"table `{change.table}` is sealed now" if change.after is True else None,
+    ),
+)
+
+
+STRATEGY: Final = "x-merge-strategy"
+
+
+def _merge_strategy(table: Table | None) -> str | None:
+    """Return how rows of a table are merged, None where they are not."""
+    if table is None or table.properties.get("write_disposition") != "merge":
+        return None
+    return str(table.properties.get(STRATEGY) or Strategy.DELETE_INSERT)
+
+
+_DEFAULT_DISPOSITION: Final = "append"
+
+_TRUNCATES: Final = Impact(readers=Severity.ERROR, data=Severity.ERROR)
+_DUPLICATES: Final = Impact(readers=Severity.ERROR, data=Severity.WARN)
+_REPLACES_ROWS: Final = Impact(readers=Severity.WARN, data=Severity.WARN)
+_LACKS_ROOT_KEYS: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR)
+_PILES_UP: Final = Impact(readers=Severity.ERROR)
+_IS_APART: Final = Impact(readers=Severity.WARN)
+_STOPS: Final = Impact(readers=Severity.WARN, writers=Severity.WARN)
+
+
+def find_write_disposition_changed(comparison: Comparison) -> Matches:
+    """Yield each table whose ``write_disposition`` changed; a root table that states none appends."""
+    for change in comparison.of(TablePropertyChanged, "write_disposition"):
+        table = comparison.head.schema.tables.get(change.table)
+        is_root = table is None or not table.is_nested
+        before, after = _effective_disposition(change.before, is_root), _effective_disposition(change.after, is_root)
+        if before == after:
+            continue
+        without_root_key = tuple(_without_root_key(comparison, table)) if table and after == "merge" else ()
+        effect, impact = _disposition_effect(before, after, _merge_strategy(table), without_root_key)
+        yield Match.of(
+            change,
+            f"`write_disposition` of `{change.table}` goes {from_to(before, after)}: {effect}",
+            before=before,
+            after=after,
+            impact=impact,
+        )
+
+
+def _effective_disposition(stated: Any, is_root: bool) -> str | None:
+    """Return what holds; a nested table that states none does as its parent."""
+    return plain(stated) or (_DEFAULT_DISPOSITION if is_root else None)
+
+
+def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
+    """Yield the tables nested in one that have rows, and no root key for the merges to come; scd2 asks for none."""
+    if _merge_strategy(table) == Strategy.SCD2:
+        return
+    head = comparison.head.schema
+    for name in head.tables:
+        base = comparison.base_table(name)
+        if name == table.name or base is None or base.is_new or root_of(head, name) != table.name:
+            continue
+        if not any(column.properties.get("root_key") for column in base.columns.values()):
+            yield name
+
+
+def _disposition_effect(
+    before: str | None, after: str | None, strategy: str | None, without_root_key: tuple[str, ...]
+) -> tuple[str, Impact]:
+    match before, after:
+        case _, "replace":
+            return "the next load drops the rows that are stored", _TRUNCATES
+        case _, "skip":
+            return "no load writes the table any more", _STOPS
+        case _, "merge" if without_root_key:
+            lack = f"the stored rows of {listed(without_root_key)} have no `_dlt_root_id`"
+            return f"{lack}, so the next load fails", _LACKS_ROOT_KEYS
+        case "skip", _:
+            return "loads write the table now", BREAKS_NOBODY
+        case _, "merge" if strategy == Strategy.SCD2:
+            return "each row that changed is stored as a further version", _PILES_UP
+        case _, "merge" if strategy == Strategy.INSERT_ONLY:
+            return "rows with a new key are added, others left as they are", _REPLACES_ROWS
+        case _, "merge":
+            return "new rows replace stored rows with the same key", _REPLACES_ROWS
+        case "merge", "append":
+            return "rows with a key that is stored already are added a second time", _DUPLICATES
+        case "replace", _:
+            return "rows of earlier loads stay from now on", _PILES_UP
+        case _:
+            return "the table and its parent are written in different ways, or no longer are", _IS_APART
+
+
+T108 = Rule(
+    title="write disposition changed",
+    impact=_TRUNCATES,
+    why="The next load already works in the new way, and queries that count or sum all rows get other numbers. "
+    "`replace` empties the table first, so the history is lost; from `merge` or `replace` to `append`, rows that came "
+    "before are stored once more; with `merge`, dlt adds `_dlt_root_id`, which may not be null, to nested tables, and "
+    "that fails where they hold rows.",
+    fix="Save the table before the next load if the history matters. Load the new way into a new table where readers "
+    "count on one row a key, or on all rows ever loaded. Give nested tables their root key before the next load: "
+    "`ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, then `UPDATE orders__items SET _dlt_root_id = "
+    "_dlt_parent_id` in tables nested in the root table itself, and the `_dlt_root_id` of the parent's row in those "
+    "further down; or load the table anew (`refresh`).",
+    find=find_write_disposition_changed,
+)
+
+
+_OF_SCD2: Final = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN)
+_LACKS_KEY: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.WARN)
+
+
+def find_merge_strategy_changed(comparison: Comparison) -> Matches:
+    """Yield each table that merges by another strategy; to merge at all or no more is T108, unless by another one."""
+    changed = (change.table for change in comparison.of(TablePropertyChanged, "write_disposition", STRATEGY))
+    for name in dict.fromkeys(changed):
+        head = comparison.head.schema.tables.get(name)
+        before, after = _merge_strategy(comparison.base_table(name)), _merge_strategy(head)
+        is_special = Strategy.SCD2 in (before, after) or after in (Strategy.INSERT_ONLY, Strategy.UPSERT)
+        if before == after or (None in (before, after) and not is_special):
+            continue
+        phrase, impact = _strategy_effect(before, after, head)
+        yield Match(
+            sentence=f"rows of `{name}` are merged by {_named(after)} now, before by {_named(before)}{phrase}",
+            table=name,
+            keys=("tables", name, STRATEGY),
+            before=before,
+            after=after,
+            impact=impact,
+        )
+
+
+def _strategy_effect(before: str | None, after: str | None, head: Table | None) -> tuple[str, Impact | None]:
+    has_key = head is None or any(column.properties.get("primary_key") for column in head.columns.values())
+    if after in (Strategy.INSERT_ONLY, Strategy.UPSERT) and not has_key:
+        return ", which needs a primary key, and there is none", _LACKS_KEY
+    if Strategy.SCD2 in (before, after):
+        return "", _OF_SCD2
+    if after == Strategy.INSERT_ONLY:
+        return ": rows that changed keep their old values", _OF_SCD2
+    return "", None
+
+
+def _named(strategy: str | None) -> str:
+    return quote_value(strategy) if strategy else "no strategy"
+
+
+T109 = Rule(
+    title="merge strategy changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
+    why="Which stored rows the next load replaces, keeps or deletes is another matter under each strategy. `scd2` "
+    "keeps every version of a row, with the columns `_dlt_valid_from` and `_dlt_valid_to`: queries that expect one "
+    "row a key count some rows several times. Without it, the old versions stay among the current rows. `insert-only` "
+    "leaves stored rows as they are, so readers see old values. `upsert` and `insert-only` fail without a primary key.",
+    fix="Try the new strategy on a copy of the table. For `scd2`, give readers a view of the current rows (those "
+    "whose `_dlt_valid_to` is null) under the old name.",
+    find=find_merge_strategy_changed,
+)
+
+
+T110 = Rule(
+    title="table format changed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.ERROR),
+    why="dlt does not convert a stored table. The next load meets a table in the old format and fails, or starts a "
+    "new one without the rows and the snapshots of the old. Readers may need another engine or connector.",
+    fix="Copy the table into the new format under a new name, move the readers, and change the schema then.",
+    find=property_rule(
+        TablePropertyChanged,
+        "table_format",
+        says=lambda change: f"`table_format` of `{change.table}` goes {from_to(change.before, change.after)}",
+    ),
+)
+
+
+def _note_sentence(change: TablePropertyChanged) -> str:
+    sides = "" if change.name == "description" else f", {from_to(change.before, change.after)}"
+    return f"`{change.name}` of `{change.table}` changed{sides}"
+
+
+T111 = Rule(
+    title="description or file format changed",
+    impact=BREAKS_NOBODY,
+    why="The description is for people, and the file format is that of the files between dlt and the destination. The "
+    "table itself stays as it is.",
+    fix="Nothing has to be done.",
+    find=property_rule(TablePropertyChanged, "description", "file_format", says=_note_sentence),
+)
+
+
+def find_filters_changed(comparison: Comparison) -> Matches:
+    """Yield each table whose ``filters`` changed."""
+    for change in comparison.of(TablePropertyChanged, "filters"):
+        before, after = plain(change.before) or {}, plain(change.after) or {}
+        phrase = [*_filter_phrases("excludes", before, after), *_filter_phrases("includes", before, after)]
+        if phrase:
+            yield Match.of(
+                change, f"`filters` of `{change.table}` changed: {'; '.join(phrase)}", before=before, after=after
+            )
+
+
+def _filter_phrases(kind: str, before: Properties, after: Properties) -> Iterator[str]:
+    old, new = before.get(kind) or [], after.get(kind) or []
+    if added := [pattern for pattern in new if pattern not in old]:
+        yield f"it {kind.removesuffix('s')}s {listed(added)} now"
+    if gone := [pattern for pattern in old if pattern not in new]:
+        yield f"it {kind.removesuffix('s')}s {listed(gone)} no longer"
+
+
+T112 = Rule(
+    title="filters changed",
+    impact=Impact(readers=Severity.WARN, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="dlt leaves out the fields that `excludes` matches and `includes` does not, in nested tables as well, and "
+    "whole rows that have no field left. Columns that are filtered out now stay, and are null in all new rows.",
+    fix="Look whether readers use what is filtered out. Where they do, keep the filter as it was, or announce the "
+    "removal of the columns (rule C205).",
+    find=find_filters_changed,
+)
+
+
+def find_columns_reordered(comparison: Comparison) -> Matches:
+    """Yield each table whose columns stand in another order among each other; where a new one stands says nothing."""
+    added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
+    for change in comparison.of(ColumnsReordered):
+        before, after = (
+            tuple(name for name in order if (change.table, name) not in added)
+            for order in (change.before, change.after)
+        )
+        if before != after:
+            places = enumerate(zip(before, after, strict=True), 1)
+            moved = next(f"number {at} is `{new}`, no longer `{old}`" for at, (old, new) in places if old != new)
+            sentence = f"the columns of `{change.table}` stand in another order: {moved}"
+            yield Match.of(change, sentence, before=list(before), after=list(after))
+
+
+T113 = Rule(
+    title="columns reordered",
+    impact=BREAKS_NOBODY,
+    why="The order of columns is part of dlt's hash, so the version counts on. Queries that name their columns do "
+    "not notice. A table that is there already keeps its order, a table that is made anew has the new one: then "
+    "`SELECT *` and `INSERT ... SELECT *` by position meet other columns.",
+    fix="Name the columns in queries that depend on their order.",
+    find=find_columns_reordered,
+)
+
+
+def find_resource_renamed(comparison: Comparison) -> Matches:
+    """Yield each root table with another ``resource``; where none is stated it is the table's name."""
+    for change in comparison.of(TablePropertyChanged, "resource"):
+        base, head = comparison.base_table(change.table), comparison.head.schema.tables.get(change.table)
+        if base is None or head is None or head.is_nested:
+            continue
+        before, after = plain(change.before) or base.name, plain(change.after) or head.name
+        follows_table = base.name != head.name and (before, after) == (base.name, head.name)
+        if before == after or follows_table:
+            continue
+        has_cursor = any(column.properties.get("incremental") for column in base.columns.values())
+        loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
+        now = f"is called {quote_value(after)} now, before {quote_value(before)}"
+        phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
+        yield Match.of(
+            change,
+            f"the resource of `{change.table}` {now}{phrase}",
+            before=before,
+            after=after,
+            impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN) if loses_cursor else None,
+        )
+
+
+T114 = Rule(
+    title="resource renamed",
+    impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
+    why="dlt keeps the state of a pipeline by the names of its resources. Under another name an incremental cursor "
+    "starts at the beginning: all rows are loaded again, and stand twice in a table that is appended to. Pipelines "
+    "that choose resources by name (`with_resources`, `refresh`) no longer find it.",
+    fix="Keep the name: `@dlt.resource(name=OLD, table_name=NEW)` gives the table another one. Where it has to change, "
+    "load the table anew (`refresh`), or give the cursor its `initial_value`.",
+    find=find_resource_renamed,
+)
+
+
+_VALIDITY_ROLES: Final = {"x-valid-from": "beginning", "x-valid-to": "end"}
+
+
+def find_validity_column_renamed(comparison: Comparison) -> Matches:
+    """Yield each validity column of ``scd2`` that is another one now; dlt may keep the old one beside it."""
+    for name, head in comparison.head.schema.tables.items():
+        base = comparison.base_table(name)
+        for hint, role in _VALIDITY_ROLES.items() if base else ():
+            before = _columns_with(base, hint)
+            for column in _columns_with(head, hint):
+                if before and column not in before:
+                    phrase = f"the {role} of a row's validity in `{name}` is `{column}` now"
+                    yield Match(
+                        sentence=f"{phrase}, no longer `{before[0]}`",
+                        table=name,
+                        column=column,
+                        keys=("tables", name, "columns", column, hint),
+                        before=before[0],
+                        after=column,
+                    )
+
+
+def _columns_with(table: Table | None, hint: str) -> list[str]:
+    columns = table.columns.values() if table else ()
+    return [column.name for column in columns if column.properties.get(hint)]
+
+
+T115 = Rule(
+    title="validity column renamed",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="dlt adds the new columns, null in all stored rows, and takes rows whose end of validity is null for current: "
+    "all old versions are current again, beside the new ones, and no load ever closes them. Queries on the old columns "
+    "see no change any more.",
+    fix="Keep `validity_column_names`. Where they have to change, rename the columns at the destination before the "
+    "next load, and give readers a view with the old names.",
+    find=find_validity_column_renamed,
+)
