@@ -67,15 +67,15 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 
 
 def yaml_part(value: Any, *, is_flow: bool = False, quote: str | None = None) -> str:
-    """Return a value as part of a document, on one line unless it is a block.
+    """Return a value as a document of its own that breaks no text over lines.
 
     Args:
         value: any.
         is_flow: mappings and lists stand in braces and brackets.
-        quote: the quotes of texts; as few as possible by default.
+        quote: the quotes of a text, if it can have them; as few as possible by default.
     """
-    text = _dump(value, _OneLineDumper, width=_ENDLESS, default_flow_style=is_flow, default_style=quote)
-    return text.removesuffix("\n").removesuffix("\n...")
+    style = quote if isinstance(value, str) else None
+    return _dump(value, _OneLineDumper, width=_ENDLESS, default_flow_style=is_flow, default_style=style)
 
 
 def _dump(value: Any, dumper: type[_Values], **options: Any) -> str:

@@ -105,8 +105,8 @@ def _stray_tab(text: str, quoted: list[Span]) -> int | None:
     return None
 
 
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly."""
+# Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}
@@ -123,7 +123,7 @@ def parse_events(source: Source, text: str) -> Node:
     """
     builder = _Builder(source)
     try:
-        root = builder.build(iter(LOADER(text).get_event, None))
+        root = builder.build(iter(_LOADER(text).get_event, None))
     except yaml.MarkedYAMLError as error:
         raise _refusal_of(source, error, builder.quoted) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
+from schemactl.formats._json_edit import edit_json
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Loss
 from schemactl.formats._stated import stated
@@ -214,15 +215,21 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
 
     text, raw = layout.source.text, _tree.value_of(layout.root)
     wanted = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
-    is_json = layout.is_json or _is_json_text(text)
-    if not is_json and yaml_text(raw) == text:
+    if layout.is_json or _is_json_text(text):
+        yield from edit_json(text, raw, wanted)
+    elif yaml_text(raw) == text:
         yield yaml_text(wanted)
-        return
-    from schemactl.formats._text_edit import ConflictError, Edit, edit_json, edit_yaml
+    else:
+        from schemactl.formats._abridged import abridge
+        from schemactl.formats._line_merge import ConflictError
+        from schemactl.formats._yaml_edit import Edit, edit_yaml, indentation_of
 
-    for expands in (False,) if is_json else (False, True):
-        with suppress(ConflictError):
-            yield (edit_json if is_json else edit_yaml)(text, layout.root, Edit(wanted, layout.renamed, expands))
+        short = abridge(text, layout.root, wanted, layout.renamed)
+        indentation = indentation_of(text, layout.root)
+        for expands in (False, True):
+            with suppress(ConflictError):
+                edit = Edit(short.wanted, layout.renamed, expands)
+                yield short.restored(edit_yaml(short.text, short.root, edit, indentation))
 
 
 def _is_json_text(text: str) -> bool:

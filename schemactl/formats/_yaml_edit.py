@@ -1,0 +1,419 @@
+"""Edit YAML that a person formatted, by ruamel.yaml.
+
+The text becomes ruamel.yaml's nodes, the nodes are edited in place, and the nodes before and after are written. A merge
+of lines brings the difference into the person's text: lines that the edit does not touch stay as they are, with odd
+spacing, which ruamel.yaml alone would not keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from io import StringIO
+from itertools import chain
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.anchor import Anchor
+from ruamel.yaml.error import CommentMark, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.tokens import CommentToken
+
+from schemactl.formats import _tree as tree
+from schemactl.formats._emit import yaml_part
+from schemactl.formats._line_merge import ConflictError, merge_lines
+from schemactl.formats._scalars import MERGE
+from schemactl.formats._stated import paired_items
+from schemactl.formats._tree import Keys, Node, fields_of, same, value_of
+
+_ENDLESS = 1 << 30
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_COMMENT_BEHIND = re.compile(r"\s+#.*")
+_NO_CONTENT = re.compile(r"\s*(?:#.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit of a document.
+
+    Attributes:
+        wanted: its new value; the order of its keys is that of new keys, too.
+        renamed: keys that have other names there, by the way to the old ones.
+        expands: aliases and merges give way to what they stand for.
+    """
+
+    wanted: Any
+    renamed: Mapping[Keys, str]
+    expands: bool
+
+
+def indentation_of(text: str, root: Node) -> tuple[int, int]:
+    """Return how much deeper than their keys the blocks of a document mostly are: mappings, and the dashes of lists."""
+    mappings, dashes = Counter[int](), Counter[int]()
+    nodes: list[Node] = [root]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, tree.Sequence):
+            nodes += node.items
+        elif isinstance(node, tree.Mapping):
+            for key, value in node.entries:
+                nodes.append(value)
+                if isinstance(value, tree.Mapping | tree.Sequence) and "\n" in text[key.start : value.start]:
+                    columns = [place - text.rfind("\n", 0, place) for place in (key.start, value.start)]
+                    (dashes if text[value.start] == "-" else mappings)[columns[1] - columns[0]] += 1
+    return mappings.most_common(1)[0][0] if mappings else 2, dashes.most_common(1)[0][0] if dashes else 0
+
+
+def edit_yaml(text: str, root: Node, edit: Edit, indentation: tuple[int, int]) -> str:
+    """Return the text with another value.
+
+    Args:
+        text: YAML.
+        root: its tree.
+        edit: what to change.
+        indentation: of new blocks, as ``indentation_of`` gives it.
+
+    Raises:
+        ConflictError: comments stand where ruamel.yaml does not keep them, or it cannot read the text.
+    """
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    editor = _Editor(lines if lines.endswith("\n") else f"{lines}\n", edit, indentation)
+    before = editor.written()
+    editor.edit(root, edit.wanted)
+    return merge_lines(before, text, editor.written())
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A key or an item of a block, with what a person wrote around it.
+
+    Attributes:
+        node: the key or the item.
+        column: of the key or the item's dash.
+        depth: how deep it is; an item is deeper than the key of its list, whose column its dash may have.
+        above: the lines of comments and the blank lines before it.
+        behind: the comment at the end of its line, with the space before it.
+        below: the lines of comments behind its value that are indented deeper than it.
+        is_taken_out: whether it is to leave its place.
+    """
+
+    node: Any
+    column: int
+    depth: int
+    above: list[str]
+    behind: str = ""
+    below: list[str] = field(default_factory=list)
+    is_taken_out: bool = False
+
+    def take_head(self) -> list[str]:
+        """Return the lines above but for the comment right above, which alone stays with the slot."""
+        start = len(self.above)
+        while start and self.above[start - 1].startswith(" " * self.column + "#"):
+            start -= 1
+        left, self.above = self.above[:start], self.above[start:]
+        return left
+
+
+class _Editor:
+    """A document as ruamel.yaml's nodes, whose comments belong to the keys and items that they are about."""
+
+    def __init__(self, text: str, edit: Edit, indentation: tuple[int, int]) -> None:
+        self._renamed, self._expands, self._indentation = edit.renamed, edit.expands, indentation
+        self._above_renamed = {way[:length] for way in edit.renamed for length in range(len(way))}
+        self._yaml = YAML()
+        try:
+            self._root: Any = self._yaml.compose(text)
+        except YAMLError as error:
+            raise ConflictError(str(error)) from error
+        if self._root.flow_style and "\n" in text.strip():
+            raise ConflictError("ruamel.yaml would write all on one line")
+        self._is_marked = text.startswith("---")
+        self._lines = _LINE_END.split(text)
+        self._last_line = -1
+        self._seen: set[int] = set()
+        self._slots: list[_Slot] = []
+        self._visit(self._root)
+        self._end = self._handed_on(self._gap(len(self._lines) - 1), -1)
+        self._by_node = {id(slot.node): slot for slot in self._slots}
+
+    # Where comments stand
+
+    def _visit(self, node: Any) -> None:
+        """Note what stands around keys and items."""
+        if id(node) in self._seen:
+            return
+        self._seen.add(id(node))
+        if node.anchor:
+            name, node.anchor = node.anchor, Anchor()
+            node.anchor.value, node.anchor.always_dump = name, True
+        # Of a block scalar the second is the comment behind `|`.
+        node.comment = [None, node.comment[1]] if node.comment and _is_block_scalar(node) else None
+        if isinstance(node, ScalarNode) or node.flow_style:
+            for part in chain.from_iterable(_entries(node)):
+                self._visit(part)
+            self._last_line = max(self._last_line, self._end_of(node))
+            return
+        for key, value in _entries(node):
+            self._open(key, value)
+            if key is not value:
+                self._visit(key)
+            self._visit(value)
+
+    def _end_of(self, node: Any) -> int:
+        last: int = node.end_mark.line
+        if _is_block_scalar(node):  # it ends where the next line with content starts
+            while last > node.start_mark.line and (last == node.end_mark.line or not self._lines[last].strip()):
+                last -= 1
+        return last
+
+    def _open(self, node: Any, value: Any) -> None:
+        """Note what stands around a key or an item, which ``value`` then is itself."""
+        line = node.start_mark.line
+        if node is value and line - 1 > self._last_line and self._lines[line - 1].strip() == "-":
+            line -= 1  # the dash stands alone
+        text = self._lines[line]
+        is_first, is_alias = line > self._last_line and id(node) not in self._seen, id(value) in self._seen
+        column = _indent(text) if is_first else node.start_mark.column
+        depth = column + (node is value)
+        slot = _Slot(node, column, depth, self._handed_on(self._gap(line), depth) if is_first else [])
+        is_on_line = not (is_alias or _is_block(value) or _is_block_scalar(value))
+        if is_on_line or node is not value:
+            end = value.end_mark if is_on_line else node.end_mark
+            found = _COMMENT_BEHIND.search(self._lines[end.line], end.column)
+            slot.behind = found[0] if found else ""
+        if is_first:
+            self._last_line = line
+        self._slots.append(slot)
+
+    def _gap(self, line: int) -> list[str]:
+        """Return the lines without content right before a line."""
+        start = line
+        while start - 1 > self._last_line and _NO_CONTENT.fullmatch(self._lines[start - 1]):
+            start -= 1
+        return self._lines[start:line]
+
+    def _handed_on(self, gap: list[str], depth: int) -> list[str]:
+        """Give comments deeper than what follows to what stands before them, and return the other lines."""
+        while comment := next((line for line in gap if line.strip()), None):
+            indent = _indent(comment)
+            owner = next((slot for slot in reversed(self._slots) if slot.column < indent), None)
+            if indent <= depth or owner is None or owner.depth < depth:
+                break
+            length = gap.index(comment) + 1
+            owner.below += gap[:length]
+            gap = gap[length:]
+        return gap
+
+    # Writing
+
+    def written(self) -> str:
+        """Return the document as ruamel.yaml writes it."""
+        self._dress(self._root, set())
+        if _is_block(self._root):
+            self._root.comment = [None, None, _above(self._end)]
+        mapping, dash = self._indentation
+        yaml, stream = YAML(), StringIO()
+        yaml.indent(mapping=mapping, sequence=dash + 2, offset=dash)
+        yaml.width = _ENDLESS
+        yaml.explicit_start = self._is_marked
+        yaml.serialize(self._root, stream)
+        return stream.getvalue()
+
+    def _dress(self, node: Any, seen: set[int]) -> None:
+        """Give nodes their comments in ruamel.yaml's form: behind, above, at the end of a block."""
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for key, value in _entries(node):
+            slot = self._by_node.get(id(key)) if _is_block(node) else None
+            if slot is not None and key is not value:
+                key.comment = [None, _above(slot.above)]
+            if slot is not None and id(value) not in seen:  # an alias has no place for a comment
+                above = _above(slot.above) if key is value else None
+                behind = slot.behind[1:]  # ruamel.yaml writes one space
+                if _is_block(value):
+                    value.comment = [_token([behind]), above, _above(slot.below)]
+                elif _is_block_scalar(value):
+                    value.comment = [_token(["", *slot.below]), value.comment[1] if value.comment else None]
+                else:
+                    value.comment = [_token([behind, *slot.below]), above]
+            self._dress(value, seen)
+
+    # Editing
+
+    def edit(self, root: Node, wanted: Any) -> None:
+        """Bring the nodes to a value; ``root`` is their tree."""
+        self._root = self._edited(self._root, root, wanted, (), False)
+        alive: set[int] = set()
+        _collect(self._root, alive)
+        carried: list[str] = []
+        within: int | None = None
+        for slot in self._slots:
+            if within is not None and slot.depth > within:
+                continue
+            within = slot.depth if slot.is_taken_out else None
+            if slot.is_taken_out:
+                carried += slot.take_head()
+            elif id(slot.node) in alive:
+                slot.above, carried = carried + slot.above, []
+        self._end = carried + self._end
+
+    def _edited(self, node: Any, place: Node, wanted: Any, keys: Keys, is_flow: bool) -> Any:
+        """Return the node with its new value: itself, or where it cannot be edited another one."""
+        is_same = keys not in self._above_renamed and same(value_of(place), wanted, _always)
+        is_kept = is_same and not (self._expands and isinstance(place, tree.Alias))
+        match place:
+            case tree.Mapping() if not is_kept or self._expands:
+                is_kept = isinstance(wanted, dict) and self._edit_mapping(node, place, wanted, keys)
+            case tree.Sequence() if not is_kept or self._expands:
+                is_kept = isinstance(wanted, list) and self._edit_sequence(node, place, wanted, keys)
+        return node if is_kept else self._written_anew(node, wanted, is_flow)
+
+    def _edit_mapping(self, node: Any, place: tree.Mapping, wanted: dict[Any, Any], keys: Keys) -> bool:
+        """Edit a mapping in place; return False where none of its entries stay."""
+        pairs = list(node.value)
+        own: dict[Any, int] = {}
+        for index, (key, value) in enumerate(place.entries):
+            if key.value is MERGE:
+                continue
+            name = self._renamed.get((*keys, key.value), key.value)
+            own[name] = index
+            if name != key.value:
+                self._rename(pairs[index][0], name)
+            if name in wanted:
+                edited = self._edited(pairs[index][1], value, wanted[name], (*keys, key.value), node.flow_style)
+                pairs[index] = pairs[index][0], edited
+        merged = {} if self._expands else fields_of(place)
+        inherited = {key: value_of(value) for key, value in merged.items() if key not in own}
+        stated = {
+            key: value
+            for key, value in wanted.items()
+            if key not in inherited or not same(inherited[key], value, _always)
+        }
+        return self._arrange(node, pairs, own, stated)
+
+    def _arrange(self, node: Any, pairs: list[Any], own: dict[Any, int], stated: dict[Any, Any]) -> bool:
+        """Bring the entries of a mapping into an order: new and moved ones behind those that they follow.
+
+        Args:
+            node: the mapping.
+            pairs: the nodes of its entries.
+            own: where among them each key stands; the others are merges, which stay where they are.
+            stated: what the mapping is to state.
+        """
+        kept = [key for key in own if key in stated]
+        moved = _moved_keys(kept, [key for key in stated if key in own])
+        staying = {own[key]: key for key in kept if key not in moved}
+        merges = set(range(len(pairs))) - set(own.values())
+        if not staying and (self._expands or not merges):
+            return False
+        following: dict[Any, list[Any]] = {key: [] for key in (None, *staying.values())}
+        last = None
+        for key, value in stated.items():
+            if key not in own:
+                following[last] += self._composed({key: value}, node.flow_style).value
+            elif key in moved:
+                following[last].append(pairs[own[key]])
+            else:
+                last = key
+        leaving = {index for index in own.values() if index not in staying} | (merges if self._expands else set())
+        for index in leaving:
+            self._take_out(pairs[index][0])
+        node.value = following[None]
+        for index, pair in enumerate(pairs):
+            if index not in leaving:
+                node.value += [pair, *following[staying[index]]] if index in staying else [pair]
+        return True
+
+    def _edit_sequence(self, node: Any, place: tree.Sequence, wanted: list[Any], keys: Keys) -> bool:
+        """Edit a list in place; return False where none of its items stay."""
+        items = node.value
+        pairs = paired_items(value_of(place), wanted)
+        staying = {position for position, _ in pairs if position is not None}
+        if not staying:
+            return False
+        node.value = []
+        for position, value in pairs:
+            if position is None:
+                node.value += self._composed([value], node.flow_style).value
+                continue
+            item = items[position]
+            edited = self._edited(item, place.items[position], value, (*keys, position), node.flow_style)
+            if edited is not item and (slot := self._by_node.get(id(item))) is not None:
+                self._by_node[id(edited)] = slot
+                slot.node = edited
+            node.value.append(edited)
+        for position, item in enumerate(items):
+            if position not in staying:
+                self._take_out(item)
+        return True
+
+    def _take_out(self, node: Any) -> None:
+        if (slot := self._by_node.get(id(node))) is not None:
+            slot.is_taken_out = True
+
+    def _rename(self, key: Any, name: str) -> None:
+        written = self._yaml.compose(yaml_part(name, quote=_quote(key)))
+        key.value, key.style, key.ctag = written.value, written.style, written.ctag
+
+    def _written_anew(self, node: Any, value: Any, is_flow: bool) -> Any:
+        if isinstance(value, (dict, list)):
+            return self._composed(value, is_flow or not value)
+        return self._yaml.compose(yaml_part(value, quote=_quote(node)))
+
+    def _composed(self, value: Any, is_flow: bool) -> Any:
+        return self._yaml.compose(yaml_part(value, is_flow=is_flow))
+
+
+def _entries(node: Any) -> list[tuple[Any, Any]]:
+    """Return keys with their values; an item of a list stands for both."""
+    if isinstance(node, ScalarNode):
+        return []
+    return node.value if isinstance(node, MappingNode) else [(item, item) for item in node.value]
+
+
+def _collect(node: Any, nodes: set[int]) -> None:
+    """Note all nodes within one."""
+    if id(node) not in nodes:
+        nodes.add(id(node))
+        for part in chain.from_iterable(_entries(node)):
+            _collect(part, nodes)
+
+
+def _is_block(node: Any) -> bool:
+    return not isinstance(node, ScalarNode) and not node.flow_style
+
+
+def _is_block_scalar(node: Any) -> bool:
+    return isinstance(node, ScalarNode) and node.style in ("|", ">")
+
+
+def _quote(node: Any) -> str | None:
+    return node.style if isinstance(node, ScalarNode) and node.style in ("'", '"') else None
+
+
+def _token(lines: list[str]) -> CommentToken | None:
+    return CommentToken("".join(f"{line}\n" for line in lines), CommentMark(0), None) if any(lines) else None
+
+
+def _above(lines: list[str]) -> list[CommentToken] | None:
+    return [CommentToken("".join(f"{line}\n" for line in lines), CommentMark(0), None)] if lines else None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _always(_keys: Keys) -> bool:
+    return True
+
+
+def _moved_keys(own: list[str], wanted: list[str]) -> set[str]:
+    """Return the keys that have to leave their places for the rest to be in the wanted order."""
+    known = set(own)
+    order = [key for key in wanted if key in known]
+    blocks = SequenceMatcher(None, own, order, autojunk=False).get_matching_blocks()
+    return known - {key for block in blocks for key in own[block.a : block.a + block.size]}
