@@ -82,10 +82,11 @@ def _counts(tally: Tally, asked: Schema, plan: Plan, report: InferenceReport) ->
             # Its root table's write disposition holds for a nested table (docs/dlt.md §1.2).
             disposition=str(asked.tables[root_of(asked, name)].properties.get("write_disposition", "append")),
             read=rows.read,
-            loaded=rows.loaded,
+            loaded=rows.written,
             rejected=rows.rejected,
             rejected_with_parent=rows.rejected_above,
             values_rejected=rows.values_rejected,
+            superseded=rows.superseded,
             is_written=name in plan.tables,
         )
         for name, rows in tally.tables.items()
