@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from schemactl.errors import Location
 from schemactl.inference.report import InferenceReport
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
@@ -173,13 +174,15 @@ def render_data_findings(report: InferenceReport | None, name: str, command: str
 def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
-        column = f".{violation.column}" if violation.column else ""
+        name_of = violation.variant_of or violation.column  # as all formats name it
+        column = f".{name_of}" if name_of else ""
         first = f", first at {violation.first}" if violation.first is not None else ""
         message = (
             f"`{violation.table}{column}`: {violation.found}, expected {violation.expected} "
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
-        found = finding_of(rules.VIOLATES, message, name, table=violation.table, column=violation.column)
+        at = violation.first.location if violation.first is not None else None
+        found = finding_of(rules.VIOLATES, message, name, at=at, table=violation.table, column=name_of)
         # What a contract discards is left out as it was asked for.
         yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
     for table in report.tables:
@@ -193,12 +196,12 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
     for null in report.nulls:
         message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"
-        yield finding_of(rules.UNREAD, message, name, table=null.table, column=null.column)
+        yield finding_of(rules.UNREAD, message, name, at=null.first.location, table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read, the first in line {file.first_bad}"
-            yield finding_of(rules.UNREAD, message, name)
+            yield finding_of(rules.UNREAD, message, name, at=Location(file.path))
     for typing in report.typing:
         message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
-        found = finding_of(rules.UNREAD, message, name, column=typing.column)
+        found = finding_of(rules.UNREAD, message, name, at=typing.first.location, column=typing.column)
         yield replace(found, severity=Severity.ERROR) if typing.stops else found
