@@ -157,7 +157,7 @@ def test_columns_of_one_name_or_of_none_are_warned_of(
 ) -> None:
     documents, _, warned = outcome(spark, "a.csv", f"{header}\n1,2,3\n")
     assert documents == [dict(zip(names, "123", strict=True))]
-    expected = f"columns of one name, or of none, are read by their numbers in `a.csv`: {reported}"
+    expected = f"duplicate or blank column names in `a.csv` were numbered: {reported}"
     assert warned == ([expected] if reported else [])
 
 
