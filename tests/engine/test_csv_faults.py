@@ -166,6 +166,7 @@ def test_octets_of_another_encoding_far_down_are_reported_by_line(spark: SparkSe
     with pytest.raises(InputError, match="the file is not UTF-8") as caught:
         outcome(spark, "a.csv", content)
     assert str(caught.value.at) == "a.csv:300002"
+    assert "iconv -f latin1 -t utf-8 a.csv >" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
