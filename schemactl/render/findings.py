@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from schemactl.errors import Location
+from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
@@ -58,7 +59,8 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
 
 
 def _finding_row(finding: Finding) -> str:
-    at = f"<br>{code(str(finding.location))}" if finding.location else ""
+    place = str(finding.location or "")
+    at = f"<br>{code(place)}" if place not in finding.message else ""  # of data the sentence names it
     return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{at} |\n"
 
 
@@ -199,8 +201,12 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
         yield finding_of(rules.UNREAD, message, name, at=null.first.location, table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
-            message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read, the first in line {file.first_bad}"
-            yield finding_of(rules.UNREAD, message, name, at=Location(file.path))
+            message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"
+            at = Location(file.path)
+            if file.first_bad is not None:
+                place = Position(file.path, file.first_bad)
+                message, at = f"{message}, first at {place}", place.location
+            yield finding_of(rules.UNREAD, message, name, at=at)
     for typing in report.typing:
         message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
         found = finding_of(rules.UNREAD, message, name, at=typing.first.location, column=typing.column)

@@ -22,6 +22,16 @@ def test_annotations_name_the_column_that_has_another_type_and_the_first_place(t
     assert first.startswith("::error file=data/orders.jsonl,line=137,")
 
 
+def test_records_that_cannot_be_read_are_placed_where_the_first_is_known(troubled: InferenceReport) -> None:
+    lines = render_data_findings(troubled, "github", "schemactl infer").splitlines()
+
+    unread = [line for line in lines if "cannot be read" in line]
+    assert unread[0].startswith("::warning file=data/orders.jsonl,line=41,")
+    assert "2 records cannot be read, first at data/orders.jsonl:41%0A" in unread[0]
+    assert unread[1].startswith("::warning file=data/a.jsonl,title=")
+    assert "1 record cannot be read%0A" in unread[1]
+
+
 def test_what_goes_with_a_rejected_row_says_so(troubled: InferenceReport) -> None:
     gone = replace(troubled.violations[1], goes_with_row=True)
     assert "(contract columns=discard_value; goes with its row," in show_violation(gone).plain
