@@ -209,7 +209,7 @@ def carry_out(load: Load[Staged]) -> None:
     """
     chains = chains_of_load(load.package)
     check_merges(chains)
-    load.progress(f"waiting for other loads into `{load.origin}`", None)
+    load.progress(f"locking `{load.origin}` against other loads", None)
     with load.lock():
         load.recover()
         if load.is_loaded():

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input import UTF8, Input, open_input, shown_path
+from schemactl.engine.input import UTF8, Input, open_input, shown_path, wrong_encoding
 from schemactl.engine.input_warnings import warn
 from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
@@ -403,7 +403,7 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
                 line = look.lines + (look.rest + block[: max(0, error.start - pending)]).count(b"\n", 1) + 1
-                raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
+                raise wrong_encoding(file, line) from error
             octets = block if file.encoding == UTF8 else text.encode(errors="surrogatepass")
             if not (look.quotes or look.lines) and octets.startswith(codecs.BOM_UTF8):
                 octets = octets.removeprefix(codecs.BOM_UTF8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -165,8 +166,16 @@ def read_head(file: Input) -> str:
         text = codecs.getincrementaldecoder(file.encoding)().decode(head)
     except UnicodeDecodeError as error:
         line = head[: error.start].count(b"\n") + 1
-        raise InputError(f"the file is not {file.encoding}", at=Location(file.path, line)) from error
+        raise wrong_encoding(file, line) from error
     return text.lstrip("\ufeff")
+
+
+def wrong_encoding(file: Input, line: int) -> InputError:
+    """Return the error for a text that is not in its encoding, with the first such line."""
+    old, new = shlex.quote(file.path), shlex.quote(f"utf8-{Path(file.path).name}")
+    is_plain = file.encoding == UTF8 and is_local(file.path) and not compression_of(file.path)
+    hint = f"convert it: `iconv -f latin1 -t utf-8 {old} > {new}`, if Latin-1 is its encoding" if is_plain else None
+    return InputError(f"the file is not {file.encoding}", at=Location(file.path, line), hint=hint)
 
 
 def shown_path(uri: str) -> str:

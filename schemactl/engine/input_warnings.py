@@ -71,7 +71,7 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
     if changed and len(cells) == len(names):
         shown = ", ".join(f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED])
         more = f" and {len(changed) - _MOST_NAMED:,} more" if len(changed) > _MOST_NAMED else ""
-        warn(f"columns of one name, or of none, are read by their numbers in {_named(paths)}: {shown}{more}", paths)
+        warn(f"duplicate or blank column names in {_named(paths)} were numbered: {shown}{more}", paths)
 
 
 def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanoseconds are cut to microseconds") -> None:

@@ -175,7 +175,7 @@ def _remake(
 
 def _stopped(report: NormalizeReport) -> NormalizeReport:
     """Return a report by which nothing is loaded: the rows that were made are none that were taken."""
-    return replace(report, tables=tuple(replace(table, loaded=0) for table in report.tables))
+    return replace(report, tables=tuple(replace(table, loaded=0, superseded=0) for table in report.tables))
 
 
 def _evolve_all(opened: Opened, asked: Sequence[tuple[TableData, Unfilled]]) -> list[_Basis]:

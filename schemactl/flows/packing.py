@@ -19,6 +19,7 @@ from schemactl.normalization.package import LoadedInput, LoadPackage, StagedTabl
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, TableCounts
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, LoadTime, Rejected, Tally
+from schemactl.schema.contract import Mode
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema, Table, ancestors, root_of
@@ -66,6 +67,8 @@ def counted(
         found = kept_out.get((finding.table, finding.column))
         if found is not None:
             finding = replace(finding, data_item=records[found.first])
+        elif finding.values and finding.mode != Mode.FREEZE:
+            finding = replace(finding, goes_with_row=True)
         if found is not None and finding.column is not None:
             example = _shown(found.example, schema, finding.table, finding.variant_of or finding.column)
             finding = replace(finding, values=found.count, first=found.first, example=example)
@@ -82,10 +85,11 @@ def _counts(tally: Tally, asked: Schema, plan: Plan, report: InferenceReport) ->
             # Its root table's write disposition holds for a nested table (docs/dlt.md §1.2).
             disposition=str(asked.tables[root_of(asked, name)].properties.get("write_disposition", "append")),
             read=rows.read,
-            loaded=rows.loaded,
+            loaded=rows.written,
             rejected=rows.rejected,
             rejected_with_parent=rows.rejected_above,
             values_rejected=rows.values_rejected,
+            superseded=rows.superseded,
             is_written=name in plan.tables,
         )
         for name, rows in tally.tables.items()

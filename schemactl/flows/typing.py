@@ -97,7 +97,7 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
     if not known:
         raise InputError(f"`{file}` has no column of the table `{root}`")
     fields = tuple(propose(name, texts.column(name).combine_chunks()) for name in known)
-    proposed = table_columns(Typing(fields), naming, str(file))
+    proposed = table_columns(Typing(fields), naming.normalize_identifier, str(file))
     columns = {
         name: Column(name, {**column.properties, **proposed[name].properties}) if name in proposed else column
         for name, column in table.columns.items()
@@ -114,7 +114,7 @@ def with_typing(request: InferRequest, before: Schema) -> InferRequest:
     if request.typing is None:
         return request
     task = request.typing.task
-    columns = table_columns(task.typing, naming_of(before), request.typing.stated)
+    columns = table_columns(task.typing, naming_of(before).normalize_identifier, request.typing.stated)
     stated = [ColumnHint(None, name, column.properties) for name, column in columns.items()]
     if task.on_error is OnError.COLUMN:
         stated.append(ColumnHint(None, ERRORS, ERRORS_COLUMN))

@@ -19,6 +19,8 @@ from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.json_schema import DIALECT
+from schemactl.schema.naming import naming_of
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema, Table
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
@@ -164,7 +166,7 @@ def read(text: str, path: str) -> Document:
     ]
     if not records and HINTS not in root:
         raise source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
-    losses = [loss for name, each in tables.items() for loss in _unread(name, each)]
+    losses = [loss for name, each in tables.items() for loss in (*_other_title(name, each), *_unread(name, each))]
     return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
 
 
@@ -180,6 +182,15 @@ def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) 
             del properties["nullable"]
         columns.append((column, properties))
     return record(name, columns, native.get("description"), native.get(HINTS))
+
+
+def _other_title(name: str, native: dict[str, Any]) -> Iterator[Loss]:
+    """Yield the title of a table that goes by another name."""
+    title, naming = native.get("title"), naming_of(new_schema("title"))
+    if isinstance(title, str) and title.strip():
+        named, entitled = map(naming.normalize_table_identifier, (name, title.strip()))
+        if named != entitled:
+            yield Loss(name, "title", title)
 
 
 def _required(native: dict[str, Any]) -> frozenset[str]:

@@ -7,8 +7,10 @@ of the database, hints that an engine has words for are clauses; what SQL does n
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
@@ -99,7 +101,9 @@ class SqlDialect:
         from sqlglot.errors import SqlglotError
 
         try:
-            statements = [each for each in parse(text, read=self.name) if each is not None]
+            with _unlogged():
+                parsed = parse(text, read=self.name)
+            statements = [each for each in parsed if each is not None]
             stated = self._hints(text, path)
         except SqlglotError as error:
             raise _no_sql(error, path, self.name) from error
@@ -121,8 +125,23 @@ class SqlDialect:
             else:
                 losses.append(Loss("", "statement", statement.sql(self.name)[:80]))
         if not made:
-            raise InputError("there is no CREATE TABLE with columns", at=Location(path))
+            raise self._no_table(text, path, parsed)
         return Document(schema_of([table.record() for table in made.values()], stated.schema, path), tuple(losses))
+
+    def _no_table(self, text: str, path: str, parsed: Sequence[exp.Expr | None]) -> InputError:
+        """Return the error for a text without tables; it names the first statement that is no SQL of the dialect."""
+        from sqlglot import exp, tokenize
+
+        message = "there is no CREATE TABLE with columns"
+        first = next((each for each in parsed if isinstance(each, exp.Command)), None)
+        if first is None:
+            return InputError(message, at=Location(path))
+        tokens = tokenize(text, read=self.name)
+        after = zip((None, *tokens), tokens, strict=False)
+        starts = [token.line for before, token in after if before is None or before.token_type.name == "SEMICOLON"]
+        line = starts[parsed.index(first)] if len(starts) == len(parsed) else None
+        hint = "name another `--dialect`, or mend the statement"
+        return InputError(f"{message}; not read: `{first.sql(self.name)[:80]}`", at=Location(path, line), hint=hint)
 
     def recognises(self, text: str) -> bool:
         """Return whether a text makes a table."""
@@ -466,6 +485,17 @@ def _properties_of(kind: exp.DataType) -> dict[str, Any] | None:  # noqa: C901, 
         size = {"precision": _LOCAL[name]} if _LOCAL[name] is not None else sized
         return {"data_type": "timestamp", "timezone": False, **size}
     return {"data_type": "time", **sized} if name in _TIMES else None
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep sqlglot from logging statements that it does not know: they are losses, or part of an error."""
+    log = logging.getLogger("sqlglot")
+    log.disabled, before = True, log.disabled
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def _no_sql(error: Exception, path: str, dialect: str) -> InputError:

@@ -101,6 +101,8 @@ class ViolationFinding:
         schema_contract: mode and level by entity; a level is ``call``, ``settings``, ``table NAME`` or ``default``.
         data_item: the record with the first such value, as JSON of a thousand characters at most; None of samples and
             saved evidence. Rejected rows stand whole in ``_rejects``.
+        goes_with_row: whether all such values stand in rows that a load rejects for something else; ``_rejects`` has no
+            rows for them.
     """
 
     table: str
@@ -117,6 +119,7 @@ class ViolationFinding:
     table_schema: Mapping[str, Any] | None = None
     schema_contract: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     data_item: str | None = None
+    goes_with_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)

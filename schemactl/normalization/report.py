@@ -43,10 +43,12 @@ class TableCounts:
         parent: the table that it is nested in, None for a root table.
         disposition: what becomes of the rows that the destination has: ``append``, ``replace``, ``merge``, ``skip``.
         read: rows that the data holds.
-        loaded: rows that were taken; of several with one primary key a merge keeps one.
+        loaded: rows that were handed to the destination.
         rejected: rows that a contract refused for what is in them.
         rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
         values_rejected: values that a contract refused in rows that were loaded without them.
+        superseded: rows that gave way to others with the same primary key, of which a merge keeps one, and rows below
+            those.
         is_written: False where the contract lets no such table into the schema.
     """
 
@@ -58,6 +60,7 @@ class TableCounts:
     rejected: int = 0
     rejected_with_parent: int = 0
     values_rejected: int = 0
+    superseded: int = 0
     is_written: bool = True
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from schemactl.errors import Location
+from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan, Place
@@ -57,7 +59,8 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
 
 
 def _finding_row(finding: Finding) -> str:
-    at = f"<br>{code(str(finding.location))}" if finding.location else ""
+    place = str(finding.location or "")
+    at = f"<br>{code(place)}" if place not in finding.message else ""  # of data the sentence names it
     return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{at} |\n"
 
 
@@ -173,13 +176,15 @@ def render_data_findings(report: InferenceReport | None, name: str, command: str
 def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
-        column = f".{violation.column}" if violation.column else ""
+        name_of = violation.variant_of or violation.column  # as all formats name it
+        column = f".{name_of}" if name_of else ""
         first = f", first at {violation.first}" if violation.first is not None else ""
         message = (
             f"`{violation.table}{column}`: {violation.found}, expected {violation.expected} "
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
-        found = finding_of(rules.VIOLATES, message, name, table=violation.table, column=violation.column)
+        at = violation.first.location if violation.first is not None else None
+        found = finding_of(rules.VIOLATES, message, name, at=at, table=violation.table, column=name_of)
         # What a contract discards is left out as it was asked for.
         yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
     for table in report.tables:
@@ -193,12 +198,16 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
     for null in report.nulls:
         message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"
-        yield finding_of(rules.UNREAD, message, name, table=null.table, column=null.column)
+        yield finding_of(rules.UNREAD, message, name, at=null.first.location, table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
-            message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read, the first in line {file.first_bad}"
-            yield finding_of(rules.UNREAD, message, name)
+            message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"
+            at = Location(file.path)
+            if file.first_bad is not None:
+                place = Position(file.path, file.first_bad)
+                message, at = f"{message}, first at {place}", place.location
+            yield finding_of(rules.UNREAD, message, name, at=at)
     for typing in report.typing:
         message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
-        found = finding_of(rules.UNREAD, message, name, column=typing.column)
+        found = finding_of(rules.UNREAD, message, name, at=typing.first.location, column=typing.column)
         yield replace(found, severity=Severity.ERROR) if typing.stops else found

@@ -120,7 +120,8 @@ def show_violation(finding: ViolationFinding) -> Text:
         contract += f" of table {show_name(name)}" if name else f" of the {kind}"
     if finding.mode == "freeze":
         return warning("violation", f"{what} ({contract})", ERROR)
-    return warning("rejected", f"{what} ({contract})")
+    goes = "; goes with its row, which is rejected for something else" if finding.goes_with_row else ""
+    return warning("rejected", f"{what} ({contract}{goes})")
 
 
 def _null(finding: NullFinding) -> Text:

@@ -85,6 +85,7 @@ def _rows(tables: Sequence[TableCounts]) -> Table:
     numbers = {
         "read": [table.read for table in tables],
         "loaded": [table.loaded for table in tables],
+        "same key": [table.superseded for table in tables],
         "rejected": [table.rejected for table in tables],
         "with parent": [table.rejected_with_parent for table in tables],
         "values rejected": [table.values_rejected for table in tables],
@@ -149,11 +150,13 @@ def _unfit(finding: UnfitFinding) -> Text:
 
 
 def _balance(report: NormalizeReport) -> Iterator[Text]:
-    """Yield what became of the records: each is loaded, rejected or skipped."""
+    """Yield what became of the records: each is loaded, gives way to one with its key, is rejected or skipped."""
     roots = report.roots
     if not roots or report.outcome is Outcome.STOPPED:
         return
     parts = [f"{sum(root.loaded for root in roots):,} loaded"]
+    if superseded := sum(root.superseded for root in roots):
+        parts.append(f"{superseded:,} with the same key")
     if rejected := sum(root.rejected + root.rejected_with_parent for root in roots):
         parts.append(f"{rejected:,} rejected")
     if report.bad:

@@ -64,11 +64,15 @@ def decode(content: bytes, path: str) -> str:
     """Return ``content`` as text; ``path`` names it in errors.
 
     Raises:
-        InputError: the content is not UTF-8 (reported with line and column) or longer than MAX_BYTES.
+        InputError: the content is a database, not UTF-8 (reported with line and column) or longer than MAX_BYTES.
     """
     if len(content) > MAX_BYTES:
         hint = "is it a schema file? the largest have a few MiB"
         raise InputError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB", hint=hint)
+    if database := _database_in(content):
+        name, scheme = database
+        hint = f"name it by its address: `{scheme}:///{path}`"
+        raise InputError(f"`{path}` is a database of {name}, not a text", hint=hint)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -78,6 +82,13 @@ def decode(content: bytes, path: str) -> str:
         is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
         hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8; is it a text file at all?"
         raise InputError("the text is not UTF-8", at=place, hint=hint) from error
+
+
+def _database_in(content: bytes) -> tuple[str, str] | None:
+    """Return the name and the scheme of the database that a file is, by its first bytes; None where it is none."""
+    if content.startswith(b"SQLite format 3\0"):
+        return "SQLite", "sqlite"
+    return ("DuckDB", "duckdb") if content[8:12] == b"DUCK" and b"\0" in content[12:20] else None
 
 
 _PREFIX = ".schemactl-"

@@ -427,7 +427,7 @@ def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_
 
         def close_it(what: str, share: float | None) -> None:
             quiet(what, share)
-            if "waiting" in what:
+            if "opening" in what:
                 threading.Timer(1, close_stdin).start()
 
         destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), close_it)

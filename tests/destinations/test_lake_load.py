@@ -535,12 +535,12 @@ def test_a_load_waits_for_another_one(place: Place, tmp_path: Path) -> None:
 
     def free_it(what: str, share: float | None) -> None:
         silent(what, share)
-        if "waiting" in what:
+        if "locking" in what:
             threading.Timer(6, held.release).start()
         said.append(what)
 
     place.destination.load(place.url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), free_it)
-    assert "waiting for other loads" in said[0]
+    assert "against other loads" in said[0]
     assert place.rows("orders", "id") == [1]
 
 

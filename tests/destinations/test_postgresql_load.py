@@ -207,7 +207,7 @@ def test_loads_at_the_same_time_need_no_luck_under_any_isolation(isolation: str,
 
     def slow(what: str, share: float | None) -> None:
         quiet(what, share)
-        if "waiting" in what:  # both have looked at what is there
+        if "locking" in what:  # both have looked at what is there
             asked.wait(30)
 
     made = two(tmp_path)
@@ -441,7 +441,7 @@ def test_readers_see_the_old_rows_until_all_is_loaded(database: str, tmp_path: P
 
     def look(what: str, share: float | None) -> None:
         quiet(what, share)
-        if not what.startswith("waiting"):
+        if not what.startswith("locking"):
             seen.append(ask(database, "select count(*), min(_dlt_load_id) from orders")[0])
 
     destination.load(f"{database}?dataset=sales", two(tmp_path, "2", write_disposition="replace"), look)

@@ -157,7 +157,7 @@ def test_columns_of_one_name_or_of_none_are_warned_of(
 ) -> None:
     documents, _, warned = outcome(spark, "a.csv", f"{header}\n1,2,3\n")
     assert documents == [dict(zip(names, "123", strict=True))]
-    expected = f"columns of one name, or of none, are read by their numbers in `a.csv`: {reported}"
+    expected = f"duplicate or blank column names in `a.csv` were numbered: {reported}"
     assert warned == ([expected] if reported else [])
 
 
@@ -166,6 +166,7 @@ def test_octets_of_another_encoding_far_down_are_reported_by_line(spark: SparkSe
     with pytest.raises(InputError, match="the file is not UTF-8") as caught:
         outcome(spark, "a.csv", content)
     assert str(caught.value.at) == "a.csv:300002"
+    assert "iconv -f latin1 -t utf-8 a.csv >" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -445,6 +445,15 @@ def test_timestamps_of_other_units_are_timestamps(spark: SparkSession, unit: str
     assert found[("local",)]["timezone"] is False
 
 
+def test_durations_are_numbers_of_their_unit_with_a_warning(spark: SparkSession) -> None:
+    table = pyarrow.table({"took": pyarrow.array([90], pyarrow.duration("s"))})
+    pyarrow.parquet.write_table(table, "a.parquet")
+    expected = r"durations in `a.parquet` are read as whole numbers of their unit: `took` \(seconds\)$"
+    with pytest.warns(LeftOutWarning, match=expected):
+        found = stated(spark, "a.parquet")
+    assert found[("took",)]["data_type"] == "bigint"
+
+
 def test_nanoseconds_that_are_cut_are_counted(spark: SparkSession) -> None:
     moments = pyarrow.array([1_700_000_000_123_456_789, 1_700_000_000_000_001_000, None], pyarrow.int64())
     zoned, naive = (moments.cast(pyarrow.timestamp("ns", zone)) for zone in ("UTC", None))

@@ -378,6 +378,28 @@ def test_rejects_of_several_tables_are_kept_together(shop: Shop) -> None:
     assert shop.rows("_rejects", "table_name") == [("orders",), ("people",)]
 
 
+def test_what_goes_with_a_rejected_row_is_reported_so(shop: Shop) -> None:
+    shop.load(shop.write("a.jsonl", {"id": 1, "amount": 10, "lines": [{"qty": 1}]}), load_id="1")
+    late = (
+        {"id": 2, "amount": "many", "lines": [{"qty": "x"}]},
+        {"id": 3, "color": "red", "lines": [{"qty": 5, "unit": "kg"}]},
+        {"id": 4, "color": "blue", "notes": ["n"]},
+    )
+
+    report = shop.load(shop.write("b.jsonl", *late), load_id="2", contract="discard_row")
+
+    assert report.inference is not None
+    found = {(each.table, each.variant_of or each.column): each.goes_with_row for each in report.inference.violations}
+    assert found == {
+        ("orders", "amount"): False,
+        ("orders", "color"): False,
+        ("orders__lines", "qty"): True,
+        ("orders__lines", "unit"): True,
+        ("orders__notes", None): True,
+    }
+    assert sorted(shop.rows("_rejects", "column_name")) == [("amount",), ("color",), ("color",)]
+
+
 def test_nanoseconds_of_texts_that_are_cut_are_reported(shop: Shop) -> None:
     report = shop.load(shop.write("orders.jsonl", {"at": "2024-01-01T00:00:00.1234567Z"}))
     assert [each.message for each in report.warnings] == [

@@ -187,5 +187,10 @@ def test_what_is_written_comes_back(columns: dict[str, dict[str, Any]]):
     assert arc.write(again) == text
 
 
+def test_columns_of_structs_keep_their_names():
+    found = arc.read('[{"name": "st__a", "type": "string", "nullable": true, "trim": true}]', "s.arc.json")
+    assert list(found.schema.tables["s"].columns) == ["st__a"]
+
+
 AS_ARC = {"wei": "decimal", "json": "text", "time": "text"}
 """dlt's types that Arc has not."""

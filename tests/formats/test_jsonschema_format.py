@@ -89,6 +89,13 @@ def test_a_schema_of_others_becomes_a_table():
     }  # fmt: skip
 
 
+def test_a_title_that_is_not_the_table_s_name_is_lost():
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    _, losses = table_of({**schema, "title": "Customer"})
+    assert [(loss.place, loss.what, loss.before) for loss in losses] == [("orders", "title", "Customer")]
+    assert table_of({**schema, "title": "Orders"})[1] == ()
+
+
 def test_all_of_is_one_object():
     table, _ = table_of(
         {

@@ -205,6 +205,13 @@ def test_what_is_no_schema_is_refused(text: str, message: str) -> None:
         sql.read(text, "shop.sql")
 
 
+def test_statements_that_are_not_known_are_named_by_line_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(InputError, match="there is no CREATE TABLE with columns; not read: `CREATE TABEL x`") as caught:
+        sql.read("SELECT 1;\n\nCREATE TABEL x;\n", "bad.sql")
+    assert str(caught.value.at) == "bad.sql:3"
+    assert not caplog.records
+
+
 def test_dialects_that_nobody_knows() -> None:
     with pytest.raises(InputError, match="there is no dialect `postgre`") as caught:
         sql.in_dialect("postgre")

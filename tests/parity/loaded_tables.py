@@ -128,7 +128,7 @@ class BySchemactl:
         report = normalize(request, None, lambda _: nullcontext(self._spark))
         assert report.outcome is (Outcome.STOPPED if is_stopped else Outcome.LOADED), report
         for table in report.tables:
-            assert table.read == table.loaded + table.rejected + table.rejected_with_parent, table
+            assert table.read == table.loaded + table.superseded + table.rejected + table.rejected_with_parent, table
         return report
 
     @property

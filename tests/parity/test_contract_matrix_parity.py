@@ -113,7 +113,7 @@ def assert_accounted_for(report, ours, theirs):
     """Check that each row that was read is loaded or rejected, as by dlt, and that each reject is reported."""
     loaded, rows = ours.loaded().rows, theirs.loaded().rows
     for table in report.tables:
-        assert table.read == table.loaded + table.rejected + table.rejected_with_parent
+        assert table.read == table.loaded + table.superseded + table.rejected + table.rejected_with_parent
         assert table.loaded == len(loaded.get(table.name, [])) == len(rows.get(table.name, []))
     reported = Counter(
         (each.table, each.variant_of or each.column) for each in report.inference.violations for _ in range(each.values)

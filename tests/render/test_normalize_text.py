@@ -163,6 +163,21 @@ def test_balance_accounts_for_each_record(discarded: NormalizeReport) -> None:
     assert "rejected rows and values are kept in table `_rejects`" in lines
 
 
+def test_rows_with_the_key_of_others_have_a_count_of_their_own(loaded: NormalizeReport) -> None:
+    tables = (
+        TableCounts("orders", None, "merge", 2, 1, superseded=1),
+        TableCounts("orders__lines", "orders", "merge", 3, 2, superseded=1),
+    )
+
+    lines = [line.split() for line in print_load(replace(loaded, tables=tables), Look(None)).splitlines()]
+
+    assert ["shop:", "loaded", "3", "rows", "into", "2", "tables"] in lines
+    assert ["rows", "read", "loaded", "same", "key"] in lines
+    assert ["orders", "2", "1", "1"] in lines
+    assert ["orders__lines", "3", "2", "1"] in lines
+    assert ["2", "records", "=", "1", "loaded", "+", "1", "with", "the", "same", "key"] in lines
+
+
 def test_files_left_out_are_listed_on_demand_only(idle: NormalizeReport) -> None:
     many = replace(idle, seen=tuple(f"{number}.jsonl" for number in range(4_000)))
 

@@ -48,7 +48,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         check_folder(address)
     with wrap_errors(address, "make the folder"):
         address.path.parent.mkdir(parents=True, exist_ok=True)
-    progress(f"waiting for others who have `{address}` open", None)
+    progress(f"opening `{address}`", None)
     with ExitStack() as stack:
         try:
             session = stack.enter_context(await_session(address, _PATIENCE_OF_LOADS_SECONDS))

@@ -35,7 +35,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     _check_folder(address, package.schema.name)
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
-    progress(f"waiting for other loads into `{address}`", None)
+    progress(f"locking `{address}` against other loads", None)
     with holding(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
     with wrap_errors(f"load into `{address}`"):

@@ -48,7 +48,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     if not path.exists():
         check_folder(address)
         path.parent.mkdir(parents=True, exist_ok=True)
-    progress(f"waiting for others who have `{address}` open", None)
+    progress(f"opening `{address}`", None)
     with open_database(address, path, patience=_PATIENCE_OF_LOADS_SECONDS) as session, _transaction(session):
         load_package(session, MAIN, package, progress)
 

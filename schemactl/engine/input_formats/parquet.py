@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import Numbering, Typed
+from schemactl.engine.input_warnings import warn
 from schemactl.engine.parquet_faults import reason_of
 from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
 from schemactl.engine.spark_types import SECOND_DIGITS
@@ -21,6 +22,7 @@ ENDINGS = (".parquet",)
 
 _DISAGREE: Final = "CANNOT_MERGE_SCHEMAS"
 _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
+_UNITS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def _read_footer(file: Input) -> _Footer:
     """Return what a file states; nothing of files elsewhere."""
     import pyarrow
     import pyarrow.parquet
+    from pyarrow.types import is_duration
 
     if not file.is_local:
         return _Footer()
@@ -71,6 +74,9 @@ def _read_footer(file: Input) -> _Footer:
             return _Footer()  # Spark reads it, or reports why not
         reason = reason_of(error)
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
+    durations = [f"`{field.name}` ({_UNITS[field.type.unit]})" for field in schema if is_duration(field.type)]
+    if durations:
+        warn(f"durations in `{file.path}` are read as whole numbers of their unit: {', '.join(durations)}", [file.path])
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
     digits = (
         (field.name, _SECOND_DIGITS[field.type.unit])
