@@ -13,6 +13,7 @@ from typing import Any, Final
 from schemactl.errors import Location
 from schemactl.render.changes import describe_type, show_value, what_changed
 from schemactl.render.harmless import escape
+from schemactl.review.cosmetic import is_content
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
@@ -31,11 +32,11 @@ def summary(report: Report) -> str:
     """Return the counts of what was found, and who is broken, in one line."""
     numbers = Counter(finding.severity for finding in report.findings)
     counts = ", ".join(counted(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
-    changes = sum(len(review.changes) for review in report.reviews)
+    changes = list(chain.from_iterable(review.changes for review in report.reviews))
     if not counts:
         silenced = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
         left = f"{counted(silenced, 'finding')} silenced" if silenced else "nothing to report"
-        return f"{counted(changes, 'change')}, {left}" if changes else "no changes"
+        return f"{counted(sum(map(is_content, changes)), 'change')}, {left}" if changes else "no changes"
     victims = list(_victims(report.findings))
     return f"{counts} — breaks {_listed(victims)}" if victims else counts
 
@@ -114,7 +115,8 @@ def what_hash_says(review: Review) -> str:
         return changes
     if review.base.hash == review.head.hash:
         return f"{changes} of keys that the hash leaves out" if review.changes else "no change"
-    return f"hash changed by {changes}" if review.changes else "the hash changed, but nothing else did"
+    count = sum(map(is_content, review.changes))
+    return f"hash changed by {counted(count, 'change')}" if count else "the hash changed, but nothing else did"
 
 
 def is_same(review: Review) -> bool:
