@@ -57,6 +57,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 URL = "iceberg:lake?dataset=shop"
 BIGINT = {"data_type": "bigint"}
+STRUCT = {"data_type": "json", "x-spark-type": "struct<a:bigint>"}
 TEXT = {"data_type": "text"}
 FIRST = table("orders", {"id": BIGINT, "amount": BIGINT, "note": TEXT, "old": TEXT})
 SECOND = table(
@@ -211,6 +212,9 @@ def test_an_integer_that_is_widened_is_found_by_its_value(url: str) -> None:
         (BIGINT, {"data_type": "bigint", "precision": 32}, Way.REWRITE),
         (TEXT, {"data_type": "json"}, Way.IN_PLACE),
         (BIGINT, {"data_type": "double"}, Way.REWRITE),
+        (TEXT, STRUCT, Way.REWRITE),
+        (STRUCT, TEXT, Way.REWRITE),
+        (STRUCT, {**STRUCT, "description": "of goods"}, Way.IN_PLACE),
         (
             {"data_type": "decimal", "precision": 10, "scale": 2},
             {"data_type": "decimal", "precision": 12, "scale": 2},

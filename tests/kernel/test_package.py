@@ -98,10 +98,10 @@ def test_partitions_add_up_to_the_whole(tmp_path):
 def test_each_attempt_has_files_of_its_own(tmp_path):
     plan = plan_of([{"n": 1}])
     job = job_of(plan, tmp_path / "files")
-    messages = [write_documents([lines((A, 0, '{"n": 1}'))], job, HERE, BEFORE) for _ in range(2)]
-    names = [part.files.tables["t"].name for part in messages]
+    answers = [write_documents([lines((A, 0, '{"n": 1}'))], job, HERE, BEFORE) for _ in range(2)]
+    names = [part.files.tables["t"].name for part in answers]
     assert len(set(names)) == 2
-    first, second = (read(tmp_path / "files", part.files.tables["t"]) for part in messages)
+    first, second = (read(tmp_path / "files", part.files.tables["t"]) for part in answers)
     assert first == second
 
 

@@ -267,7 +267,8 @@ class Rewriting:
             pyarrow.nulls(batch.num_rows, field.type) if origin is None else batch.column(origin)
             for field, origin in zip(self.fields, self.origins.values(), strict=True)
         ]
-        if self.written and connection is not None:
+        if self.written:
+            assert connection is not None, "values are written by a query"
             place = [*self.origins.values()].index(self.written.column)
             arrays[place] = self.written.values(batch, self.fields.field(place), connection)
         for field, array in zip(self.fields, arrays, strict=True):

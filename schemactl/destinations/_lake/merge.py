@@ -50,6 +50,7 @@ def merge_chain(
         superseded="superseded",
     )
     keys, effects = plan_merge(chain, merge, relations, "keys")
+    found = []
     with _engine(chain.root.name) as engine:
         root = chain.staged.get(chain.root.name)
         superseded = root.superseded.files if root and root.superseded else ()
@@ -71,9 +72,12 @@ def merge_chain(
             goes = f"SELECT o.{_FILE}, o.{_ROW} FROM old_{number} o WHERE {effect.goes}" if effect.goes else None
             masks = zip(files, _masks(engine, goes, there), strict=True)
             going = [(file, mask) for file, mask in masks if mask.true_count]
-            history = merge if merge.strategy is Strategy.SCD2 and number == 0 else None
-            made = _write(lake, staged, going, _masks(engine, effect.comes, coming), prefix, history)
-            yield table.name, made, [file for file, _ in going]
+            found.append((table.name, going, _masks(engine, effect.comes, coming)))
+    # Only now, as what the engine holds, and its files, are gone.
+    for number, (name, going, new_rows) in enumerate(found):
+        history = merge if merge.strategy is Strategy.SCD2 and number == 0 else None
+        made = _write(tables[name], chain.staged.get(name), going, new_rows, prefix, history)
+        yield name, made, [file for file, _ in going]
 
 
 def _write(

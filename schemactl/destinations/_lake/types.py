@@ -56,8 +56,7 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         return unknown(properties[DATABASE_TYPE])
     match column.data_type:
         case DataType.JSON:
-            of = arrow_type_of(column)  # which dlt keeps it as, whatever the normalizer
-            structure = structure_of(column) or (None if of is None else from_arrow(of))
+            structure = structure_of(column) or _dlt_structure(column)
             if structure is None or isinstance(structure, Json):
                 return {"data_type": "text"}
             return unknown(write_type(_fitted(structure, has_time, sizes), has_comments=False))
@@ -78,6 +77,12 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
             return {"data_type": "timestamp", **zone}
         case other:
             return {"data_type": str(other)}
+
+
+def _dlt_structure(column: Column) -> NestedType | None:
+    """Return what dlt keeps a column of JSON as, whatever the normalizer; None where that is text."""
+    of = arrow_type_of(column)
+    return None if of is None else from_arrow(of)
 
 
 def kind_there(of: pyarrow.DataType, written: str) -> Properties:

@@ -72,7 +72,7 @@ def _retype(before: Column, after: Column) -> Way:
     if DATABASE_TYPE in before.properties or DATABASE_TYPE in after.properties:
         return Way.REWRITE
     there, wanted = new_kind(before), new_kind(after)
-    match there["data_type"], wanted["data_type"]:
+    match there.get("data_type"), wanted.get("data_type"):  # structs and lists have none
         case "bigint", "bigint":
             is_wider = there.get("precision") == 32
         case "decimal", "decimal":

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
@@ -49,9 +49,6 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import is_within, misreadings, path_text, read_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
-
-if TYPE_CHECKING:
-    pass
 
 _MERGED: Final = f"{FOLDER}/merged"
 

@@ -79,7 +79,7 @@ def carry_out(target: Tables, pending: Pending) -> None:
     for step in pending.steps:
         target.check()
         _take(target, step)
-    forget(refreshed(target))
+    forget(target)
 
 
 def forget(target: Tables) -> None:
