@@ -74,6 +74,14 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
         warn(f"duplicate or blank column names in {_named(paths)} were numbered: {shown}{more}", paths)
 
 
+def warn_of_durations(columns: Mapping[str, Sequence[str]]) -> None:
+    """Name the columns whose durations are read as whole numbers, with their units, and the files that have them."""
+    if columns:
+        paths = list(dict.fromkeys(path for of_column in columns.values() for path in of_column))
+        shown = ", ".join(columns)
+        warn(f"durations in {_named(paths)} are read as whole numbers of their unit: {shown}", paths)
+
+
 def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanoseconds are cut to microseconds") -> None:
     """Report how many values of which columns lose nanoseconds."""
     if values:

@@ -93,11 +93,11 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
             f"cannot read `{file}`: {str(error).splitlines()[0]}", hint="CSV or TSV with a header"
         ) from error
     naming, table = naming_of(schema), schema.tables[root]
-    known = [name for name in names if naming.normalize_identifier(name) in table.columns]
+    known = [name for name in names if naming.normalize_path(name) in table.columns]
     if not known:
         raise InputError(f"`{file}` has no column of the table `{root}`")
     fields = tuple(propose(name, texts.column(name).combine_chunks()) for name in known)
-    proposed = table_columns(Typing(fields), naming.normalize_identifier, str(file))
+    proposed = table_columns(Typing(fields), naming, str(file))
     columns = {
         name: Column(name, {**column.properties, **proposed[name].properties}) if name in proposed else column
         for name, column in table.columns.items()
@@ -114,7 +114,7 @@ def with_typing(request: InferRequest, before: Schema) -> InferRequest:
     if request.typing is None:
         return request
     task = request.typing.task
-    columns = table_columns(task.typing, naming_of(before).normalize_identifier, request.typing.stated)
+    columns = table_columns(task.typing, naming_of(before), request.typing.stated)
     stated = [ColumnHint(None, name, column.properties) for name, column in columns.items()]
     if task.on_error is OnError.COLUMN:
         stated.append(ColumnHint(None, ERRORS, ERRORS_COLUMN))

@@ -25,7 +25,7 @@ from schemactl.schema.arrow_types import nested_type_of
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hints import only_root
-from schemactl.schema.naming import naming_of
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, leaf_of
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
@@ -96,17 +96,19 @@ def read(text: str, path: str) -> Document:
     schema = new_schema("arc")
     naming = naming_of(schema)
     name = naming.normalize_table_identifier(file_table_name(path))
-    columns = table_columns(typing, naming.normalize_path, path)  # columns of structs are named `a__b`
+    columns = table_columns(typing, naming, path)
     table = Table(name, columns, {"write_disposition": "append", "resource": name})
     return Document(schema.with_table(table), typing)
 
 
-def table_columns(typing: Typing, normalize: Callable[[str], str], path: str) -> dict[str, Column]:
-    """Return the columns of the fields of a typing, by normalized name; ``path`` names its file in messages."""
+def table_columns(typing: Typing, naming: Naming, path: str) -> dict[str, Column]:
+    """Return the columns of the fields of a typing, named as keys of data are; ``path`` names its file in messages."""
     columns: dict[str, Column] = {}
     origins: dict[str, str] = {}
     for field in typing.fields:
-        name = normalize(field.name)
+        name = naming.normalize_path(field.name)
+        if not name:
+            raise InputError(f"the name of the field `{field.name}` is blank", at=Location(path))
         if name in columns:
             message = f"the fields `{origins[name]}` and `{field.name}` become one column `{name}`"
             raise InputError(message, at=Location(path), hint="rename one of them")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from schemactl.errors import Location
@@ -30,6 +31,7 @@ from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
+from schemactl.store.sources import TABLE_PREFIX
 
 _SHOWN: Final[Shown] = {
     "Finding": "migration=schema severity location rule title message why fix table column fingerprint"
@@ -173,6 +175,15 @@ def render_data_findings(report: InferenceReport | None, name: str, command: str
     return render_findings(found, (), name, "Data and schema")
 
 
+def _place(position: Position) -> Location | None:
+    """Return the place of a record in a file; None in a table. `./` tells a colon in its name from git's `REV:PATH`."""
+    if position.file.startswith(TABLE_PREFIX):
+        return None
+    at = position.location
+    is_plain = ":" not in at.path or "://" in at.path or Path(at.path).is_absolute()
+    return at if is_plain else replace(at, path=f"./{at.path}")
+
+
 def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
@@ -183,7 +194,7 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             f"`{violation.table}{column}`: {violation.found}, expected {violation.expected} "
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
-        at = violation.first.location if violation.first is not None else None
+        at = _place(violation.first) if violation.first is not None else None
         found = finding_of(rules.VIOLATES, message, name, at=at, table=violation.table, column=name_of)
         # What a contract discards is left out as it was asked for.
         yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
@@ -198,16 +209,16 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
     for null in report.nulls:
         message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"
-        yield finding_of(rules.UNREAD, message, name, at=null.first.location, table=null.table, column=null.column)
+        yield finding_of(rules.UNREAD, message, name, at=_place(null.first), table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"
             at = Location(file.path)
             if file.first_bad is not None:
                 place = Position(file.path, file.first_bad)
-                message, at = f"{message}, first at {place}", place.location
+                message, at = f"{message}, first at {place}", _place(place)
             yield finding_of(rules.UNREAD, message, name, at=at)
     for typing in report.typing:
         message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
-        found = finding_of(rules.UNREAD, message, name, at=typing.first.location, column=typing.column)
+        found = finding_of(rules.UNREAD, message, name, at=_place(typing.first), column=typing.column)
         yield replace(found, severity=Severity.ERROR) if typing.stops else found

@@ -66,13 +66,13 @@ def decode(content: bytes, path: str) -> str:
     Raises:
         InputError: the content is a database, not UTF-8 (reported with line and column) or longer than MAX_BYTES.
     """
+    if database := _database_in(content):
+        name, scheme = database
+        hint = f"name it by its address: `{scheme}:///{path}`" if Path(path).is_file() else None
+        raise InputError(f"`{path}` is a database of {name}, not a text", hint=hint)
     if len(content) > MAX_BYTES:
         hint = "is it a schema file? the largest have a few MiB"
         raise InputError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB", hint=hint)
-    if database := _database_in(content):
-        name, scheme = database
-        hint = f"name it by its address: `{scheme}:///{path}`"
-        raise InputError(f"`{path}` is a database of {name}, not a text", hint=hint)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

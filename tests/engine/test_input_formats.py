@@ -446,11 +446,16 @@ def test_timestamps_of_other_units_are_timestamps(spark: SparkSession, unit: str
 
 
 def test_durations_are_numbers_of_their_unit_with_a_warning(spark: SparkSession) -> None:
-    table = pyarrow.table({"took": pyarrow.array([90], pyarrow.duration("s"))})
+    lists = pyarrow.array([[{"of": 1}]], pyarrow.list_(pyarrow.struct({"of": pyarrow.duration("ms")})))
+    table = pyarrow.table({"took": pyarrow.array([90], pyarrow.duration("s")), "laps": lists})
     pyarrow.parquet.write_table(table, "a.parquet")
-    expected = r"durations in `a.parquet` are read as whole numbers of their unit: `took` \(seconds\)$"
-    with pytest.warns(LeftOutWarning, match=expected):
-        found = stated(spark, "a.parquet")
+    pyarrow.parquet.write_table(table, "b.parquet")
+    expected = (
+        r"durations in `a.parquet`, `b.parquet` are read as whole numbers of their unit: `took` \(seconds\), `laps`"
+    )
+    with pytest.warns(LeftOutWarning, match=expected) as warned:
+        found = stated(spark, "a.parquet", "b.parquet")
+    assert len([each for each in warned if "durations" in str(each.message)]) == 1
     assert found[("took",)]["data_type"] == "bigint"
 
 

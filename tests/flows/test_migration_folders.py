@@ -66,7 +66,7 @@ def test_values_that_do_not_survive_are_a_reason_to_plan_the_migration_anew(data
     refused = apply(dataset, options=PlanOptions(on_unfit=OnUnfit.EXPAND))
     assert refused.next is not None
     (blocker,) = refused.next.blockers
-    assert "delete `0002_note_as_number`, run `schemactl migrate hash`" in blocker.hint
+    assert "for that, delete the files of `0002_note_as_number`, run `schemactl migrate hash DIR`" in blocker.hint
 
 
 @pytest.mark.destinations

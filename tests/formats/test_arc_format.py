@@ -190,6 +190,9 @@ def test_what_is_written_comes_back(columns: dict[str, dict[str, Any]]):
 def test_columns_of_structs_keep_their_names():
     found = arc.read('[{"name": "st__a", "type": "string", "nullable": true, "trim": true}]', "s.arc.json")
     assert list(found.schema.tables["s"].columns) == ["st__a"]
+    for blank in (" ", "__"):
+        with pytest.raises(InputError, match="is blank"):
+            arc.read(json.dumps([{"name": blank, "type": "string", "nullable": True, "trim": True}]), "s.arc.json")
 
 
 AS_ARC = {"wei": "decimal", "json": "text", "time": "text"}

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
+from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport
 from schemactl.render.findings import render_data_findings
 from schemactl.render.infer import show_violation
@@ -20,6 +23,17 @@ def test_annotations_name_the_column_that_has_another_type_and_the_first_place(t
 
     first = render_data_findings(troubled, "github", "schemactl infer").splitlines()[0]
     assert first.startswith("::error file=data/orders.jsonl,line=137,")
+
+
+@pytest.mark.parametrize(
+    ("source", "place"), [("table:c.s.orders", "::error title="), ("a:b.jsonl", "::error file=a%3Ab.jsonl,line=137,")]
+)
+def test_a_table_is_no_file_and_a_colon_no_revision(troubled: InferenceReport, source: str, place: str) -> None:
+    violation = replace(troubled.violations[0], first=Position(source, 137))
+
+    first = render_data_findings(replace(troubled, violations=(violation,)), "github", "schemactl infer")
+
+    assert first.startswith(place)
 
 
 def test_records_that_cannot_be_read_are_placed_where_the_first_is_known(troubled: InferenceReport) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_formats import Numbering, Typed
-from schemactl.engine.input_warnings import warn
+from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.parquet_faults import reason_of
 from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
 from schemactl.engine.spark_types import SECOND_DIGITS
 from schemactl.engine.sql import quoted
 from schemactl.errors import InputError, Location
+
+if TYPE_CHECKING:
+    import pyarrow
 
 ENDINGS = (".parquet",)
 
@@ -46,8 +49,13 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     """
     allow_all_types(spark)
     groups: dict[_Footer, list[str]] = {}
+    durations: dict[str, list[str]] = {}
     for each in inputs:
-        groups.setdefault(_read_footer(each), []).append(each.address)
+        schema = _schema_of(each)
+        groups.setdefault(_footer_of(schema), []).append(each.address)
+        for column in dict.fromkeys(found for field in schema for found in _durations(field.name, field.type)):
+            durations.setdefault(column, []).append(each.path)
+    warn_of_durations(durations)
     for footer, addresses in groups.items():
         try:
             together = _read(spark, addresses, footer)
@@ -59,24 +67,35 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
             yield together
 
 
-def _read_footer(file: Input) -> _Footer:
-    """Return what a file states; nothing of files elsewhere."""
+def _schema_of(file: Input) -> pyarrow.Schema:
+    """Return the columns that the footer of a file states; none of files elsewhere."""
     import pyarrow
     import pyarrow.parquet
-    from pyarrow.types import is_duration
 
     if not file.is_local:
-        return _Footer()
+        return pyarrow.schema([])
     try:
-        schema = pyarrow.parquet.read_schema(file.path)
+        return pyarrow.parquet.read_schema(file.path)
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, NotImplementedError) or getattr(error, "errno", None) or "encrypted" in str(error):
-            return _Footer()  # Spark reads it, or reports why not
+            return pyarrow.schema([])  # Spark reads it, or reports why not
         reason = reason_of(error)
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
-    durations = [f"`{field.name}` ({_UNITS[field.type.unit]})" for field in schema if is_duration(field.type)]
-    if durations:
-        warn(f"durations in `{file.path}` are read as whole numbers of their unit: {', '.join(durations)}", [file.path])
+
+
+def _durations(column: str, of: pyarrow.DataType) -> Iterator[str]:
+    """Yield a column with the unit of each duration in it."""
+    from pyarrow.types import is_duration
+
+    if is_duration(of):
+        yield f"`{column}` ({_UNITS[of.unit]})"
+    for at in range(of.num_fields):
+        yield from _durations(column, of.field(at).type)
+
+
+def _footer_of(schema: pyarrow.Schema) -> _Footer:
+    import pyarrow
+
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
     digits = (
         (field.name, _SECOND_DIGITS[field.type.unit])

@@ -153,8 +153,9 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
         if is_begun:
             instead = _TAKE_BACK
         elif plan.migration is not None:
-            # How it was planned stands in its file.
-            instead = f"delete `{plan.migration.name}`, run `schemactl migrate hash`, plan it anew, and {instead}"
+            # How it was planned stands in its files.
+            anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it anew"
+            instead = f"{instead}; for that, {anew}"
         hint = f"{mend}, or {instead}"
         yield PlanBlocker(BlockerKind.UNFIT, message, hint, (each.number,))
 

@@ -136,6 +136,7 @@ def _command(options: Options) -> str:
     stated = [options.out or options.reference, "--to", redact(options.to or "")]
     stated += ["--allow-destructive"] if options.allow_destructive else []
     if options.out is None:
+        stated += [] if options.schemas == "schemas" else ["--schemas", options.schemas]
         # A plan that is made anew must come out as the one that is shown.
         stated += [] if options.on_unfit == "refuse" else ["--on-unfit", options.on_unfit]
         flags = ("unique", "primary_keys", "guess_renames", "online")
