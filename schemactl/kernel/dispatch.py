@@ -164,13 +164,13 @@ def gather(
                 yield part, range(first + start, first + start + len(part))
         return
     key = re.escape(json.dumps(dispatch.path[-1], ensure_ascii=False).encode(errors="replace"))
-    find_value = re.compile(key + rb'[ \t\r\n]*:[ \t\r\n]*("[^"\\]*"|[0-9]+)').search
+    pattern = re.compile(key + rb'[ \t\r\n]*:[ \t\r\n]*("[^"\\]*"|[0-9]+)')
     held: dict[bytes, tuple[list[bytes], list[int]]] = {}
     size = 0
     for texts, first in runs:
         places: defaultdict[bytes, list[int]] = defaultdict(list)
-        for at, found in enumerate(map(find_value, texts)):
-            places[found[1] if found else b""].append(at)
+        for at, value in enumerate(_guess(texts, pattern)):
+            places[value].append(at)
         for value, of_value in places.items():
             held_texts, numbers = held.setdefault(value, ([], []))
             held_texts += _taken(texts, of_value)
@@ -184,6 +184,15 @@ def gather(
             yield from _in_portions(held.values(), enough)
             held, size = {}, 0
     yield from _in_portions(held.values(), enough)
+
+
+def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
+    """Return what the field looks like in each text, nothing where it is in none."""
+    # Mostly it stands in each text once; where one has two and another none, the guess is wrong.
+    values = pattern.findall(b"\n".join(texts))
+    if len(values) != len(texts):
+        values = [found[1] if found else b"" for found in map(pattern.search, texts)]
+    return values
 
 
 def _in_portions(held: Iterable[tuple[list[bytes], list[int]]], enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
