@@ -69,7 +69,7 @@ def call_first(document: dict[str, Any]) -> None:
     [
         (DROPPED, call_safe, "the risk or the undo of the plan's step 1 is not that of the step"),
         (ADDED, forget_undo, "the risk or the undo of the plan's step 1 is not that of the step"),
-        (ADDED, leave_out, "the plan's steps do not lead to its schema: `orders` would still need another step, add column"),
+        (ADDED, leave_out, "do not lead to its schema: `orders` would still need another step, add column"),
         (ADDED, call_first, "the plan's schema has not the hash"),
     ],
 )
