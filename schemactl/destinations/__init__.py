@@ -265,7 +265,9 @@ class MigrationSession(ABC):
             batch_rows: rows that a transaction fills.
             notify: receives how far the step has come.
         """
-        raise DestinationError(f"`{self.origin}` does no `{type(step).__name__}` while others write")
+        from schemactl.migration.steps import kind_of
+
+        raise DestinationError(f"`{self.origin}` cannot do this while others write: {kind_of(step)}")
 
     def gives_rows(self, query: str, file: str) -> bool:  # noqa: ARG002 - others do
         """Return whether a query of a migration's own gives rows, in an open transaction.

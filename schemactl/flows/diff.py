@@ -100,9 +100,9 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         EngineError: Spark failed, which is only started for data.
     """
     found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
-    reviews = (*_review_settings(request), *(each for each, _ in found))
-    is_counted = any(counted for _, counted in found)
+    reviews = (*_review_settings(request), *found)
     findings = [finding for each in reviews for finding in each.findings]
+    is_counted = any(finding.counted is not None for finding in findings)
     return Report(
         compatibility=request.compatibility,
         is_transitive=request.is_transitive,
@@ -142,8 +142,7 @@ def diff_files(path: str, base: Path | None, head: Path | None, request: DiffReq
     return review_pairs((pair,), request)
 
 
-def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> tuple[Review, bool]:
-    """Return a review, and whether anything was counted in the data for it."""
+def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
     if request.data is not None and pair.has_catalogue:
         raise InputError("a destination's catalog cannot be held against data (`--data`)", hint="name schema files")
     comparison = _compare(pair, request.today)
@@ -160,7 +159,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> tuple[
     if request.is_transitive and pair.base is not None:
         findings = _with_older(findings, pair, comparison, settings)
     versions = _versions(pair, comparison)
-    found = Review(
+    return Review(
         name=pair.name,
         base=versions[0],
         head=versions[1],
@@ -169,7 +168,6 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> tuple[
         is_cosmetic=bool(comparison.changes) and is_cosmetic(comparison.changes),
         sources=_sources(pair, comparison),
     )
-    return found, bool(counted)
 
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:

@@ -176,7 +176,7 @@ def render_data_findings(report: InferenceReport | None, name: str, command: str
 
 
 def _place(position: Position) -> Location | None:
-    """Return the place of a record in a file; None in a table. `./` tells a colon in its name from git's `REV:PATH`."""
+    """Return the place of a record in a file; None in a table. `./` before a colon says that it is no `REV:PATH`."""
     if position.file.startswith(TABLE_PREFIX):
         return None
     at = position.location

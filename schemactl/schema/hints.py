@@ -66,7 +66,7 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | N
         schema: what is stated already.
         hints: what is stated besides.
         root: the table of hints that name none; None where they name all their tables.
-        known: what tables there are, of which ``schema`` states but some; by default there are no others.
+        known: all tables that there are, where ``schema`` does not state all of them.
 
     Raises:
         InputError: a hint names no table, and there is no root table; or it names a column in place of a table.

@@ -322,7 +322,7 @@ def test_a_name_that_is_taken_or_missing_is_reported(url: str) -> None:
 
 
 def test_uniqueness_is_nothing_that_iceberg_keeps(url: str) -> None:
-    with pytest.raises(DestinationError, match="cannot do `AddUnique`"):
+    with pytest.raises(DestinationError, match="cannot do `add unique`"):
         run(url, AddUnique("orders", "id"))
 
 

@@ -245,7 +245,7 @@ def test_what_a_format_cannot_do_is_refused(folder: Path) -> None:
     step = AddUnique("orders", "id")
     assert way_of(step, parquet.ABILITIES) is Way.NONE
     with opened(folder) as session:
-        with pytest.raises(DestinationError, match="cannot do `AddUnique`"):
+        with pytest.raises(DestinationError, match="cannot do `add unique`"):
             session.run(step, ())
         with pytest.raises(DestinationError, match="no column `unknown`"):
             take(session, RenameColumn("orders", "unknown", "b"))

@@ -42,7 +42,7 @@ def test_a_session_says_what_it_cannot_do(session: Any) -> None:
             run()
     with pytest.raises(DestinationError, match="`acme:` does not rewrite `t`"):
         session.run_rewrite(RewriteTable(TABLE, (step,)))
-    with pytest.raises(DestinationError, match="does no `SetNotNull` while others write"):
+    with pytest.raises(DestinationError, match="cannot do this while others write: set not null"):
         session.run_outside(step, (), TABLE, 1, lambda *_: None)
 
 

@@ -127,6 +127,12 @@ def test_a_field_within_objects_names_tables():
     assert set(observed([lines(*records)], Dispatch(("meta", "kind"), rest="rest")).found) == {"a", "b", "rest"}
 
 
+def test_a_field_that_stands_twice_in_one_text_and_in_another_not_misplaces_no_record():
+    texts = ['{"type": "a", "of": {"type": "b"}}', '{"of": 1}', '{"type": "b"}']
+    found = observed([lines(*((A, 0, text) for text in texts))], Dispatch(("type",), rest="rest")).found
+    assert {table: share.first.number for table, share in found.items()} == {"a": 0, "rest": 1, "b": 2}
+
+
 def test_more_values_than_tables_are_found_out():
     records = [(A, 0, json.dumps({"id": at})) for at in range(MOST_TABLES + 1)]
     part = observed([lines(*records)], Dispatch(("id",)))

@@ -117,7 +117,7 @@ def test_ids_are_unique_and_no_other_s():
 
 
 def installed(monkeypatch, name, rule_id):
-    modules = {name: SimpleNamespace(RULE=replace(all_rules()[0], id=rule_id))}
+    modules = {name: SimpleNamespace(__name__="own_rules", RULE=replace(all_rules()[0], id=rule_id))}
     monkeypatch.setattr("schemactl.review.rules.RULES", modules)
 
 
@@ -125,6 +125,13 @@ def installed(monkeypatch, name, rule_id):
 def test_a_rule_has_the_id_that_its_name_begins_with(monkeypatch, rule_id):
     installed(monkeypatch, "z101_own", rule_id)
     assert [rule.id for rule in all_rules.__wrapped__()] == ["Z101"]
+
+
+def test_an_installed_module_without_a_rule_is_refused_whatever_rules_it_imports(monkeypatch):
+    modules = {"z103_own": SimpleNamespace(__name__="own_rules", C204=all_rules()[0])}
+    monkeypatch.setattr("schemactl.review.rules.RULES", modules)
+    with pytest.raises(InputError, match="the module that is installed as the rule `z103_own` has no `RULE`"):
+        all_rules.__wrapped__()
 
 
 def test_a_rule_that_states_another_id_than_its_name_is_refused(monkeypatch):

@@ -43,6 +43,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
+    kind_of,
     table_of,
 )
 from schemactl.schema.ddl import Dialect
@@ -213,13 +214,13 @@ class LakeMigration(Ledger, Generic[T]):
             case OnlineStep(), _:
                 raise DestinationError(f"`{self.origin}` does no steps of `--online`")
             case _, Way.SCAN if found := self.unfit(step).count:
-                raise DestinationError(f"{found:,} rows of `{table_of(step)}` stand in the way of {_named(step)}")
+                raise DestinationError(f"{found:,} rows of `{table_of(step)}` stand in the way of `{kind_of(step)}`")
             case _, Way.IN_PLACE | Way.SCAN:
                 self.alter(step)
             case _, Way.REWRITE | Way.COPY if isinstance(step, Rewritten):
                 self._rewrite((step,))
             case _:
-                raise DestinationError(f"`{self.origin}` cannot do {_named(step)} on `{table_of(step)}`")
+                raise DestinationError(f"`{self.origin}` cannot do `{kind_of(step)}` on `{table_of(step)}`")
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
         self._prepare(rewrite.changes)
@@ -236,7 +237,7 @@ class LakeMigration(Ledger, Generic[T]):
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
-            raise DestinationError(f"`{self.origin}` does no {_named(other)} by writing rows anew")
+            raise DestinationError(f"`{self.origin}` does no `{kind_of(other)}` by writing rows anew")
         table = self.table(table_of(steps[0]))
         made = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
         with duckdb_session() if any(each.written for each in made) else nullcontext() as connection:
@@ -285,7 +286,3 @@ class LakeMigration(Ledger, Generic[T]):
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
         return self.find_table_blocker(step, way_of(step, self.abilities))
-
-
-def _named(step: Step) -> str:
-    return f"`{type(step).__name__}`"

@@ -51,6 +51,7 @@ from schemactl.migration.steps import (
     DropNotNull,
     RenameColumn,
     Step,
+    kind_of,
     table_of,
 )
 from schemactl.schema.arrow_types import plain_type
@@ -190,7 +191,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 with wrap_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
-                raise DestinationError(f"Delta does not do this by its log alone: {step}")
+                raise DestinationError(f"`{table_of(step)}`: Delta cannot do this in place: {kind_of(step)}")
 
     def rewrite(self, table: DeltaLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
         import pyarrow

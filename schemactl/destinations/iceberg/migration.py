@@ -53,6 +53,7 @@ from schemactl.migration.steps import (
     RenameColumn,
     SetNotNull,
     Step,
+    kind_of,
     table_of,
 )
 from schemactl.schema.structure import DATABASE_TYPE
@@ -212,8 +213,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
                     case SetNotNull(_, column) | DropNotNull(_, column):
                         update.update_column((column.name,), required=isinstance(step, SetNotNull))
                     case _:
-                        what = f"{type(step).__name__} is nothing that Iceberg does in place"
-                        raise DestinationError(f"`{name}`: {what}")
+                        raise DestinationError(f"`{name}`: Iceberg cannot do this in place: {kind_of(step)}")
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"cannot {task}: {error}") from error
 

@@ -54,6 +54,7 @@ from schemactl.migration.steps import (
     DescribeTable,
     RenameTable,
     Step,
+    kind_of,
     table_of,
 )
 from schemactl.normalization.package import rows_in
@@ -210,7 +211,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         Where files have names that would come after it, and hide the column, all are written anew.
         """
         if not isinstance(step, AddColumn):
-            raise DestinationError(f"a folder of Parquet cannot do `{type(step).__name__}` in place")
+            raise DestinationError(f"a folder of Parquet cannot do this in place: {kind_of(step)}")
         import pyarrow
 
         table = self.table(step.table)

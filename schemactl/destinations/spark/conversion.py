@@ -41,6 +41,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
+    kind_of,
     table_of,
 )
 from schemactl.schema import types
@@ -74,7 +75,7 @@ _DRAWS: Final = 1_000_000
 def changes_of(steps: Sequence[Step]) -> list[Change]:
     """Return what one copy of a table makes of its columns; ``DestinationError`` where no copy does a step."""
     if other := next((step for step in steps if not isinstance(step, Copied)), None):
-        raise DestinationError(f"a copy of `{table_of(other)}` does no `{type(other).__name__}`")
+        raise DestinationError(f"a copy of `{table_of(other)}` cannot do this: {kind_of(other)}")
     return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]
 
 

@@ -31,17 +31,20 @@ def all_rules() -> tuple[Rule, ...]:
     """Return all rules, by id.
 
     Raises:
-        InputError: an installed one states another id than its name does, by which it is silenced and configured.
+        InputError: an installed module has no rule, or the rule states another id than that of its name, by which it is
+            silenced and configured.
     """
     return tuple(sorted((rule for name in RULES for rule in _rules_of(name)), key=lambda rule: rule.id))
 
 
 def _rules_of(name: str) -> Iterator[Rule]:
-    found = vars(RULES[name])
-    if "RULE" not in found:
-        yield from (replace(rule, id=variable) for variable, rule in found.items() if isinstance(rule, Rule))
+    module = RULES[name]
+    if module.__name__ == f"{__name__}.{name}":
+        yield from (replace(rule, id=variable) for variable, rule in vars(module).items() if isinstance(rule, Rule))
         return
-    known, rule = name.partition("_")[0].upper(), found["RULE"]
+    known, rule = name.partition("_")[0].upper(), getattr(module, "RULE", None)
+    if rule is None:
+        raise InputError(f"the module that is installed as the rule `{name}` has no `RULE`")
     if rule.id not in ("", known):
         hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
         raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)

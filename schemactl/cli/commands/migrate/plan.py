@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,11 +136,13 @@ def _command(options: Options) -> str:
     stated = [options.out or options.reference, "--to", redact(options.to or "")]
     stated += ["--allow-destructive"] if options.allow_destructive else []
     if options.out is None:
-        stated += [] if options.schemas == "schemas" else ["--schemas", options.schemas]
         # A plan that is made anew must come out as the one that is shown.
-        stated += [] if options.on_unfit == "refuse" else ["--on-unfit", options.on_unfit]
-        flags = ("unique", "primary_keys", "guess_renames", "online")
-        stated += [f"--{name.replace('_', '-')}" for name in flags if getattr(options, name)]
+        shaping = ("schemas", "on_unfit", "unique", "primary_keys", "guess_renames", "online")
+        for declared in fields(options):
+            value = getattr(options, declared.name)
+            if declared.name in shaping and value != declared.default:
+                word = f"--{declared.name.replace('_', '-')}"
+                stated += [word] if value is True else [word, value]
     return shlex.join(["schemactl", "migrate", "apply", *stated])
 
 
