@@ -17,6 +17,7 @@ from staged_loads import TEXT, an_input, line, lines, order, orders, package, qu
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations.spark import commit
+from schemactl.destinations.spark.merge import configured
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column, table_from_dict
 
@@ -34,7 +35,8 @@ def url(spark: Any) -> Iterator[str]:
 @pytest.fixture
 def rows(spark: Any, url: str) -> Callable[..., list[tuple[Any, ...]]]:
     def read(table: str, *columns: str) -> list[tuple[Any, ...]]:
-        held = spark.table(f"{url.partition(':')[2]}.{table}").select(*columns).collect()
+        with configured(spark):  # times of day
+            held = spark.table(f"{url.partition(':')[2]}.{table}").select(*columns).collect()
         return sorted((tuple(row) for row in held), key=repr)
 
     return read
