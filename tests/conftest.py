@@ -54,8 +54,9 @@ os.environ["RUNTIME__DLTHUB_TELEMETRY"] = "false"
 os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")
 
 # In CI the same examples each time: what a lucky one finds is no reason to refuse a change that has no part in it.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("local", deadline=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("local", deadline=None, max_examples=20)
+settings.register_profile("thorough", deadline=None, max_examples=500)  # pytest --hypothesis-profile=thorough
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 if os.environ.get("CI"):
     # Hypothesis mixes in constants of the modules that happen to be loaded: a file by itself would see other examples

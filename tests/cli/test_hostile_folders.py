@@ -157,7 +157,7 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield top
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(text=TEXTS, more=st.lists(st.sampled_from(MORE), max_size=3), link=LINKS)
 @example(text=STORED, more=MORE[4:6], link=None)
 @example(text=STORED, more=MORE[:2], link=SCHEMA)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from migrated_datasets import ID, column, put, schema_of
 
@@ -56,7 +56,6 @@ class Files:
         return [row for batch in sample(self.sampled, share) for row in batch.column("n").to_pylist()]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 60), max_size=5), max_size=8), st.floats(0.001, 0.999))
 def test_a_sample_has_its_share_to_a_few_rows_each_once_and_the_same_each_time(
     sizes: list[list[int]], share: float

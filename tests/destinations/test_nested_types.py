@@ -9,7 +9,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.destinations import delta, iceberg, parquet
@@ -55,7 +55,6 @@ def test_an_arrow_type_says_what_it_was_made_of(of):
     assert from_exact_arrow(to_arrow(of)) == of
 
 
-@settings(deadline=None)
 @given(types(LEAVES.filter(lambda leaf: not leaf.name.startswith("time(")) | st.just(Json())))
 def test_duckdb_writes_a_type_that_is_read_as_it_was(of):
     with duckdb.connect() as connection:

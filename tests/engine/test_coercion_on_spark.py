@@ -150,7 +150,7 @@ def made_up(strategy: st.SearchStrategy[Any], count: int = MADE_UP) -> tuple[Any
     """Return values of a strategy, for one job of Spark over all of them in each session."""
     found: list[Any] = []
 
-    @settings(max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=count, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def collect(value: Any) -> None:
         found.append(value)

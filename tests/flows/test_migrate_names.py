@@ -164,7 +164,7 @@ def put_in(dataset: Dataset, case: Renames) -> None:
 
 
 @given(case=stated_renames())
-@settings(max_examples=10, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_set_of_renames_moves_values_as_stated(empty: Dataset, case: Renames) -> None:
     clear(empty)
     apply(empty, case.before)

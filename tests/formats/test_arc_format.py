@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
@@ -171,7 +171,6 @@ COLUMNS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(columns=COLUMNS)
 def test_what_is_written_comes_back(columns: dict[str, dict[str, Any]]):
     table = Table("orders", {name: Column(name, stated) for name, stated in columns.items()}, {"resource": "orders"})

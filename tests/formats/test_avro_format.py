@@ -11,7 +11,7 @@ from typing import Any
 import fastavro
 import pytest
 from fixture_documents import documents, inferred
-from hypothesis import given, settings
+from hypothesis import given
 from test_round_trips import schemas
 
 from schemactl.errors import InputError
@@ -26,7 +26,6 @@ def table_of(schema: object, name: str):
     return document.schema.tables[name], document.losses
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_every_schema_is_one_to_fastavro(schema: Schema):
     fastavro.parse_schema(json.loads(avro.write(schema)))

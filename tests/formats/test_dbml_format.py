@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fixture_documents import inferred
-from hypothesis import given, settings
+from hypothesis import given
 from pydbml import PyDBML
 from pyparsing import ParserElement
 from test_round_trips import schemas
@@ -139,7 +139,6 @@ def test_an_edited_type_wins_over_its_hints():
     assert dict(read(edited)[0].tables["orders"].columns["a"].properties) == {**stated, "data_type": "date"}
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_pydbml_reads_the_same(schema: Schema):
     assert_read_alike(schema)

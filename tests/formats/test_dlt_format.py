@@ -606,7 +606,6 @@ def assert_equal(left: Schema, right: Schema) -> None:
     assert version_hash(left) == version_hash(right)
 
 
-@settings(max_examples=30, deadline=None)
 @given(before=schemas(), after=schemas(), as_json=st.booleans())
 def test_what_is_written_is_read_again_and_any_other_schema_can_be_written_over_it(
     before: Schema, after: Schema, as_json: bool
@@ -642,7 +641,7 @@ def assert_comments_survive(text: str, after: Schema) -> None:
         assert kept in written
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused_but_never_breaks(data: st.DataObject):
     text = data.draw(st.sampled_from([commented(), dlt_format.write(new_schema("shop"), path="a.json")]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemactl.formats._emit import yaml_text
@@ -27,7 +27,6 @@ class NoAliases(yaml.SafeDumper):
         return True
 
 
-@settings(max_examples=75, deadline=None)
 @example({"a": "x" * 78 + " b"})
 @example({"a": "x" * 77 + " b"})
 @example({"": 1})

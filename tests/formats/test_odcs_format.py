@@ -59,7 +59,7 @@ schema:
 """
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(schemas())
 def test_every_schema_is_a_valid_contract(schema: Schema):
     for each in (schema, fold(schema)):

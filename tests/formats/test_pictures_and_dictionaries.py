@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pydot
 import pytest
 from fixture_documents import inferred
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 from test_round_trips import schemas
 
@@ -55,7 +55,6 @@ def test_mermaid_shows_keys_and_relations():
     assert '    "orders" ||--o{ "orders__lines" : "_dlt_parent_id"\n' in text
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_every_line_is_one_of_mermaid_s(schema: Schema):
     for each in (schema, shop(), inferred("products.json")):
@@ -112,7 +111,6 @@ def test_a_parser_of_markdown_finds_the_texts_as_they_are():
     ]
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_every_column_has_its_row_in_markdown(schema: Schema):
     rows = cells_of(markdown.write(schema))

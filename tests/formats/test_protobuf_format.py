@@ -65,7 +65,7 @@ def compiled(text: str, folder: Path) -> FileDescriptorSet:
     return found
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(schema=schemas())
 def test_every_schema_compiles(schema: Schema, tmp_path: Path):
     compiled(protobuf.write(schema), tmp_path)

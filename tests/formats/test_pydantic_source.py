@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fixture_documents import documents, inferred
-from hypothesis import given, settings
+from hypothesis import given
 from pydantic import BaseModel, ValidationError
 from test_round_trips import schemas
 
@@ -127,7 +127,6 @@ def test_names_that_python_or_pydantic_has_taken_are_aliases():
     assert model.model_validate({"class": "x", "1st": 1, "str": None}).model_extra == {}
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 @pytest.mark.filterwarnings("error")
 def test_every_source_imports_and_carries_all_that_columns_state(schema: Schema):

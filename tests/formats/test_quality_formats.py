@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from test_round_trips import schemas
 
 from schemactl.formats import greatexpectations, pandera
@@ -111,7 +111,6 @@ def test_pandera_has_the_same_columns_and_types():
     assert made.columns["code"].metadata == {"x-dlt": {"x-owner": "crm"}}
 
 
-@settings(max_examples=30, deadline=None)
 @given(schemas())
 def test_every_source_is_python_that_pandera_takes(schema: Schema):
     text = pandera.write(schema)

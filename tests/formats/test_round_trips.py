@@ -85,7 +85,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     return made
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(schemas())
 def test_what_comes_back_lacks_only_what_the_document_names(schema: Schema):
     for name in READABLE:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from fixture_documents import inferred
-from hypothesis import given, settings
+from hypothesis import given
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 from test_round_trips import schemas
@@ -38,7 +38,6 @@ SCHEMA = orders(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_every_table_is_a_struct_type_to_pyspark(schema: Schema):
     for _, one in _by_table([schema], is_folder=True):

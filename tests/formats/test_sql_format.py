@@ -11,7 +11,7 @@ import duckdb
 import psycopg
 import pytest
 from features import FEATURES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_round_trips import schemas
 
@@ -36,7 +36,6 @@ def test_what_schemas_state_comes_back(dialect: str) -> None:
         assert document.losses == (), feature
 
 
-@settings(max_examples=30, deadline=None)
 @given(schemas(), st.sampled_from(DIALECTS), st.booleans())
 def test_whole_schemas_come_back(schema: Schema, dialect: str, has_references: bool) -> None:
     format_ = sql.in_dialect(dialect, has_references=has_references)
@@ -56,7 +55,6 @@ def duckdb_connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-@settings(max_examples=40, deadline=None)
 @given(schema=schemas())
 def test_engines_run_it(duckdb_connection: duckdb.DuckDBPyConnection, schema: Schema) -> None:
     with rolled_back(duckdb_connection):

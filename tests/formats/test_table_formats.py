@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from fixture_documents import inferred
-from hypothesis import given, settings
+from hypothesis import given
 from pyarrow import parquet as pq
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
@@ -112,7 +112,6 @@ def test_broken_files_are_refused(name: str, content: bytes):
         FORMATS[name].read(content, f"a.{name}")  # type: ignore[attr-defined]
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_rows_of_the_described_types_can_be_written(schema: Schema):
     found = pa.ipc.open_file(arrow.write(one_table(schema))).schema
@@ -137,7 +136,6 @@ def test_pyiceberg_reads_the_metadata():
     assert metadata.last_column_id == max(schema.field_ids) == schema.highest_field_id
 
 
-@settings(max_examples=25, deadline=None)
 @given(schemas())
 def test_numbers_of_iceberg_are_all_different_and_its_types_are_arrow_s(schema: Schema):
     text = iceberg.write(one_table(schema))

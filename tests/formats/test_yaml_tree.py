@@ -165,7 +165,7 @@ VALUES = [
 LINES = st.builds("{}{}{}".format, st.sampled_from(INDENTS), st.sampled_from(KEYS), st.sampled_from(VALUES))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(lines=st.lists(LINES, min_size=1, max_size=6), end=st.sampled_from(["", "\n", "\n\n"]))
 def test_both_readers_give_one_tree(lines: list[str], end: str):
     text = "\n".join(lines) + end
@@ -174,7 +174,6 @@ def test_both_readers_give_one_tree(lines: list[str], end: str):
         assert repr(by_lines) == repr(by_library(text))
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_damaged_export_is_read_alike(data: st.DataObject):
     place = data.draw(st.integers(0, len(PLAIN)))
@@ -186,7 +185,6 @@ def test_a_damaged_export_is_read_alike(data: st.DataObject):
         assert repr(by_lines) == repr(by_library(text))
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_what_dlts_library_refuses_is_refused_and_the_rest_is_the_same(data: st.DataObject):
     start = data.draw(st.sampled_from([PLAIN, EVERY_FORM]))

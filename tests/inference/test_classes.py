@@ -18,7 +18,7 @@ texts = st.sampled_from(
 scalars = st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | texts
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(scalars, scalars)
 def test_values_of_one_class_fit_the_same_columns_and_are_detected_alike(left, right):
     if classify(left) == classify(right):

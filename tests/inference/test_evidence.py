@@ -22,7 +22,7 @@ from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
 from schemactl.schema.templates import new_schema
 
-MANY = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(suppress_health_check=list(HealthCheck))
 
 keys = st.sampled_from(["a", "b", "items", "Id", "id", "_dlt_id", "a__b"])
 scalars = st.sampled_from(

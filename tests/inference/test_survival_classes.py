@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from survival_samples import SCALARS, TARGETS, evidence_of
 
@@ -15,7 +15,6 @@ from schemactl.schema.full_types import FullType
 from schemactl.schema.types import DataType
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.one_of(SCALARS, st.integers(-(10**90), 10**90)), min_size=1, max_size=12))
 def test_what_evidence_is_sure_of_is_so(values: list[Any]) -> None:
     for name, seen in evidence_of(*({"v": value} for value in values)).paths[("v",)].items():

@@ -77,7 +77,7 @@ def is_midnight(value: Any, stored: Any) -> bool:
     return at.replace(tzinfo=None) == datetime(stored.year, stored.month, stored.day)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SCALARS)
 def test_a_value_survives_where_dlt_stores_it_whole(value: Any) -> None:
     answers = {target: (survives(value, target), survives_in_dlt(value, target)) for target in TARGETS}

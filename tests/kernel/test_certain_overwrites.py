@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_rows import FILE, Made, with_table
 
@@ -41,7 +41,6 @@ documents = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(documents)
 def test_making_the_rows_finds_the_same(documents):
     made = Made(documents)

@@ -53,7 +53,7 @@ def stored(table, row):
     return {name: None if value is None else stored_value(value, table.columns[name]) for name, value in row.items()}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(documents, documents, contracts)
 def test_what_a_contract_refuses_is_left_out_and_counted(known, found, contract):
     before = resolve(evidence_of(known), new_schema("made"), "data").schema

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
 from dlt.extract.validation import PydanticValidator
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import (
     AliasChoices,
@@ -222,7 +222,6 @@ orders = st.dictionaries(
 COLUMNS = ["evolve", "discard_value", "discard_row"]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(orders, max_size=6), st.sampled_from([Order, Open]), st.sampled_from(COLUMNS))
 def test_rows_are_kept_as_dlts_validator_keeps_them(documents, model, columns):
     validator = PydanticValidator(model, columns, "discard_row")

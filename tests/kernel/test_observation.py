@@ -116,7 +116,7 @@ def assert_same(found: Evidence, expected: Evidence) -> None:
     }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     st.lists(records | values, min_size=1, max_size=25),
     st.integers(1, 30),
@@ -187,7 +187,7 @@ def test_thousands_of_keys_are_all_seen() -> None:
 cells = st.none() | st.sampled_from([each for each in HARD_TEXTS if each]) | st.text(min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.data(), st.lists(keys.filter(lambda key: not is_row_key(key)), min_size=1, max_size=5, unique=True))
 def test_cells_of_columns_are_seen_as_documents_without_the_empty_ones(data: st.DataObject, names: list[str]) -> None:
     rows = data.draw(st.lists(st.lists(cells, min_size=len(names), max_size=len(names)), min_size=1, max_size=30))

@@ -35,7 +35,6 @@ def test_what_is_no_json_is_no_document(text: str) -> None:
     assert parse_texts([b"1", text.encode(), b"2"]) == Parsed([1, 2], [0, 2], (1,))
 
 
-@settings(deadline=None)
 @given(st.permutations([*NO_JSON, "1", '{"a": 2}', "", " "]))
 def test_texts_of_a_batch_do_not_make_up_for_one_another(texts: list[str]) -> None:
     parsed = parse_texts(encoded(texts))
@@ -94,14 +93,13 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(json_values.map(json.dumps), max_size=6))
 def test_a_batch_is_parsed_as_its_texts(texts: list[str]) -> None:
     good = [text for text in texts if "Infinity" not in text and "\\ud" not in text]
     assert parse_texts(encoded(good)).documents == [json.loads(text) for text in good]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_values, st.integers(1, 40), st.integers(1, 20), st.sampled_from([None, 1]))
 def test_a_large_document_is_parsed_in_parts_as_the_whole(
     monkeypatch: pytest.MonkeyPatch, value: Any, large: int, size: int, indent: int | None

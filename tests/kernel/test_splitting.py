@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.kernel.splitting import BEGUN, Outliner, skip_line, split_elements, split_lines, split_part
@@ -28,7 +28,6 @@ def split(text: bytes, size: int = 1 << 20) -> list[bytes]:
     return [element for part in split_elements(blocks(text, size)) for element in part]
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(values, max_size=5),
     st.integers(1, 60),
@@ -106,7 +105,6 @@ lists = st.lists(values, max_size=8).map(json.dumps)
 broken = st.tuples(lists, st.text('[]{},"\\ a', max_size=6)).map("".join)
 
 
-@settings(deadline=None, max_examples=120)
 @given(lists | broken, st.lists(st.integers(0, 200), max_size=5), st.integers(1, 60))
 def test_the_parts_of_a_list_have_the_elements_of_the_whole(document: str, places: list[int], size: int) -> None:
     text = document.encode()
@@ -116,7 +114,6 @@ def test_the_parts_of_a_list_have_the_elements_of_the_whole(document: str, place
 # --- lines ---
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.text("ab\r\n", max_size=30), st.integers(1, 40), st.lists(st.integers(1, 30), max_size=3))
 def test_the_parts_of_a_text_have_the_lines_of_the_whole(document: str, size: int, places: list[int]) -> None:
     text = document.encode()

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.inference.classes import classify
@@ -117,7 +117,6 @@ def test_texts_are_classified_as_each_by_itself(seed: int) -> None:
     assert_classified([*HOSTILE, *(next(made_up) for _ in range(4_000)), *letters])
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=12)))
 def test_any_texts_are_classified_as_each_by_itself(texts: list[str]) -> None:
     assert_classified(texts)
@@ -183,7 +182,6 @@ def test_a_column_of_numbers_is_classified_as_its_numbers() -> None:
                 assert {classify(value) for value in column} == {found}
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"))))
 def test_texts_become_an_array_of_arrow(texts: list[str]) -> None:
     assert string_array(texts).to_pylist() == texts

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from schemactl.destinations import duckdb
@@ -161,7 +161,6 @@ def moves(draw):
 
 
 @given(moves(), st.booleans(), st.booleans())
-@settings(deadline=None)
 def test_no_rename_meets_a_name_that_is_there_and_none_is_undone_wrongly(case, knows, guesses):
     before, after = case
     found = plan(after, known=before if knows else None, before=before, guesses_renames=guesses)

@@ -184,7 +184,7 @@ def parents_are_created_before_what_is_nested_in_them_and_dropped_after_it(case,
         assert not any(later.startswith(f"{name}__") for later in dropped[dropped.index(name) :])
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(schemas, engines, options)
 def test_nothing_is_planned_for_a_destination_that_has_all(schema, engine, chosen):
     kind, abilities = engine
@@ -260,7 +260,7 @@ LAWS = (
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_every_plan_keeps_the_laws(case):
     engine, abilities, catalogue, schema, known, chosen = case

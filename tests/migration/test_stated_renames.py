@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from stated_renames import Renames, stated_renames
 
 from schemactl.destinations import duckdb
@@ -74,7 +74,6 @@ def test_tables_that_wait_for_their_first_rows_have_no_misplaced_values() -> Non
     assert misplaced_after({}, ORDERS, sales(a="b", b="a"), []) == {}
 
 
-@settings(max_examples=100, deadline=None)
 @given(stated_renames())
 def test_any_set_of_renames_moves_each_column_as_stated(case: Renames) -> None:
     found = plan_steps(case.before, case.after, case.before, stored=duckdb.stored, abilities=ABILITIES)

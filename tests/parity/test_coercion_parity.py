@@ -312,13 +312,13 @@ def test_a_text_near_to_another_type_becomes_what_it_becomes_in_dlt(text):
     assert differences(text, DataType.TEXT) == []
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(hostile_texts)
 def test_any_text_becomes_what_it_becomes_in_dlt(text):
     assert differences(text, DataType.TEXT) == []
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(typed_values)
 @example((DataType.DECIMAL, Decimal("sNaN")))
 @example((DataType.DECIMAL, Decimal("1E+27")))
@@ -335,7 +335,7 @@ def test_a_value_of_any_type_becomes_what_it_becomes_in_dlt(typed_value):
     assert differences(value, from_) == []
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(typed_values)
 def test_a_value_has_the_type_that_dlt_gives_it(typed_value):
     _, value = typed_value

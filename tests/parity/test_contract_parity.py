@@ -16,7 +16,7 @@ from schemactl.schema.contract import Entity, contract_for
 from schemactl.schema.judgment import judge
 from schemactl.schema.types import schema_from_dict
 
-MANY = settings(max_examples=75, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(suppress_health_check=list(HealthCheck))
 
 modes = st.sampled_from(["evolve", "freeze", "discard_row", "discard_value"])
 contracts = modes | st.dictionaries(st.sampled_from(["tables", "columns", "data_type"]), modes)

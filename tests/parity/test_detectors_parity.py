@@ -66,7 +66,7 @@ def test_detectors_agree_on_a_text_near_to_another_type(text):
     assert ours == theirs or (is_unusable_timestamp(text) and ours["iso_timestamp"] is None)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(hostile_texts)
 def test_detectors_agree_on_any_text(text):
     theirs, ours = answers(text)
@@ -74,7 +74,7 @@ def test_detectors_agree_on_any_text(text):
     assert ours == theirs or (is_unusable_timestamp(text) and ours["iso_timestamp"] is None)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.one_of(
         typed_values.map(lambda typed_value: typed_value[1]),

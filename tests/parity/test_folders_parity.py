@@ -140,7 +140,7 @@ STEPS = st.sampled_from(["run a", "run b", "run c", "run d", "edit 1", "edit 2",
 
 
 @given(st.lists(STEPS, min_size=1, max_size=10))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_any_course_of_runs_edits_and_losses_leaves_the_files_that_dlt_leaves(steps):
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours = TheirStore(Path(folder, "theirs")), OurStore(Path(folder, "ours"))

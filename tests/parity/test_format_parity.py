@@ -125,7 +125,7 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=TEXTS)
 def test_yaml_is_written_byte_for_byte(text: str):
     value = {
@@ -156,7 +156,7 @@ PLAIN = st.text("0123456789-+._:eExbTZtno~<", min_size=1, max_size=8) | st.sampl
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=PLAIN)
 def test_plain_scalars_are_read_alike(text: str):
     loader = yaml.SafeLoader("")
@@ -176,7 +176,6 @@ def _outcome(read: Any) -> str:
         return "refused"
 
 
-@settings(max_examples=60, deadline=None)
 @given(text=TEXTS, as_json=st.booleans())
 def test_dlt_reads_what_we_write(text: str, as_json: bool):
     column = Column("c", {"data_type": "text", "description": text, "x-own": {text: [text, None, 1.5]}})
@@ -258,7 +257,7 @@ VALUES: list[Any] = [
 ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     place=st.sampled_from(PLACES),
     change=st.sampled_from(["drop", "set", "add"]),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemactl.schema.hash import bump, stored_hash, version_hash
 from schemactl.schema.types import DataType, schema_from_dict
 
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(suppress_health_check=list(HealthCheck))
 
 texts = st.text(max_size=12)
 names = st.text(min_size=1, max_size=12)

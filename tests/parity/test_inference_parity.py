@@ -30,7 +30,7 @@ from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, schema_from_dict
 
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(suppress_health_check=list(HealthCheck))
 
 MEANT_DIFFERENCES = (
     "Integers past 64 bits: dlt's extraction refuses those outside -2**63..2**64-1.",

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
@@ -68,7 +68,6 @@ def test_hard_names(convention: str, function: str) -> None:
 
 @pytest.mark.parametrize("function", UNARY)
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=120, deadline=None)
 @given(name=names, max_length=st.sampled_from(LENGTHS))
 @example(name="", max_length=None)
 def test_any_name(convention: str, function: str, name: str, max_length: int | None) -> None:
@@ -77,7 +76,6 @@ def test_any_name(convention: str, function: str, name: str, max_length: int | N
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=100, deadline=None)
 @given(path=names)
 def test_break_path(convention: str, path: str) -> None:
     ours, theirs = both(convention, None, "break_path", path)
@@ -86,7 +84,6 @@ def test_break_path(convention: str, path: str) -> None:
 
 @pytest.mark.parametrize("function", ["make_path", "shorten_fragments"])
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=100, deadline=None)
 @given(parts=st.lists(names, min_size=1, max_size=5), max_length=st.sampled_from(LENGTHS))
 def test_joins(convention: str, function: str, parts: list[str], max_length: int | None) -> None:
     ours, theirs = both(convention, max_length, function, *parts)
@@ -115,7 +112,6 @@ def test_beyond_the_limit_of_s3_tables_both_refuse() -> None:
 
 
 @pytest.mark.parametrize("method", [*UNARY, "break_path", "make_path", "shorten_fragments"])
-@settings(max_examples=150, deadline=None)
 @given(name=names, max_length=st.sampled_from((None, 7, 20)))
 def test_a_class_that_derives_from_dlts_is_used_as_it_is(method: str, name: str, max_length: int | None) -> None:
     from schemactl.schema.naming import ForeignNaming

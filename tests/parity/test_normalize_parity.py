@@ -289,7 +289,7 @@ def clear_of_differences(found):
     return by_dlt(PLAIN, "data", numbered(without_special_numbers(without_great_integers(clear))))
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=2, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(st.lists(documents_of_keys(KEYS), min_size=8, max_size=8).map(lambda parts: list(itertools.chain(*parts))))
 def test_made_up_documents(spark, tmp_path_factory, found):
     schema, taken = clear_of_differences(found)

@@ -37,7 +37,7 @@ EXAMPLES = [
 def made_up(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:
     found: list[Any] = []
 
-    @settings(max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=count, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def collect(value: Any) -> None:
         found.append(value)

@@ -16,7 +16,7 @@ from schemactl.schema.naming import CONVENTIONS
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.templates import new_schema
 
-MANY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(suppress_health_check=list(HealthCheck))
 
 patterns = st.sampled_from(
     [

@@ -18,7 +18,7 @@ from schemactl.schema.hash import bump, stored_hash
 from schemactl.schema.types import ENGINE_VERSION, schema_from_dict
 from schemactl.schema.upgrade import upgrade
 
-MANY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(suppress_health_check=list(HealthCheck))
 
 
 def by_dlt(stored):

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from review_samples import broken, clean, cosmetic, hostile
 
@@ -115,7 +115,6 @@ def test_hostile_names_start_no_command_of_their_own() -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(st.characters() | st.sampled_from("%:,=\r\n\x85\u2028\x1b\ud800")))
 def test_any_name_gives_one_command_of_one_line(name: str) -> None:
     report = with_finding(message=name, title=name, fix=name, against=name, location=Location(name or ".", 1))

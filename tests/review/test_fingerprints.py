@@ -247,7 +247,7 @@ destinations = st.none() | st.builds(NameLimits, max_bytes=st.sampled_from((None
 
 
 @given(edited() | st.tuples(schemas(), schemas()), destinations, st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_fingerprints_of_a_review_are_unique_and_do_not_depend_on_the_order_of_tables(pair, destination, chance):
     findings = found(*pair, destination)
     assert twins(findings) == {}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import Location
@@ -324,7 +324,6 @@ def schemas(draw) -> Schema:
 
 
 @given(schemas(), schemas())
-@settings(max_examples=60, deadline=None)
 def test_any_two_schemas_can_be_reviewed_and_one_alone_gives_no_finding(base, head):
     findings = found(base, head)
     assert all(finding.severity in (Severity.INFO, Severity.WARN, Severity.ERROR) for finding in findings)

@@ -123,13 +123,13 @@ def assert_leads(before, after, **options):
     return changes
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(schemas, schemas, st.booleans(), st.booleans())
 def test_changes_lead_from_any_schema_to_any_other(before, after, is_guessing, heeds_moves):
     assert_leads(before, after, guess_renames=is_guessing, heeds_moves=heeds_moves)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(edited())
 def test_changes_lead_to_an_edited_schema_and_back_and_there_are_none_in_the_same_schema(pair):
     before, after = pair

@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.schema.changes import ABSENT
@@ -34,7 +34,6 @@ def made(value, found):
     return root[0]
 
 
-@settings(max_examples=150, deadline=None)
 @given(values, values)
 def test_details_lead_from_any_value_to_any_other(before, after):
     assert made(before, details(before, after)) == after

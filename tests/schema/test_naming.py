@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
@@ -124,7 +124,6 @@ def test_a_name_with_half_of_a_surrogate_pair_is_reported() -> None:
 
 
 @pytest.mark.parametrize("convention", BUILT_IN)
-@settings(max_examples=50)
 @given(name=names, max_length=st.none() | st.integers(7, 100))
 def test_identifiers_are_stable(convention: str, name: str, max_length: int | None) -> None:
     """From 7 characters on: a name of 6 is all tag, which may start with a digit."""
@@ -134,7 +133,6 @@ def test_identifiers_are_stable(convention: str, name: str, max_length: int | No
 
 
 @pytest.mark.parametrize("convention", BUILT_IN)
-@settings(max_examples=50)
 @given(name=names, max_length=st.integers(6, 100))
 def test_no_identifier_is_too_long(convention: str, name: str, max_length: int) -> None:
     naming = load_naming(convention, max_length)
@@ -145,7 +143,6 @@ def test_no_identifier_is_too_long(convention: str, name: str, max_length: int) 
 
 
 @pytest.mark.parametrize("convention", BUILT_IN)
-@settings(max_examples=50)
 @given(name=names)
 def test_no_identifier_holds_the_path_separator(convention: str, name: str) -> None:
     naming = load_naming(convention)

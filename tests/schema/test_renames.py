@@ -432,7 +432,7 @@ def test_a_stated_origin_goes_before_an_id():
 # Likeness and speed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text("ab_C1é", max_size=8), st.text("ab_C1é", max_size=8))
 def test_likeness_is_a_share(before, after):
     assert 0 <= name_likeness(before, after) <= 1

@@ -56,7 +56,7 @@ def test_what_ends_is_what_python_and_so_dlt_finds(regex, name):
 def test_a_long_name_gets_a_clock_for_a_quick_pattern_as_well(monkeypatch):
     monkeypatch.setattr("schemactl.schema.settings.LIMIT_SECONDS", 0.05)
     with pytest.raises(InputError, match="takes too long"):
-        compile_pattern("re:a+b").search("a" * 200_000)
+        compile_pattern("re:a+b").search("a" * 60_000)
 
 
 @pytest.mark.parametrize(
