@@ -103,7 +103,7 @@ class SchemaBuilder:
             "description": description,
             **hints,
         }
-        column = replace(known, properties={**known.properties, **_stated(stated)})
+        column = known.with_stated(_stated(stated))
         return self._with(replace(table, columns={**table.columns, own: column}))
 
     def reference(self, columns: Sequence[str] | str, table: str, referenced: Sequence[str] | str) -> SchemaBuilder:

@@ -58,7 +58,7 @@ class SparkDataFrame(Protocol):
 
 
 _Kind: TypeAlias = "tuple[str, ...] | _Documents | ArrowStream | SparkDataFrame"
-Data: TypeAlias = str | Path | Iterable[str | Path] | Iterable[Document] | ArrowStream | SparkDataFrame
+Data: TypeAlias = str | Path | Iterable[str | Path] | Document | Iterable[Document] | ArrowStream | SparkDataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def infer(
     What a contract freezes is in ``violations`` of what is returned; nothing is written then.
 
     Args:
-        data: files, folders, patterns or addresses; documents; a data frame of pandas, Polars, PySpark ...
+        data: files, folders, patterns or addresses; a document, or several; a data frame of pandas, Polars, PySpark ...
         name: the schema's.
         table: the root table; None for the schema's only one, else one named after the file, or after the schema.
         contract: what data may change, as ``--contract`` takes it; it goes before the schema's own.
@@ -267,6 +267,8 @@ def _kind_of(data: Data) -> _Kind:
             return (str(data),)
         case SparkDataFrame() | ArrowStream():
             return data
+        case Mapping():
+            return _Documents((data,))
     items = iter(data)
     first = next(items, None)
     if isinstance(first, (str, Path)):

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from schemactl.errors import InputError, hinting_at_extras, nearest_or_all
 from schemactl.flows.diff import DiffRequest, review_pairs
@@ -30,6 +31,8 @@ from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff as diff_schemas
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 @hinting_at_extras()
@@ -121,11 +124,18 @@ def review(
         head=None,
         schemas=Path(schemas),
         today=date.today(),
-        compatibility=Compatibility(compatibility),
+        compatibility=_chosen(Compatibility, compatibility),
         severities=severities or {},
         silences=tuple(silences),
     )
     return review_pairs((pair,), request)
+
+
+def _chosen(of: type[_Choice], value: str) -> _Choice:
+    try:
+        return of(value)
+    except ValueError:
+        raise InputError(f"`{value}` is none of the choices", hint=nearest_or_all(value, list(of))) from None
 
 
 def _referred(stated: Schema | str | Path, side: str, folder: SchemasFolder) -> Referred:
@@ -165,7 +175,7 @@ def plan(
         DestinationError: the destination cannot be reached or read.
     """
     reference = schema if isinstance(schema, Schema) else str(schema)
-    options = PlanOptions(on_unfit=OnUnfit(on_unfit))
+    options = PlanOptions(on_unfit=_chosen(OnUnfit, on_unfit))
     if dialect is None:
         if start is not None:
             raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
@@ -200,6 +210,6 @@ def apply(
         InputError: the call is wrong, or the schema or the plan cannot be read.
         DestinationError: the destination failed, or is not as it should be afterwards.
     """
-    options = PlanOptions(on_unfit=OnUnfit(on_unfit))
+    options = PlanOptions(on_unfit=_chosen(OnUnfit, on_unfit))
     request = ApplyRequest(str(reference), to, Path(schemas), options, allow_destructive)
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))

@@ -291,7 +291,11 @@ def run(args: Sequence[str]) -> int:
 def _invoke(args: list[str], invocation: Invocation) -> int:
     command = build()
     try:
-        with command.make_context(PROGRAM, args, obj=invocation) as context:
+        try:
+            context = command.make_context(PROGRAM, args, obj=invocation)
+        except SystemExit as stop:  # typer's options for shell completion
+            return int(stop.code or 0)
+        with context:
             command.invoke(context)
     except typer.Exit as stop:
         return stop.exit_code
@@ -300,8 +304,9 @@ def _invoke(args: list[str], invocation: Invocation) -> int:
     except typer.TyperException as error:
         near = getattr(error, "possibilities", None)
         message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
-        name = next((f" {arg}" for arg in args if arg in command_names()), "")
-        hint = f"did you mean `{near[0]}`?" if near else f"`{PROGRAM}{name} --help` shows its arguments and options"
+        context = getattr(error, "ctx", None)
+        call = context.command_path if context else PROGRAM
+        hint = f"did you mean `{near[0]}`?" if near else f"`{call} --help` shows its arguments and options"
         raise InputError(message[:1].lower() + message[1:], hint=hint) from error
     return invocation.code
 

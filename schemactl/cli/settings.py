@@ -181,7 +181,7 @@ def _default(spec: OptionSpec) -> Any:
 def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Iterator[_Value]:
     for part in stated:
         if part.get(spec.name) is not None:
-            yield _Value(part[spec.name], f"`--{spec.key}`")
+            yield _Value(part[spec.name], f"`{spec.name.upper() if spec.is_argument else spec.words[0]}`")
     if spec.setting.in_environment and surroundings.environ.get(spec.variable):
         yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`")
     if spec.setting.in_file:

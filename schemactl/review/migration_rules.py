@@ -81,7 +81,7 @@ COUNTS: Final = MigrationRule(
     severity=Severity.INFO,
     impact=Impact(data=Severity.DEPENDS),
     why="Each destination is looked at before the step runs; one with a value that does not survive refuses it.",
-    fix="`schemactl migrate plan REF --dir DIR --to DEST` counts such values before the migration is written.",
+    fix="`schemactl migrate apply --dir DIR --to DEST` counts such values, and asks before it changes anything.",
 )
 OWN: Final = MigrationRule(
     id="M107",

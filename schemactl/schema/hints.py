@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import yaml
+
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
@@ -18,7 +20,8 @@ FLAGS: Final = (
 )
 
 _TYPE = re.compile(r"(?P<name>[a-z]+)(?:\((?P<precision>\d+)(?:,\s*(?P<scale>\d+))?\))?")
-_COMMA = re.compile(r",(?![^()]*\))")
+_COMMA = re.compile(r",(?![^()\[\]{}]*[)\]}])")
+_SIZED = frozenset(("text", "binary", "bigint", "decimal", "wei", "timestamp", "time"))
 _EXAMPLE: Final = "for example `id:bigint,primary_key` or `lines.price:decimal(10,2),not_null`"
 
 
@@ -82,8 +85,7 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | N
             name, table = flat or name, _table(schema, tables, root, hint.name)
         else:
             schema, table = _with_table(schema, tables, naming, naming.normalize_tables_path(hint.table), root)
-        stated = table.columns.get(name)
-        column = Column(name, {**(stated.properties if stated else {}), **hint.properties})
+        column = (table.columns.get(name) or Column(name)).with_stated(hint.properties)
         schema = schema.with_table(replace(table, columns={**table.columns, name: column}))
     if hints.write_disposition is not None:
         table = _table(schema, tables, root, "write_disposition")
@@ -95,7 +97,10 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | N
 def _property(part: str, text: str) -> dict[str, Any]:
     key, equals, value = part.partition("=")
     if equals:
-        return {key.strip(): _value(value.strip())}
+        found = _value(value.strip(), text)
+        if key.strip() == "x-enum" and not isinstance(found, (list, dict)):
+            raise InputError(f"`{part}` is no list of values (`--column {text}`)", hint="`x-enum=[open,closed]`")
+        return {key.strip(): found}
     if part in ("not_null", "nullable"):
         return {"nullable": part == "nullable"}
     if part in FLAGS:
@@ -106,12 +111,26 @@ def _property(part: str, text: str) -> dict[str, Any]:
         known = (*DataType, *FLAGS, "not_null", "nullable")
         raise InputError(f"`{part}` is no type and no hint (`--column {text}`)", hint=nearest_or_all(part, known))
     numbers = {key: int(match[key]) for key in ("precision", "scale") if match[key] is not None}
+    if numbers and match["name"] not in _SIZED:
+        raise InputError(f"`{match['name']}` has no size (`--column {text}`)", hint=f"`{match['name']}` alone")
+    if "scale" in numbers and match["name"] not in ("decimal", "wei"):
+        hint = f"`{match['name']}({match['precision']})`"
+        raise InputError(f"`{match['name']}` has no digits after the point (`--column {text}`)", hint=hint)
+    if numbers.get("scale", 0) > numbers.get("precision", 0):
+        message = f"`{part}` has more digits after the point than digits (`--column {text}`)"
+        raise InputError(message, hint=f"`{match['name']}({match['scale']},{match['scale']})` or more")
     return {"data_type": match["name"], **numbers}
 
 
-def _value(text: str) -> Any:
+def _value(text: str, column: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
+    if text.startswith(("[", "{")):
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            message = f"`{text}` is neither a list nor a mapping (`--column {column}`)"
+            raise InputError(message, hint="for example `x-enum=[open,closed]`") from error
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
 
 
@@ -186,8 +205,7 @@ def _with_file(schema: Schema, stated: Schema) -> Schema:
             known = schema.tables.get(table.name) or Table(table.name)
             columns = dict(known.columns)
             for name, each in table.columns.items():
-                before = columns[name].properties if name in columns else {}
-                columns[name] = Column(name, {**before, **each.properties})
+                columns[name] = (columns.get(name) or Column(name)).with_stated(each.properties)
             schema = schema.with_table(Table(table.name, columns, {**known.properties, **table.properties}))
     return replace(schema, settings=_joined(schema.settings, stated.settings))
 

@@ -176,6 +176,10 @@ def type_in(column: Column, dialect: str) -> str | None:
     return _type(column, words)
 
 
+_ANY_SCALE: Final = ("postgres", "oracle", "sqlite")
+"""Dialects whose decimals may have more digits after the point than digits."""
+
+
 def defined_type(column: Column, dialect: str) -> str:
     """Return a column's type in a dialect.
 
@@ -184,6 +188,10 @@ def defined_type(column: Column, dialect: str) -> str:
         InputError: dlt refuses its size there.
     """
     word = type_in(column, dialect)
+    precision, scale = decimal_sizes(column.properties)
+    if column.data_type is DataType.DECIMAL and scale > precision and dialect not in _ANY_SCALE:
+        message = f"`{dialect}` has no decimal({precision},{scale}) (`{column.name}`): more digits after the point"
+        raise InputError(f"{message} than digits", hint="lower the scale in the schema, or raise the precision")
     if word is None and column.data_type is None:
         raise ValueError(f"column `{column.name}` has no type that dlt knows")
     if word is None:

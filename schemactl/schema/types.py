@@ -70,6 +70,13 @@ class Column:
     def is_variant(self) -> bool:
         return bool(self.properties.get("variant"))
 
+    def with_stated(self, stated: Properties) -> Column:
+        """Return the column with more properties; sizes of the type that it had do not stay with another one."""
+        kept = self.properties
+        if stated.get("data_type") not in (None, self.properties.get("data_type")):
+            kept = {key: value for key, value in kept.items() if key not in ("precision", "scale", "timezone")}
+        return Column(self.name, {**kept, **stated})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form, ``name`` included."""
         return {**self.properties, "name": self.name}

@@ -153,10 +153,10 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
 def _until(real: Callable[..., None], step: int) -> Callable[..., None]:
     taken = itertools.count(1)
 
-    def run(*arguments: Any) -> None:
+    def run(*arguments: Any, **options: Any) -> None:
         if next(taken) == step:
             raise Killed
-        real(*arguments)
+        real(*arguments, **options)
 
     return run
 
@@ -218,9 +218,9 @@ def test_rows_come_after_those_that_are_nested_in_them(
     taken: list[str] = []
     real = commit._take
 
-    def watched(target: Any, step: Any) -> None:
+    def watched(target: Any, step: Any, **options: Any) -> None:
         taken.append(step.table)
-        real(target, step)
+        real(target, step, **options)
 
     monkeypatch.setattr(commit, "_take", watched)
     held = {"orders": [order(1)], "orders__lines": [line("r1.1", 0, "x")]}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 from schemactl.errors import InputError
@@ -71,3 +74,37 @@ def test_a_file_adds_to_what_is_known():
     assert schema.settings == {**known.settings, "preferred_types": {"at": "date"}}
     assert schema.tables["orders"].columns["id"].properties == {"data_type": "bigint", "unique": True}
     assert "note" in schema.tables["orders"].columns
+
+
+def test_another_type_does_not_keep_the_sizes_of_the_one_before():
+    decimal = Column("total", {"data_type": "decimal", "precision": 10, "scale": 2, "description": "paid"})
+    schema = new_schema("shop").with_table(Table("orders", {"total": decimal}))
+
+    def after(hint: str) -> dict[str, Any]:
+        stated = with_hints(schema, Hints((parse_column(hint),)), "orders")
+        return dict(stated.tables["orders"].columns["total"].properties)
+
+    assert after("total:text") == {"data_type": "text", "description": "paid"}
+    assert after("total:bigint(32)") == {"data_type": "bigint", "precision": 32, "description": "paid"}
+    assert after("total:decimal,not_null") == {**decimal.properties, "nullable": False}
+
+
+def test_values_of_an_enum_are_a_list():
+    assert parse_column("a:text,x-enum=[open, closed],unique").properties == {
+        "data_type": "text", "x-enum": ["open", "closed"], "unique": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ("a:bool(3)", "`bool` has no size"),
+        ("a:text(3,1)", "`text` has no digits after the point"),
+        ("a:decimal(2,10)", "`decimal(2,10)` has more digits after the point than digits"),
+        ("a:text,x-enum=open", "`x-enum=open` is no list of values"),
+        ("a:text,x-enum=[open", "`[open` is neither a list nor a mapping"),
+    ],
+)
+def test_sizes_and_values_that_no_column_has_are_refused(stated, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        parse_column(stated)

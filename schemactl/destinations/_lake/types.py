@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import decimal, integer
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import (
     arrow_type_of,
     from_arrow,
@@ -65,10 +65,7 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         case DataType.TIME:
             return {"data_type": "time" if has_time else "text"}
         case DataType.DECIMAL:
-            # The scale counts only with the precision.
-            if (digits := properties.get("precision")) is None:
-                return decimal(*decimal_sizes({}))
-            return decimal(digits, properties.get("scale") or 0) if digits <= MAX_DECIMAL else {"data_type": "text"}
+            return _decimal(column)
         case DataType.BIGINT:
             bits = properties.get("precision") or 64
             return integer(next((size for size in sizes if bits <= size), 64))
@@ -77,6 +74,17 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
             return {"data_type": "timestamp", **zone}
         case other:
             return {"data_type": str(other)}
+
+
+def _decimal(column: Column) -> Properties:
+    # The scale counts only with the precision.
+    if (digits := column.properties.get("precision")) is None:
+        return decimal(*decimal_sizes({}))
+    if (scale := column.properties.get("scale") or 0) > digits:
+        message = f"column `{column.name}` is decimal({digits},{scale}), with more digits after the point than digits"
+        hint = "lower the scale in the schema, or raise the precision"
+        raise InputError(f"{message}, and files have no such type", hint=hint)
+    return decimal(digits, scale) if digits <= MAX_DECIMAL else {"data_type": "text"}
 
 
 def _dlt_structure(column: Column) -> NestedType | None:

@@ -47,7 +47,7 @@ def recover(target: Tables) -> Tables:
         return target
     pending = read_pending(target)
     if pending is not None:
-        carry_out(target, pending)
+        carry_out(target, pending, is_again=True)
     else:
         forget(target)
     return refreshed(target)
@@ -58,7 +58,7 @@ def commit(target: Tables, pending: Pending) -> None:
     frame = target.spark.createDataFrame([(journal_text(pending),)], "load string")
     target.check()
     create_table(target, target.beside(PENDING), frame)
-    carry_out(refreshed(target), pending)
+    carry_out(refreshed(target), pending, is_again=False)
 
 
 def _check_whole(target: Tables, pending: Pending) -> None:
@@ -73,12 +73,12 @@ def _check_whole(target: Tables, pending: Pending) -> None:
         )
 
 
-def carry_out(target: Tables, pending: Pending) -> None:
-    """Take the steps of a load that is certain, those again that were taken before."""
+def carry_out(target: Tables, pending: Pending, *, is_again: bool) -> None:
+    """Take the steps of a load that is certain; ``is_again`` says that some may have been taken before."""
     _check_whole(target, pending)
     for step in pending.steps:
         target.check()
-        _take(target, step)
+        _take(target, step, is_again=is_again)
     forget(target)
 
 
@@ -92,7 +92,7 @@ def forget(target: Tables) -> None:
                 target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
 
 
-def _take(target: Tables, step: TableMove) -> None:
+def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
     if step.takes_place and step.source is not None:
         if step.source in target.held:  # else it has done so already
@@ -110,12 +110,12 @@ def _take(target: Tables, step: TableMove) -> None:
         wanted = ", ".join([listed, *(f"NULL AS {quoted(name)}" for name in nulls)])
         spark.sql(f"INSERT OVERWRITE TABLE {table} BY NAME SELECT {wanted} FROM {source}")
         return
-    key = [step.key] if step.key else columns
-    same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in key)
-    spark.sql(
-        f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {source} n "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {same})"
-    )
+    added = f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {source} n"
+    if is_again:
+        key = [step.key] if step.key else columns
+        same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in key)
+        added += f" WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {same})"
+    spark.sql(added)
 
 
 def create_table(target: Tables, name: str, frame: DataFrame) -> str:

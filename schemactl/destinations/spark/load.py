@@ -89,11 +89,13 @@ class SparkLoad(Load[TableMove]):
     """See ``Load``: rows are staged in tables of their own, and a table of steps makes them certain.
 
     Attributes:
+        made: the names of the tables that this load has made.
         is_certain: whether the steps may be written: then the next load finds out.
     """
 
     target: Tables
     lease: Lease
+    made: frozenset[str] = frozenset()
     is_certain: bool = False
 
     @property
@@ -119,6 +121,7 @@ class SparkLoad(Load[TableMove]):
         tables = [each.table for chain in chains for each in chain.staged.values()]
         tables += bookkeeping_of(self.package.schema)
         structures = {table.name: _structures(table, self.target) for table in tables}
+        self.made = frozenset(table.name for table in tables) - self.target.held.keys()
         self.target = prepare(self.target, tables, structures)
 
     def stage(self, chain: Chain) -> Iterator[TableMove]:
@@ -133,7 +136,10 @@ class SparkLoad(Load[TableMove]):
             ]
             yield from stage(target, family, merge, overwrites=True)
             return
-        brought = [Brought(each.table, each, _structures(each.table, target)) for each in chain.staged.values()]
+        brought = [
+            Brought(each.table, each, _structures(each.table, target), each.table.name in self.made)
+            for each in chain.staged.values()
+        ]
         yield from stage(target, brought, None, overwrites=chain.is_replaced)
         emptied = [table.name for table in chain.tables if chain.is_replaced and table.name not in chain.staged]
         yield from (TableMove(name, None, overwrites=True) for name in emptied if name in target.held)

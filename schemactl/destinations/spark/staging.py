@@ -107,11 +107,13 @@ class Brought:
     Attributes:
         staged: its rows; None where it is merged with others that have some.
         structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
+        is_new: whether this load has made the table: it has no rows.
     """
 
     table: Table
     staged: StagedTable | None
     structures: Structures
+    is_new: bool = False
 
 
 def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Tables:
@@ -154,7 +156,7 @@ def _staged(target: Tables, each: Brought, frame: DataFrame | None, overwrites: 
     name, key = each.table.name, first(each.table, "row_key")
     if frame is None:
         return TableMove(name, None, overwrites=True)
-    old = _old_rows(target, each)
+    old = None if each.is_new else _old_rows(target, each)
     takes_place = name in target.held and grows(target.held[name].columns, each.structures)
     if not overwrites and old is not None and (takes_place or _shares_key(frame, old, key)):
         # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.

@@ -50,7 +50,7 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
     if folder.migrations and (pending := _find_ahead(folder, target)[0].pending):
         hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
         raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
-    report = draft_next(folder, replace(request, dialects=request.dialects or (target.kind,)))
+    report = draft_next(folder, replace(request, dialects=() if folder.migrations else (target.kind,)))
     if report.migration is None:
         return report
     there = read_report(Wanted(target, report.migration.target, migration=report.migration))
