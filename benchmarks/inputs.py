@@ -26,6 +26,7 @@ from typing import Final
 
 import psutil
 from infer import MEGABYTE, write_events
+from targets import note
 
 COMMAND: Final = str(Path(sys.executable).with_name("schemactl"))
 
@@ -173,12 +174,26 @@ CASES: Final[dict[str, Case]] = {
 def main() -> None:
     arguments = _parse_arguments()
     print(f"{'':<40}{'seconds':>9}{'ratio':>8}{'Python MB':>11}{'Java MB':>9}", flush=True)
+    found: dict[str, dict[str, float]] = {}
     for name in arguments.only or CASES:
         with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as folder:
-            _measure(name, CASES[name], Path(folder), arguments)
+            found[name] = _measure(name, CASES[name], Path(folder), arguments)
+    for name, seconds in found.items():
+        lines = found.get(_AS_LINES.get(name, ""), {})
+        note(name, seconds | {f"{of_whom}, as lines": held for of_whom, held in lines.items()})
 
 
-def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace) -> None:
+_AS_LINES: Final = {
+    "array-100": "lines-100",
+    "array-100-gz": "lines-100",
+    "array-300": "lines-300",
+    "gzip-1000": "lines-1000",
+}
+"""The case that has the same documents as lines."""
+
+
+def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
+    """Return the seconds of each command that ended well."""
     path, master = case.write(folder), f"local[{arguments.cores}]"
     ours = [str(path), "--name", "events", "--schemas", "{}", "--master", master]
     ours += ["--conf", f"spark.driver.memory={case.memory}"]
@@ -190,7 +205,7 @@ def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace)
     }
     if case.loads:
         commands["schemactl normalize"] = [COMMAND, "normalize", *ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop"]
-    base = None
+    base, seconds = None, {}
     for of_whom, command in commands.items():
         if arguments.ours and not of_whom.startswith("schemactl"):
             continue
@@ -202,6 +217,9 @@ def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace)
             f"  {found.failure}",
             flush=True,
         )
+        if not found.failure:
+            seconds[of_whom] = found.seconds
+    return seconds
 
 
 @dataclass(slots=True)

@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from targets import note
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -51,6 +53,7 @@ def best_of(rounds: int, run: Callable[[], Any]) -> float:
 
 def print_ratio(what: str, seconds: float, beside: str, others: float) -> None:
     print(f"{what:<44} {seconds:8.2f} s   {beside:<34} {others:8.2f} s   ratio {seconds / others:.2f}", flush=True)
+    note(what, {"schemactl": seconds, beside: others})
 
 
 def compare_models(rows: int, rounds: int) -> None:

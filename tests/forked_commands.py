@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+from platforms import IS_POSIX
+
 LIMIT_SECONDS = 120
 MOST_INPUT_BYTES = 60_000
 """What a pipe holds while nobody reads it."""
@@ -86,6 +89,8 @@ def forked_commands(prepare: str = "", first: Sequence[Sequence[str]] = ()) -> I
             a command, with what the command's call says.
         first: commands that are run before all, so that these find imported what they need.
     """
+    if not IS_POSIX:
+        pytest.skip("needs forks")
     pipe = subprocess.PIPE
     script = SCRIPT.format(prepare=prepare, first=[list(each) for each in first])
     with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe, text=True) as process:

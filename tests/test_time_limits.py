@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from platforms import needs_posix
 
 from schemactl.time_limit import time_limit
 
@@ -17,6 +18,9 @@ class TooSlow(Exception):
 
 class OuterTooSlow(Exception):
     pass
+
+
+pytestmark = needs_posix
 
 
 def search_endlessly() -> None:

@@ -196,4 +196,5 @@ def test_contracts_severities_dialects_and_revisions_are_offered(
 
 def test_the_script_is_shown_without_a_word_of_an_error(commands: Commands) -> None:
     shown = commands("--show-completion", env={"SHELL": "/bin/bash"})
-    assert (shown.code, shown.err) == (0, "") and "complete_bash" in shown.out
+    assert (shown.code, shown.err) == (0, "")
+    assert "complete_bash" in shown.out

@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from platforms import IS_ROOT, needs_posix
 
 from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.inputs import by_format, find_inputs
@@ -392,7 +393,7 @@ def test_a_link_to_nowhere_is_reported_as_such() -> None:
         find_inputs(["a.jsonl"])
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.skipif(IS_ROOT, reason="root may read everything")
 def test_a_folder_without_rights_is_reported_and_not_left_out() -> None:
     write("d/a.jsonl")
     write("d/secret/b.jsonl")
@@ -405,6 +406,7 @@ def test_a_folder_without_rights_is_reported_and_not_left_out() -> None:
     assert str(caught.value.at) == "d/secret"
 
 
+@needs_posix
 def test_a_pipe_is_refused_rather_than_waited_for() -> None:
     os.mkfifo("a.jsonl")
     with pytest.raises(InputError, match="this is no file"):

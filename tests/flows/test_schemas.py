@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from platforms import needs_posix
 
 from schemactl.errors import InputError
 from schemactl.flows.schemas import open_schemas, save, to_save, without_processing_hints
@@ -515,6 +516,7 @@ def contents(folder: SchemasFolder) -> dict[str, str]:
     return {str(path.relative_to(folder.root)): path.read_text() for path in files}
 
 
+@needs_posix
 @pytest.mark.parametrize("start", ["nothing", "both files", "export file only", "import file only"])
 def test_a_command_killed_at_any_point_and_run_again_ends_as_if_never_killed(tmp_path, start):
     first = SchemasFolder.at(tmp_path / "first")
@@ -563,6 +565,7 @@ def test_two_commands_at_once_lose_no_column(folder):
     assert len(refused) < len(commands)
 
 
+@needs_posix
 def test_a_command_that_finds_the_folder_in_use_is_reported_so(folder, monkeypatch):
     monkeypatch.setattr("schemactl.flows.schemas.locked_schemas", partial(locked_schemas, wait_seconds=0.2))
     run(folder, id="bigint")

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from platforms import needs_posix
 
 from schemactl.errors import InputError
 from schemactl.store.lock import LOCK_NAME, locked, locked_schemas
@@ -59,6 +60,7 @@ def test_the_second_command_waits_a_short_while(tmp_path):
     assert holder.wait() == 0
 
 
+@needs_posix
 def test_a_killed_command_holds_nothing(tmp_path):
     holder = hold(tmp_path, 60)
     os.kill(holder.pid, signal.SIGKILL)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import filelock
 import pytest
+from platforms import IS_ROOT, needs_posix
 
 from schemactl.errors import EngineError, InputError
 from schemactl.store import own_folder as module
@@ -143,6 +144,7 @@ def test_what_a_running_command_holds_stays(tmp_path: Path, holder: Holder) -> N
 
 
 @pytest.mark.parametrize("holder", ["heir"], indirect=True)
+@needs_posix
 def test_a_folder_stays_while_a_process_lives_that_its_command_has_started(tmp_path: Path, holder: Holder) -> None:
     holder.kill()
     remove_left(tmp_path)
@@ -209,7 +211,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert folder.is_symlink()
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="gives files to another user")
+@pytest.mark.skipif(not IS_ROOT, reason="gives files to another user")
 @pytest.mark.parametrize("part", ["folder", "lock"])
 def test_what_another_user_has_made_stays(tmp_path: Path, part: str) -> None:
     folder = leave(tmp_path)

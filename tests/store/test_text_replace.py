@@ -11,11 +11,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from platforms import IS_ROOT, needs_posix
 
 from schemactl.errors import InputError
 from schemactl.store.text import remove_leftovers, replace_file
 
-AS_ROOT = os.geteuid() == 0
 
 # Runs the real function, and kills the process at the N-th call into the system that `os` makes for it.
 KILLED_AT = """
@@ -55,6 +55,7 @@ def test_a_new_file_gets_the_text_and_its_folders(tmp_path):
     assert path.read_bytes() == "name: a\r\nż: 1\n".encode()
 
 
+@needs_posix
 def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -86,7 +87,7 @@ def test_the_mode_of_a_replaced_file_stays(tmp_path, mode):
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-@pytest.mark.skipif(not AS_ROOT, reason="only root gives files away")
+@pytest.mark.skipif(not IS_ROOT, reason="only root gives files away")
 def test_the_owner_of_a_replaced_file_stays(tmp_path):
     path = tmp_path / "a"
     path.write_text("old")
@@ -131,7 +132,7 @@ def test_a_file_where_a_folder_should_be_is_reported(tmp_path):
         replace_file(tmp_path / "export" / "a", "new")
 
 
-@pytest.mark.skipif(AS_ROOT, reason="root may write everywhere")
+@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
 def test_a_write_protected_file_stays_as_it_is(tmp_path):
     path = tmp_path / "a"
     path.write_text("old")
@@ -158,6 +159,7 @@ def test_a_full_disk_leaves_the_old_text_and_no_litter(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@needs_posix
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_process_killed_at_any_point_leaves_the_old_text_or_the_new_one(tmp_path, exists):
     path = tmp_path / "a.schema.yaml"
