@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import sys
 import sysconfig
 from collections.abc import Mapping
@@ -38,7 +39,9 @@ def install_command(extra: str) -> str:
     else:
         installer = (found.read_text("INSTALLER") or installer).strip()
         url = _direct_url(found)
-    return f"{_program(installer, Path(sys.prefix))} {requirement(extra, url)}"
+    program = _program(installer, Path(sys.prefix))
+    command = f"{program} {requirement(extra, url)}"
+    return f"{command} schemactl" if program == _UVX else command
 
 
 def describe_installation() -> dict[str, str]:
@@ -90,8 +93,14 @@ def requirement(extra: str, direct_url: Mapping[str, Any] | None) -> str:
     return f'"{DISTRIBUTION}[{extra}] @ {url}"'
 
 
+_UVX: Final = "uvx --from"
+
+
 def _program(installer: str, environment: Path) -> str:
-    """Return the command that changes an environment: pipx and ``uv tool`` own theirs."""
+    """Return the command that changes an environment: pipx and ``uv tool`` own theirs, and ``uvx`` makes another."""
+    # Folders of uv's cache, in which the environments of `uvx` lie.
+    if installer == "uv" and any(re.fullmatch(r"(archive|environments)-v\d+", part) for part in environment.parts):
+        return _UVX
     if (environment / "pipx_metadata.json").exists():
         return "pipx install --force"
     if (environment / "uv-receipt.toml").exists():

@@ -68,6 +68,13 @@ def test_program_is_the_one_that_owns_the_environment(
     assert install_command("spark") == f'{program} "schemactl-cli[spark]"'
 
 
+def test_uvx_is_called_with_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation.sys, "prefix", str(tmp_path / "uv" / "archive-v0" / "9aXk"))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: Copy(INSTALLER="uv\n"))
+
+    assert install_command("duckdb") == 'uvx --from "schemactl-cli[duckdb]" schemactl'
+
+
 def test_clone_on_the_path_is_installed_from_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def missing(name: str) -> None:
         raise PackageNotFoundError(name)

@@ -21,6 +21,7 @@ from schemactl.cli.settings import (
     OWN_FILE_NAME,
     SettingsFile,
     Surroundings,
+    read_flag,
     stated_value,
 )
 from schemactl.errors import InputError
@@ -58,7 +59,7 @@ def find_environment(name: str, surroundings: Surroundings) -> Environment | Non
     """Return the destination that settings name so; None where there is none.
 
     Raises:
-        InputError: its address is missing, is none, or may not stand in its file.
+        InputError: its address is missing, is none, or may not stand in its file; or `protected` is neither yes nor no.
     """
     for file in surroundings.files:
         table = file.table.get(DESTINATIONS, {}).get(name)
@@ -66,7 +67,8 @@ def find_environment(name: str, surroundings: Surroundings) -> Environment | Non
             stated = {str(key).replace("_", "-"): value for key, value in table.items()}
             options = {key: value for key, value in stated.items() if key not in OF_DESTINATIONS}
             address = _with_dataset(_address(name, stated, file, surroundings.environ), stated.get("dataset"))
-            return Environment(name, address, stated.get("protected") is True, options)
+            is_protected = read_flag(stated.get("protected", False), "`protected`", file.locate(name))
+            return Environment(name, address, is_protected, options)
     return None
 
 

@@ -217,12 +217,7 @@ def _from_here(file: SettingsFile, path: str) -> str:
 
 def _convert(spec: OptionSpec, found: _Value) -> Any:
     if spec.kind is bool:
-        text = str(found.value)
-        if is_true(text) or text.strip().lower() in FALSE:
-            return is_true(text)
-        raise InputError(
-            f"`{found.value}` is not a value of {found.origin}", at=found.at, hint="known: `true`, `false`"
-        )
+        return read_flag(found.value, found.origin, found.at)
     if spec.kind is list:
         match found.value:
             case dict():
@@ -245,6 +240,18 @@ def _convert(spec: OptionSpec, found: _Value) -> Any:
             hint=nearest_or_all(value, spec.choices),
         )
     return value
+
+
+def read_flag(value: Any, origin: str, at: Location | None) -> bool:
+    """Return whether a value of settings or of the environment says yes.
+
+    Raises:
+        InputError: it says neither yes nor no.
+    """
+    text = str(value)
+    if is_true(text) or text.strip().lower() in FALSE:
+        return is_true(text)
+    raise InputError(f"`{value}` is not a value of {origin}", at=at, hint="known: `true`, `false`")
 
 
 def is_true(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -148,9 +148,17 @@ def migratable(to: str | None) -> MigrationTarget:
 
 
 def _loading() -> list[str]:
-    """Return the destinations that take rows, as far as their drivers are there."""
-    return [kind for kind in DESTINATIONS if is_loader(DESTINATIONS[kind])]
+    return _of_installed(is_loader)
 
 
 def _migrating() -> list[str]:
-    return [kind for kind in DESTINATIONS if is_migrator(DESTINATIONS[kind])]
+    return _of_installed(is_migrator)
+
+
+def _of_installed(can: Callable[[Destination], bool]) -> list[str]:
+    """Return the destinations that can do something, of those whose drivers are installed."""
+    found = []
+    for kind in DESTINATIONS:
+        with suppress(ModuleNotFoundError):
+            found += [kind] if can(DESTINATIONS[kind]) else []
+    return found

@@ -11,6 +11,9 @@ import pytest
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
 
 from schemactl.cli.app import run
+from schemactl.cli.commands import all_options
+from schemactl.cli.environments import find_environment
+from schemactl.cli.settings import find_surroundings
 from schemactl.render.json import read_schema
 
 LESS = schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST)
@@ -122,6 +125,16 @@ def test_the_users_own_file_may_name_a_server(capsys: pytest.CaptureFixture[str]
     settings('[destinations.prod]\naddress = "postgresql://localhost:1/shop"\n', "own/schemactl/config.toml")
     assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 3
     assert "names a server" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("yes", ['"yes"', "1", '"true"'])
+def test_protection_is_stated_as_other_flags_are(yes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    head = '[destinations.prod]\naddress = "duckdb:///prod_file.duckdb?dataset=shop"\n'
+    settings(f"{head}protected = {yes}\n")
+    assert find_environment("prod", find_surroundings(all_options)).is_protected
+    settings(f'{head}protected = "maybe"\n')
+    assert run(["migrate", "status", "--to", "prod"]) == 2
+    assert "`maybe` is not a value of `protected`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["hunter2-secret", "https://hooks.example/hunter2-secret", "a:hunter2-secret@b"])

@@ -16,7 +16,6 @@ from platforms import IS_ROOT, needs_posix
 from schemactl.errors import InputError
 from schemactl.store.text import remove_leftovers, replace_file
 
-
 # Runs the real function, and kills the process at the N-th call into the system that `os` makes for it.
 KILLED_AT = """
 import os, signal, sys
