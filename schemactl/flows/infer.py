@@ -204,7 +204,8 @@ def collected(
     with opened(parts[0].request.spark or session.SparkOptions()) as spark:
         found: list[TableData] = []
         for part, known in zip(parts, saved, strict=True):
-            scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
+            with session.reading(part.inputs):
+                scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
             for rows in scan.typed:
                 warn_of_nanoseconds(rows.batch)
             check_bad_records(scan, part.request.on_bad_record)

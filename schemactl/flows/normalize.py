@@ -303,8 +303,9 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
             is_known = open_schemas(call.folder, request.inference.name).schema is not None
             found: list[TableData] = []
             for part in call.parts:
-                full, reading = parse_sample("full"), part.request.reading
-                scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, options=reading)
+                full, how = parse_sample("full"), part.request.reading
+                with session.reading(part.inputs):
+                    scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, options=how)
                 check_bad_records(scan, request.inference.on_bad_record)
                 check_documents(part.request.sources, scan.files)
                 found += split_by_table(part.request, scan, call.before, ScanReader(spark, scan, progress))

@@ -61,6 +61,7 @@ class ScanReader:
         """
         from schemactl.engine.input_warnings import warn_of_cuts
         from schemactl.engine.package import write_rows
+        from schemactl.engine.session import reading
 
         def as_kept(column: Column) -> Column:
             """Return a column without nanoseconds that the destination would not keep."""
@@ -72,7 +73,8 @@ class ScanReader:
             return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
 
         kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
-        written = write_rows(self.spark, self.scan, kept, load, folder, self.progress)
+        with reading(self.scan.inputs):
+            written = write_rows(self.spark, self.scan, kept, load, folder, self.progress)
         cut = sorted(item for rows in written.values() for item in rows.cut.items())
         warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
         return {tables: _completed(rows, plans[tables]) for tables, rows in written.items()}

@@ -217,12 +217,13 @@ def _answer_by_data(
     survey: _Survey, known: Evidence, inputs: tuple[Input, ...], request: DataRequest, progress: Progress
 ) -> Mapping[Question, Counted]:
     from schemactl.engine.scan import recount, scan_inputs
-    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.session import SparkOptions, open_session, reading
 
     sample = parse_sample(request.sample)
     progress("starting Spark", None)
     with open_session(request.spark or SparkOptions(), progress) as spark:
-        scan = scan_inputs(spark, inputs, sample, progress)
+        with reading(inputs):
+            scan = scan_inputs(spark, inputs, sample, progress)
         check_bad_records(scan, hint="fix the data: the count would skip them")
         return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=progress))
 

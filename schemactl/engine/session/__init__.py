@@ -8,7 +8,8 @@ launch    how Java is started                           keeper      the process 
 failure   what Spark raises becomes our error
 """
 
+from schemactl.engine.session.failure import reading
 from schemactl.engine.session.opening import begun, open_session
 from schemactl.engine.session.settings import SparkOptions
 
-__all__ = ["SparkOptions", "begun", "open_session"]
+__all__ = ["SparkOptions", "begun", "open_session", "reading"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from schemactl.engine.input import shown_path
+from schemactl.engine.input import Input, shown_path
 from schemactl.engine.parquet_faults import find_parquet_fault
 from schemactl.errors import DestinationError, EngineError, InputError, Location, SchemactlError
 from schemactl.examples import shown_error
@@ -33,6 +33,7 @@ _UNRESOLVED = r"unresolved dependency: ([^#\s]+)#([^;\s]+);(\S+): not found"
 _UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
 _OF_VALUES: Final = re.compile(r"\bSQLSTATE: 22")
 """How Spark marks errors about values, which quote them."""
+_READING: Final = "while it read "
 _DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
 
 
@@ -137,6 +138,18 @@ def is_spark_failure(error: BaseException) -> bool:
     )
 
 
+@contextlib.contextmanager
+def reading(inputs: Sequence[Input]) -> Iterator[None]:
+    """Have what Spark raises in the block say which inputs it was reading."""
+    try:
+        yield
+    except Exception as error:
+        if inputs and is_spark_failure(error):
+            more = f" and {len(inputs) - 1:,} more" if len(inputs) > 1 else ""
+            error.add_note(f"{_READING}`{inputs[0].path}`{more}")
+        raise
+
+
 def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlError:
     """Return the error to show for what Spark raised; an error of our own is returned as it is.
 
@@ -155,9 +168,15 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
     where = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
     seen = f"{text}\n{_tail(log)}" if dead else text
     if known := _find_kind(_KINDS, seen, shorten(text), where):
+        if isinstance(known, EngineError) and known.at is None:
+            known.message += _what_was_read(error)
         return known
     message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
-    return EngineError(message, hint=where)
+    return EngineError(message + _what_was_read(error), hint=where)
+
+
+def _what_was_read(error: BaseException) -> str:
+    return next((f" {note}" for note in getattr(error, "__notes__", ()) if note.startswith(_READING)), "")
 
 
 def explain_start(message: str, log: Path) -> SchemactlError:

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.session.failure import LONGEST_MESSAGE, explain_failure, explain_start, is_spark_failure, shorten
+from schemactl.engine.input import Input
+from schemactl.engine.session.failure import (
+    LONGEST_MESSAGE,
+    explain_failure,
+    explain_start,
+    is_spark_failure,
+    reading,
+    shorten,
+)
 from schemactl.errors import EngineError, InputError
 
 
@@ -120,6 +128,23 @@ def test_a_dead_java_is_explained_by_the_end_of_its_log(tmp_path: Path) -> None:
     assert explained.message == "Spark ran out of memory"
     assert "spark.driver.memory" in (explained.hint or "")
     assert str(log) in (explained.hint or "")
+
+
+def test_a_failure_says_what_was_read(tmp_path: Path) -> None:
+    inputs = [Input(f"{name}.jsonl", "ndjson") for name in "abc"]
+    with pytest.raises(ConnectionRefusedError) as caught, reading(inputs):
+        raise ConnectionRefusedError(111, "Connection refused")
+    log = tmp_path / "spark.log"
+    log.write_text("Terminating due to java.lang.OutOfMemoryError: Java heap space\n")
+    assert explain_failure(caught.value, log).message == "Spark ran out of memory while it read `a.jsonl` and 2 more"
+    worker = ConnectionRefusedError(111, "MemoryError")
+    with pytest.raises(ConnectionRefusedError), reading(inputs[:1]):
+        raise worker
+    said = "a Python worker of Spark ended, most likely as memory ran out while it read `a.jsonl`"
+    assert explain_failure(worker).message == said
+    with pytest.raises(KeyError) as caught, reading(inputs):
+        raise KeyError("ours")
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_a_dead_java_without_a_reason_is_reported_as_such(tmp_path: Path) -> None:
