@@ -49,7 +49,7 @@ from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.typing.model import TypingTask
 
-_FEW_BYTES: Final = 1 << 22
+_FEW_BYTES: Final = 1 << 23
 """A megabyte takes the kernel a tenth of what it takes to start a worker."""
 
 
