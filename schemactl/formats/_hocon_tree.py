@@ -164,7 +164,8 @@ class _Parser(Reader):
 
     def _entry(self, fields: dict[str, _Field], depth: int) -> None:
         if re.compile(r"include(?![^\s\"(:={])").match(self.text, self.position):
-            raise self.source.refuse("`include` is not read: a typing is one file", self.position)
+            hint = "copy what the other file states to the top of this one"
+            raise self.source.refuse("`include` is not read: a typing is one file", self.position, hint)
         keys = self._keys()
         operator = self.position
         is_appended = self.text.startswith("+=", operator)

@@ -133,6 +133,12 @@ def test_what_is_wrong_is_refused_with_its_place(text: str, place: str, reported
     assert str(caught.value.at) == place
 
 
+def test_the_hint_for_include_says_what_to_do():
+    with pytest.raises(InputError) as caught:
+        values_of('include "other.conf"')
+    assert caught.value.hint == "copy what the other file states to the top of this one"
+
+
 def test_include_is_a_plain_word_elsewhere():
     assert values_of('"include": include\na include: [include]\nincluded: 1') == {
         "include": "include",
