@@ -13,7 +13,7 @@ import pytest
 from schemactl.errors import CommandWarning, InputError
 from schemactl.formats._tree import Source
 from schemactl.formats.arc import attributes, read_fields, read_typing
-from schemactl.schema.typing.model import Array, Field, FieldType, Struct, Typing, spark_type
+from schemactl.schema.typing.model import Array, Decimal, Field, FieldType, Struct, Typing, spark_type
 
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'
 
@@ -127,7 +127,7 @@ def test_shared_parts_are_substituted():
         ('include "other"\nschema: []', "f:1:1", "`include` is not read"),
         ('{"schema": 5}', "f:1:12", "must be a list"),
         ("[1]", "f:1:2", "a field is an object"),
-        ("[{name: a b c {} }]", "f:1:15", "put together of several"),
+        ("[{name: a b c {} }]", "f:1:15", "an object cannot follow a text"),
         ("", "f:1:1", "no Arc schema"),
         ("id,name\n1,ada\n", "f:1:1", "no Arc schema"),
         ("\n1;2;3\n", "f:1:1", "no Arc schema"),
@@ -173,3 +173,26 @@ def test_patterns_that_fit_no_value_are_warned_of(stated: str, reported: str):
 def test_a_typing_without_fields_is_empty():
     assert read_typing("[]", "f") == Typing(())
     assert len(read_typing(STRING, "f").fields) == 1
+
+
+def test_fields_inherit_what_objects_before_them_state():
+    text = """
+    base { nullable: true, trim: true, nullableValues: [""] }
+    base.nullableValues += "N/A"
+    money: ${base} { type: decimal, precision: 10, scale: 2 }
+    schema: [
+      ${base} { name: id, type: long, nullable: false }
+      ${money} { name: price }
+      ${money} { name: fee, nullableValues: ${base.nullableValues} ["-"] }
+    ]
+    """
+    identity, price, fee = read_typing(text, "a.arc.conf").fields
+    assert (identity.name, identity.nullable, identity.trim) == ("id", False, True)
+    assert (price.type, price.nullable_values) == (Decimal(10, 2), ("", "N/A"))
+    assert fee.nullable_values == ("", "N/A", "-")
+
+
+def test_a_fault_of_a_field_that_inherits_has_the_place_where_it_is_stated():
+    with pytest.raises(InputError) as caught:
+        read_typing("base { nullable: true, trim: true }\nschema: [${base} { name: a, type: dat }]", "f")
+    assert str(caught.value.problems[0].at) == "f:2:29"

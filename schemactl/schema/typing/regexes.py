@@ -1,19 +1,37 @@
-"""Java's regular expressions in Python's: translated where both mean the same, refused where only Java knows."""
+"""Java's regular expressions in Python's: translated where both can say the same, refused where only Java can."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-_DOT: Final = "[^\\n\\r\\u0085\\u2028\\u2029]"
-_END: Final = "(?!(?<=\\r)\\n)(?=(?:\\r\\n|[\\n\\r\\u0085\\u2028\\u2029])?\\Z)"
-_SAME_ESCAPES: Final = frozenset("dDwWtnrf\\.[]{}()*+?^$|/-'\"!@#%&=:;<>,~` _0123456789")
-_CLASSES: Final = {
-    "Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "a-zA-Z0-9", "Upper": "A-Z", "Lower": "a-z", "ASCII": "\\x00-\\x7f",
-    "XDigit": "0-9a-fA-F", "Punct": "!-/:-@\\[-`{-~", "Space": " \\t\\n\\x0b\\f\\r", "Blank": " \\t",
-    "Cntrl": "\\x00-\\x1f\\x7f", "Graph": "!-~", "Print": " -~",
-}  # fmt: skip
-_SPACES: Final = " \\t\\n\\x0b\\f\\r"
+from schemactl.schema.typing.characters import (
+    ASCII,
+    BLANKS,
+    LINE_ENDS,
+    WORD,
+    Characters,
+    both_cases,
+    category,
+    intersection,
+    negation,
+    property_of,
+    union,
+    written,
+)
+
+_ENDS: Final = "\\n\\r\\u0085\\u2028\\u2029"
+_DOT: Final = f"[^{_ENDS}]"
+_END: Final = f"(?!(?<=\\r)\\n)(?=(?:\\r\\n|[{_ENDS}])?\\Z)"
+_LINE_START: Final = f"(?:\\A|(?<=[{_ENDS}])(?!(?<=\\r)\\n)(?!\\Z))"
+_LINE_END: Final = f"(?:(?=[{_ENDS}])(?!(?<=\\r)\\n)|\\Z)"
+_PLACES: Final = {".": ("s", _DOT, "(?s:.)"), "^": ("m", "\\A", _LINE_START), "$": ("m", _END, _LINE_END)}
+"""The flag that changes what a letter means, and both meanings, without it and with it."""
+
+_LINE_BREAK: Final = f"(?:\\r\\n|{written(LINE_ENDS)})"
+_CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_CLASSES: Final = {"d": ASCII["Digit"], "w": WORD, "s": ASCII["Space"], "h": BLANKS, "v": LINE_ENDS}
+_HINT: Final = "write it in another way"
 
 
 class RegexError(ValueError):
@@ -21,7 +39,7 @@ class RegexError(ValueError):
 
 
 def translate(regex: str) -> re.Pattern[str]:
-    """Return Python's expression that fully matches (``fullmatch``) what Java's ``matches`` does.
+    """Return Python's expression that fully matches (``fullmatch``) what Java's ``matches`` does, as of Java 17.
 
     Raises:
         RegexError: Java refuses it, with Java's words where they are known; or Python cannot match as Java does.
@@ -33,10 +51,24 @@ def translate(regex: str) -> re.Pattern[str]:
         raise RegexError(f"{error.msg[:1].upper()}{error.msg[1:]}\n{regex}") from error
 
 
+def _unquote(regex: str) -> str:
+    r"""Return an expression with the texts between ``\Q`` and ``\E`` as escapes."""
+
+    def escape(found: re.Match[str]) -> str:
+        quoted = found[1]
+        return found[0] if quoted is None else re.sub(r"[^\w\s]", r"\\\g<0>", quoted, flags=re.ASCII)
+
+    return re.sub(r"\\Q(.*?)(?:\\E|\Z)|\\.", escape, regex, flags=re.DOTALL)
+
+
 class _Translator:
     def __init__(self, regex: str) -> None:
-        self._regex = regex
+        self._stated = regex
+        self._regex = _unquote(regex)
         self._at = 0
+        self._flags = frozenset[str]()
+        self._around: list[frozenset[str]] = []
+        """The flags around the groups that are open."""
 
     def translate(self) -> str:
         made: list[str] = []
@@ -47,105 +79,200 @@ class _Translator:
     def _next(self) -> str:
         letter = self._regex[self._at]
         if letter == "\\":
-            return self._escape(is_in_class=False)
-        if letter == "[":
-            return self._class()
+            return self._escape()
         self._at += 1
-        if letter == ".":
-            return _DOT
-        if letter == "(" and self._regex.startswith("?", self._at):
-            return "(" + self._group()
-        return _END if letter == "$" else letter
+        if letter in ".^$":
+            flag, otherwise, flagged = _PLACES[letter]
+            return flagged if flag in self._flags else otherwise
+        if letter in "|*+?}":
+            return letter
+        match letter:
+            case "[":
+                return written(self._class())
+            case "(":
+                self._around.append(self._flags)
+                return "(" + self._group() if self._regex.startswith("?", self._at) else "("
+            case ")":
+                if self._around:
+                    self._flags = self._around.pop()
+                return ")"
+            case "{":
+                if re.compile(r"\d+(,\d*)?\}", re.ASCII).match(self._regex, self._at) is None:
+                    raise RegexError(f"Illegal repetition\n{self._stated}")
+                return "{"
+        return self._literal(letter)
+
+    def _literal(self, letter: str) -> str:
+        if "i" in self._flags and letter.isascii() and letter.isalpha():
+            return f"[{letter.lower()}{letter.upper()}]"
+        return re.escape(letter)
 
     def _group(self) -> str:
         """Return what follows the parenthesis of a group that is no plain one."""
         rest = self._regex[self._at :]
-        flags = re.match(r"\?(-?i|i-i)([:)])", rest)
+        flags = re.match(r"\?([ims]*)(?:-([ims]+))?([:)])", rest)
         if flags:
-            return self._switch(flags[1], flags[2])
-        for known in ("?:", "?=", "?!", "?>", "?<=", "?<!"):
+            self._at += flags.end()
+            self._flags = (self._flags | set(flags[1])) - set(flags[2] or "")
+            if flags[3] == ")":
+                # They hold to the end of the group around them.
+                self._around.pop()
+                follows = self._regex[self._at : self._at + 1]
+                if follows in tuple("*+?{"):
+                    message = f"Dangling meta character '{follows}' near index {self._at}"
+                    raise RegexError(f"{message}\n{self._stated}\n{' ' * self._at}^")
+                return "?:)"
+            return "?:"
+        for known in ("?=", "?!", "?>", "?<=", "?<!"):
             if rest.startswith(known):
                 self._at += len(known)
                 return known
         named = re.match(r"\?<([a-zA-Z][a-zA-Z0-9]*)>", rest)
         if named is None:
-            raise self._unknown(rest[:3])
+            raise self._unknown(f"({rest[:2]}")
         self._at += named.end()
         return f"?P<{named[1]}>"
 
-    def _switch(self, flags: str, end: str) -> str:
-        """Return a group with another sense of case: Python has these only for the rest of a group, in a group."""
-        self._at += len(flags) + 2
-        if end == ":":
-            return f"?{flags}:"
-        # `(?i)rest` is `(?i:rest)` up to the end of the group that it stands in.
-        inner: list[str] = []
-        depth = 0
-        while self._at < len(self._regex) and (depth or self._regex[self._at] != ")"):
-            before = self._regex[self._at]
-            made = self._next()
-            inner.append(made)
-            depth += {"(": 0 if made.endswith(")") else 1, ")": -1}.get(before, 0)
-        if any(part == "|" for part in inner):
-            raise self._unknown(f"(?{flags}) before `|`")
-        return f"?{flags}:{''.join(inner)})"
-
-    def _escape(self, *, is_in_class: bool) -> str:
+    def _escape(self) -> str:
+        """Return what an escape outside of classes means."""
         letter = self._regex[self._at + 1 : self._at + 2]
+        if letter in tuple("123456789"):
+            self._at += 2
+            if self._regex[self._at : self._at + 1].isdigit():
+                raise self._unknown(
+                    f"\\{letter}{self._regex[self._at]}", "a name, `\\k<name>`, says which group is meant"
+                )
+            return f"(?i:\\{letter})" if "i" in self._flags else f"\\{letter}"
+        known = {"A": "\\A", "z": "\\Z", "Z": _END, "R": _LINE_BREAK}
+        if letter in known or letter in ("b", "B"):
+            self._at += 2
+            if self._regex.startswith("{", self._at):
+                raise self._unknown(f"\\{letter}{{")
+            return known.get(letter) or _boundary(is_one=letter == "b")
+        if letter == "k" and (named := re.compile(r"<(\w+)>").match(self._regex, self._at + 2)):
+            self._at = named.end()
+            return f"(?i:(?P={named[1]}))" if "i" in self._flags else f"(?P={named[1]})"
+        characters = self._escaped_class()
+        return self._literal(self._escaped_letter()) if characters is None else written(characters)
+
+    def _escaped_class(self) -> Characters | None:
+        """Return the set that an escape stands for; None, at the same place, where it is a single character."""
+        letter = self._regex[self._at + 1 : self._at + 2]
+        if letter.lower() == "p":
+            found = re.compile(r"\{([^}]*)\}|(.)").match(self._regex, self._at + 2)
+            name = (found[1] or found[2] or "") if found else ""
+            known = property_of(name, is_any_case="i" in self._flags)
+            if found is None or known is None:
+                hint = "`\\p{L}` are letters, `\\p{M}` marks" if "lpha" in name else _HINT
+                raise self._unknown(f"\\{letter}{found[0] if found else ''}", hint)
+            self._at = found.end()
+            return known if letter == "p" else negation(known)
+        if letter.lower() not in _CLASSES or not letter:
+            return None
         self._at += 2
-        if letter == "s":
-            return _SPACES if is_in_class else f"[{_SPACES}]"
-        if letter == "S" and not is_in_class:
-            return f"[^{_SPACES}]"
-        if letter == "p":
-            return self._property(is_in_class=is_in_class)
-        if letter == "Q" and not is_in_class:
-            end = self._regex.find("\\E", self._at)
-            text = self._regex[self._at : end if end >= 0 else len(self._regex)]
-            self._at = end + 2 if end >= 0 else len(self._regex)
-            return re.escape(text)
-        if letter in ("A", "z") and not is_in_class:
-            return "\\A" if letter == "A" else "\\Z"
-        if letter and letter in _SAME_ESCAPES:
-            return f"\\{letter}"
-        if letter in ("u", "x") and (
-            found := re.match(r"[0-9a-fA-F]{4}" if letter == "u" else r"[0-9a-fA-F]{2}", self._regex[self._at :])
-        ):
-            self._at += found.end()
-            return f"\\{letter}{found[0]}"
-        raise self._unknown(f"\\{letter}")
+        return _CLASSES[letter] if letter.islower() else negation(_CLASSES[letter.lower()])
 
-    def _property(self, *, is_in_class: bool) -> str:
-        found = re.match(r"\{(?:Is)?(\w+)\}", self._regex[self._at :])
-        if found is None or found[1] not in _CLASSES:
-            raise self._unknown(f"\\p{found[0] if found else ''}")
-        self._at += found.end()
-        return _CLASSES[found[1]] if is_in_class else f"[{_CLASSES[found[1]]}]"
+    def _escaped_letter(self) -> str:
+        """Return the character that an escape stands for."""
+        letter = self._regex[self._at + 1 : self._at + 2]
+        if letter and not (letter.isascii() and letter.isalnum()):
+            self._at += 2
+            return letter
+        if letter in _CONTROLS:
+            self._at += 2
+            return _CONTROLS[letter]
+        high = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE).match(self._regex, self._at)
+        if high is not None:
+            self._at = high.end()
+            return bytes.fromhex(high[1] + high[2]).decode("utf-16-be")
+        code = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|0([0-3]?[0-7]{1,2}))")
+        found = code.match(self._regex, self._at)
+        number = int(found[found.lastindex or 0], 8 if found[4] else 16) if found else -1
+        if found is None or 0xD800 <= number <= 0xDFFF or number > 0x10FFFF:
+            raise self._unknown(f"\\{letter}")
+        self._at = found.end()
+        return chr(number)
 
-    def _class(self) -> str:
-        made = ["["]
+    def _class(self) -> Characters:
+        """Return the characters of a class; it begins after its bracket, and ends after the one that closes it."""
+        is_negated = self._regex.startswith("^", self._at)
+        self._at += is_negated
         start = self._at
-        self._at += 1
-        if self._regex.startswith("^", self._at):
-            made.append("^")
-            self._at += 1
-        first = self._at
+        made: Characters | None = None
+        while True:
+            operand, is_mixed = self._operand(start)
+            made = operand if made is None else intersection(made, operand)
+            if self._regex.startswith("]", self._at):
+                self._at += 1
+                return negation(made) if is_negated else made
+            if is_mixed and start != self._at:
+                raise self._unknown(self._regex[start : self._at + 2])
+            self._at += 2
+
+    def _operand(self, start: int) -> tuple[Characters, bool]:
+        """Return the characters up to ``&&`` or the end of a class.
+
+        Returns:
+            The characters, and whether others follow a class among them, which Java then takes for one operand.
+        """
+        parts: list[Characters] = []
+        begin, has_class, is_mixed = self._at, False, False
         while True:
             letter = self._regex[self._at : self._at + 1]
             if not letter:
                 # Java's words, the caret below the last character.
-                last = len(self._regex) - 1
-                raise RegexError(f"Unclosed character class near index {last}\n{self._regex}\n{' ' * last}^")
-            if letter == "\\":
-                made.append(self._escape(is_in_class=True))
-                continue
-            if letter == "]" and self._at > first:
+                last = len(self._stated) - 1
+                raise RegexError(f"Unclosed character class near index {last}\n{self._stated}\n{' ' * last}^")
+            if (letter == "]" and self._at > start) or self._regex.startswith("&&", self._at):
+                if self._at == begin or self._regex.startswith("&&&", self._at):
+                    raise self._unknown(self._regex[start : self._at + 2])
+                return union(*parts), is_mixed and begin > start
+            if letter == "[":
                 self._at += 1
-                return "".join((*made, "]"))
-            if letter == "[" or letter == "]" or self._regex.startswith("&&", self._at):
-                raise self._unknown(self._regex[start : self._at + 2])
-            made.append(letter)
-            self._at += 1
+                has_class = True
+                parts.append(self._class())
+            else:
+                is_mixed |= has_class
+                parts.append(self._range())
 
-    def _unknown(self, what: str) -> RegexError:
-        return RegexError(f"`{what}` in `{self._regex}` means something only to Java: write it in another way")
+    def _range(self) -> Characters:
+        """Return the characters of an escape, of a range, or the one that stands here."""
+        if self._regex.startswith("\\", self._at):
+            characters = self._escaped_class()
+            if characters is not None:
+                return characters
+        low = self._single()
+        high = low
+        if re.compile(r"-[^\[\]]").match(self._regex, self._at):
+            self._at += 1
+            high = self._single()
+            if high < low:
+                raise RegexError(f"Illegal character range near index {self._at - 1}\n{self._stated}")
+        made = ((low, high),)
+        return both_cases(made) if "i" in self._flags else made
+
+    def _single(self) -> int:
+        if self._regex.startswith("\\", self._at):
+            return ord(self._escaped_letter())
+        self._at += 1
+        return ord(self._regex[self._at - 1])
+
+    def _unknown(self, what: str, hint: str = _HINT) -> RegexError:
+        return RegexError(f"`{what}` in `{self._stated}` means something only to Java: {hint}")
+
+
+def _boundary(*, is_one: bool) -> str:
+    """Return an expression for the begin or the end of a word, or for any other place.
+
+    Words are made of letters, digits and ``_`` of all scripts, as in Java before 19, and of marks that follow them. (Of
+    two marks that follow no letter the second is taken for a part of a word, as Python looks back one character.)
+    """
+    marks = category("Mn") or ()
+    letters = union(category("L") or (), category("Nd") or ())
+    other, mark, base = written(letters), written(marks), written(union(letters, marks))
+    # ASCII goes first: the other sets are large.
+    before = f"(?:(?<=\\w)|(?<=[^\\x00-\\x7f])(?:(?<={other})|(?<={base}{mark})))"
+    after = f"(?:(?=\\w)|(?=[^\\x00-\\x7f])(?:(?={other})|(?={mark})(?<={base})))"
+    if is_one:
+        return f"(?:{before}(?!{after})|(?!{before}){after})"
+    return f"(?:{before}{after}|(?!{before})(?!{after}))"

@@ -1,0 +1,150 @@
+"""Sets of characters as Java's regular expressions name them, and their algebra.
+
+Categories are those of Python's ``unicodedata``; Java's own version of Unicode may be a little older or newer.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Final, TypeAlias
+
+Characters: TypeAlias = tuple[tuple[int, int], ...]
+"""Ranges of code points, both ends included, sorted and apart from one another."""
+
+_LAST: Final = sys.maxunicode
+
+
+def union(*sets: Iterable[tuple[int, int]]) -> Characters:
+    """Return the characters of all sets; ranges may overlap."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(each for one in sets for each in one):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def negation(of: Characters) -> Characters:
+    """Return all other characters."""
+    lows = (0, *(high + 1 for _, high in of))
+    highs = (*(low - 1 for low, _ in of), _LAST)
+    return tuple((low, high) for low, high in zip(lows, highs, strict=True) if low <= high)
+
+
+def intersection(one: Characters, other: Characters) -> Characters:
+    """Return the characters that both sets have."""
+    return negation(union(negation(one), negation(other)))
+
+
+def both_cases(of: Characters) -> Characters:
+    """Return a set with the other case of its ASCII letters, which is all that Java's ``(?i)`` adds."""
+    letters = intersection(of, ASCII["Alpha"])
+    return union(of, ((low ^ 32, high ^ 32) for low, high in letters)) if letters else of
+
+
+def written(of: Characters) -> str:
+    """Return Python's expression for one character of a set."""
+    if not of:
+        return "(?!)"
+    return "[" + "".join(_letter(low) if low == high else f"{_letter(low)}-{_letter(high)}" for low, high in of) + "]"
+
+
+def _letter(code: int) -> str:
+    return chr(code) if chr(code).isalnum() and code < 128 else f"\\U{code:08x}"
+
+
+def of_texts(*texts: str) -> Characters:
+    """Return a set of ranges: of each text the first and the last character."""
+    return union((ord(text[0]), ord(text[-1])) for text in texts)
+
+
+ASCII: Final = {
+    "Alpha": of_texts("AZ", "az"), "Digit": of_texts("09"), "Alnum": of_texts("AZ", "az", "09"),
+    "Upper": of_texts("AZ"), "Lower": of_texts("az"), "ASCII": of_texts("\x00\x7f"),
+    "XDigit": of_texts("09", "af", "AF"), "Punct": of_texts("!/", ":@", "[`", "{~"), "Space": of_texts("\t\r", " "),
+    "Blank": of_texts("\t", " "), "Cntrl": of_texts("\x00\x1f", "\x7f"), "Graph": of_texts("!~"),
+    "Print": of_texts(" ~"),
+}  # fmt: skip
+"""POSIX's classes, which know ASCII only."""
+
+WORD: Final = union(ASCII["Alnum"], of_texts("_"))
+LINE_ENDS: Final = of_texts("\n\r", "\x85", "\u2028\u2029")
+BLANKS: Final = of_texts("\t", " ", "\xa0", "\u1680", "\u180e", "\u2000\u200a", "\u202f", "\u205f", "\u3000")
+
+_CASED: Final = frozenset(("Lu", "Ll", "Lt"))
+_GROUPS: Final = {"LC": ("Lu", "Ll", "Lt"), "LD": ("L", "Nd")}
+
+
+@cache
+def _categories() -> dict[str, Characters]:
+    """Return the characters of each category; takes a fifth of a second, once."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for code in range(_LAST + 1):
+        ranges = found.setdefault(unicodedata.category(chr(code)), [])
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1] = (ranges[-1][0], code)
+        else:
+            ranges.append((code, code))
+    return {name: tuple(ranges) for name, ranges in found.items()}
+
+
+def category(name: str) -> Characters | None:
+    """Return the characters of a category (``Lu``), or of those that begin with a letter (``L``); None if unknown."""
+    known = _categories()
+    names = _GROUPS.get(name, (name,))
+    found = [known[each] for each in known if each.startswith(names)] if len(name) <= 2 and name else []
+    return union(*found) if found else None
+
+
+@cache
+def property_of(name: str, *, is_any_case: bool) -> Characters | None:
+    """Return the characters of a property, as its name stands in braces; None where it is not known.
+
+    Args:
+        name: the name: of a class of POSIX, of a category, or of a property of Unicode with ``Is`` before it.
+        is_any_case: whether ``(?i)`` holds: upper case, lower case and title case are one then.
+    """
+    if name.startswith("Is"):
+        return _unicode(name[2:].upper(), is_any_case=is_any_case) or _general(name[2:], is_any_case=is_any_case)
+    if name in ASCII:
+        return ASCII["Alpha" if is_any_case and name in ("Upper", "Lower") else name]
+    stated = re.fullmatch(r"(?i:gc|general_category)=(.*)", name)
+    return _general(stated[1] if stated else name, is_any_case=is_any_case)
+
+
+def _general(name: str, *, is_any_case: bool) -> Characters | None:
+    match name:
+        case "all":
+            return ((0, _LAST),)
+        case "ASCII":
+            return ASCII[name]
+        case "L1":
+            return ((0, 255),)
+    return category("LC" if is_any_case and name in _CASED else name)
+
+
+def _unicode(name: str, *, is_any_case: bool) -> Characters | None:
+    cases = {"UPPERCASE": str.isupper, "UPPER": str.isupper, "LOWERCASE": str.islower, "LOWER": str.islower}
+    if is_any_case and (name in cases or name == "TITLECASE"):
+        return union(_that(str.isupper), _that(str.islower), category("Lt") or ())
+    if name in cases:
+        return _that(cases[name])
+    match name:
+        case "WHITE_SPACE" | "WHITESPACE" | "SPACE":
+            return union(category("Z") or (), of_texts("\t\r", "\x85"))
+        case "ASSIGNED":
+            return negation(category("Cn") or ())
+    known = {
+        "LETTER": "L", "DIGIT": "Nd", "TITLECASE": "Lt", "PUNCTUATION": "P", "PUNCT": "P", "CONTROL": "Cc",
+        "CNTRL": "Cc",
+    }  # fmt: skip
+    return category(known[name]) if name in known else None
+
+
+def _that(is_one: Callable[[str], bool]) -> Characters:
+    return union((code, code) for code in range(_LAST + 1) if is_one(chr(code)))

@@ -1,0 +1,45 @@
+"""What a regular expression matches is what Spark's own `rlike`, which is Java's, matches in whole texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as F
+
+from schemactl.schema.typing.regexes import translate
+
+pytestmark = pytest.mark.spark
+
+REGEXES = [
+    r"\p{L}+", r"\p{Lu}\p{Ll}*", r"\P{L}+", r"\pN+", r"\p{IsLetter}+", r"\p{IsUppercase}+", r"\p{IsWhite_Space}",
+    r"\p{IsDigit}+", r"\p{Alpha}+", r"\p{Punct}+", r"(?i)\p{Lu}+", r"(?i)\p{Lower}+", r"[\p{L}\p{M}' -]+",
+    "[a-z&&[^b]]+", r"[\w&&[^\d_]]+", "[^a-c[x-z]]+", "[a-z&&b-y&&[^c]]", r"[^\p{L}&&[^a-z]]+", r"[\Q]^\E]+",
+    r"\h+", r"\v+", r"\R+", r"\S+", r"\w+", r"\W+", r"\d+", r"\x{1F600}", r"(?i)(a)\1", "(?i)é|A+", "(?i)[k-l]+",
+    ".", "(?s).", "(?s).*", "(?m)^a$\n^b$", r"(?m)a$(?s:.)+", "a$\n?", r"a\Z\n?",
+]  # fmt: skip
+WORDS = [r"\bÉl\b.*", r".*\b.", r".\B.", r".*\b日.*"]
+"""Java 19 and later take letters of ASCII only for parts of words."""
+
+TEXTS = [
+    "", "a", "A", "aA", "b", "c", "x", "k", "K", "\u212a", "é", "É", "Él", "Éla", "Él a", "Él\u0301", "Él-", "ß", "ẞ",
+    "日本", "😀", "1", "٤", "²", "Ⅷ", "Ⓐ", "ª", "ǅ", "_", "a_b", "O'Neil-Ünal", "e\u0301", "\u0301", "-", "&", "^]",
+    "Q", " ", "\t", "\u00a0", "\u180e", "\u2028", "\u0085", "\n", "\r\n", "a\n", "a\r\n", "a\u0085", "a\nb", "a\rb",
+    "\n\n", "€", "$", "a1", "AbC", "é1", "-é",
+]  # fmt: skip
+
+
+def test_texts_match_as_spark_s_own_function_says(spark: Any):
+    version = "java_method('java.lang.System', 'getProperty', 'java.specification.version')"
+    is_recent = int(spark.range(1).selectExpr(version).first()[0]) >= 19
+    regexes = REGEXES if is_recent else [*REGEXES, *WORDS]
+    rows = [(at, text) for at, text in enumerate(TEXTS)]
+    matches = [F.col("text").rlike(rf"\A(?:{regex})\z").alias(f"r{at}") for at, regex in enumerate(regexes)]
+    found = spark.createDataFrame(rows, "at int, text string").select("at", *matches).orderBy("at").collect()
+    differing = [
+        (regex, text, found[row][f"r{at}"])
+        for at, regex in enumerate(regexes)
+        for row, text in enumerate(TEXTS)
+        if (translate(regex).fullmatch(text) is not None) is not found[row][f"r{at}"]
+    ]
+    assert differing == []
