@@ -35,6 +35,9 @@ class DataType(StrEnum):
     TIME = "time"
 
 
+_TYPES_BY_NAME: Final = {str(each): each for each in DataType}
+"""Commands ask for a column's type dozens of times, and ``DataType(name)`` takes several times as long."""
+
 MICROSECOND_DIGITS: Final = 6
 """The precision of timestamps that need no more; past it they count nanoseconds (docs/dlt.md §9.3)."""
 
@@ -55,7 +58,7 @@ class Column:
     @property
     def data_type(self) -> DataType | None:
         stated = self.properties.get("data_type")
-        return DataType(stated) if stated else None
+        return (_TYPES_BY_NAME.get(stated) or DataType(stated)) if stated else None
 
     @property
     def is_complete(self) -> bool:
