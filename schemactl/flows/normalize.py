@@ -129,7 +129,7 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: 
             found_met = zip(reports, met, strict=True)
             return merge_reports([replace(report, overwrites=each) for report, each in found_met])
         call.target.destination.check_tables(call.target.url, bases[-1].evolution.stored)
-        _remake(call, bases, plans, made, staging / str(number))
+        _make_new(call, bases, plans, made, staging / str(number))
         reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
         further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]
         if None in further:
@@ -161,7 +161,7 @@ def _write(
     return reader.write(plans, staging, call.load, call.target.destination.stored)
 
 
-def _remake(
+def _make_new(
     call: Call, bases: Sequence[_Basis], plans: Sequence[Plan], made: dict[int, tuple[Plan, WrittenRows]], staging: Path
 ) -> None:
     """Make the rows of plans that are new, those of data that is read together in one go."""
