@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from rich.console import Group, RenderableType
@@ -207,14 +207,17 @@ def show_tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
     """Return the new and changed tables and columns with their reasons, nested tables below their parents."""
     root = Tree("", hide_root=True, guide_style=FAINT)
     names = {table.name for table in tables}
+    below: dict[str | None, list[TableFinding]] = {}
     for table in tables:
-        if table.parent not in names:
-            _add_table(root, table, tables, look)
+        below.setdefault(table.parent if table.parent in names else None, []).append(table)
+    for table in below.get(None, ()):
+        _add_table(root, table, below, look, is_top=True)
     return root
 
 
-def _add_table(above: Tree, table: TableFinding, tables: tuple[TableFinding, ...], look: Look) -> None:
-    is_top = table.parent not in {each.name for each in tables}
+def _add_table(
+    above: Tree, table: TableFinding, below: Mapping[str | None, Sequence[TableFinding]], look: Look, *, is_top: bool
+) -> None:
     label = _mark(is_new=table.is_new)
     label.append(show_name(table.name), style=NAME)
     label.append(", new table" if table.is_new else ", table")
@@ -226,9 +229,8 @@ def _add_table(above: Tree, table: TableFinding, tables: tuple[TableFinding, ...
     if added := [column for column in table.columns if _is_added_by_dlt(column)]:
         names = ", ".join(show_name(column.name) for column in added)
         branch.add(_mark(is_new=True).append(f"{names}: added by dlt", style=FAINT))
-    for child in tables:
-        if child.parent == table.name:
-            _add_table(branch, child, tables, look)
+    for child in below.get(table.name, ()):
+        _add_table(branch, child, below, look, is_top=False)
 
 
 def _is_added_by_dlt(column: ColumnFinding) -> bool:

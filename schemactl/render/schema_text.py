@@ -105,7 +105,7 @@ def _parents_first(tables: Any) -> list[Table]:
     while left:
         ready = [table for table in left.values() if table.parent not in left]
         found += ready
-        left = {name: table for name, table in left.items() if table not in ready}
+        left = {name: table for name, table in left.items() if table.parent in left}
     return found
 
 
