@@ -109,7 +109,9 @@ def evolve_schema(
     known = before
     table = table_of(request.table, request.sources, evidence, request.name)
     refused: tuple[Violation, ...] = ()
-    if request.model is not None and (model := request.model.of_table(request.dispatch, table)) is not None:
+    is_empty = not (evidence.paths or evidence.typed)
+    model = None if request.model is None or is_empty else request.model.of_table(request.dispatch, table)
+    if model is not None:
         before, refused = with_model(before, model, root_table(before, table), request.contract)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
@@ -120,6 +122,9 @@ def evolve_schema(
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     if after is not None:
         _check_apart(resolution)
+    if request.model is not None and is_empty and root not in before.tables:
+        # The model rejects all records of the table; as with dlt, it comes about with its first row.
+        unfilled |= {(root, None)}
     judgment = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     judgment = replace(judgment, violations=(*refused, *judgment.violations))
     evolved = before if judgment.is_refused else judgment.schema
