@@ -59,6 +59,17 @@ def test_what_the_schema_states_of_a_type_is_reported_with_it():
     assert column_of([{"at": "2026-01-31T10:00:00Z"}], "at").timezone is None
 
 
+def test_columns_that_are_stated_and_never_met_are_no_columns_of_dlt():
+    after = resolve(evidence_of(DOCUMENTS), EMPTY, "data").schema
+    table = after.tables["data"]
+    stated = replace(table, columns={**table.columns, "note": Column("note", {"data_type": "text"})})
+    resolution = resolve(evidence_of(DOCUMENTS), EMPTY.with_table(stated), "data")
+    (found,) = find_tables(EMPTY, resolution.schema, resolution, evidence_of(DOCUMENTS))
+    assert {each.name: each.reason for each in found.columns if not each.sources} == {
+        "note": "stated", "_dlt_load_id": None, "_dlt_id": None
+    }  # fmt: skip
+
+
 def test_a_variant_is_reported_beside_its_column():
     column = column_of(DOCUMENTS, "a__v_text")
     assert (column.variant_of, column.values, column.total) == ("a", 1, 3)

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.findings import STATED
+from schemactl.inference.report import ColumnFinding, InferenceReport
 from schemactl.render.console import Look
 from schemactl.render.infer import print_inference
 
@@ -64,6 +65,16 @@ def test_no_fact_is_cut_off_however_narrow_the_terminal(
         return re.sub(r"[\s│├└─]", "", print_inference(report, look))
 
     assert facts(Look(width)) == facts(Look(None))
+
+
+def test_columns_of_the_call_are_not_said_to_be_dlts(new_schema: InferenceReport) -> None:
+    first, *others = new_schema.tables
+    stated = ColumnFinding("note", None, "text", reason=STATED)
+    report = replace(new_schema, tables=(replace(first, columns=(*first.columns, stated)), *others))
+
+    lines = [line.lstrip("│├└─ ") for line in print_inference(report, Look(None)).splitlines()]
+    assert "+ note: stated, no value so far" in lines
+    assert "+ _dlt_load_id, _dlt_id: added by dlt" in lines
 
 
 def test_nested_table_stands_under_its_parent_whatever_the_order(new_schema: InferenceReport) -> None:
