@@ -142,7 +142,7 @@ def evolve_schema(
         files=find_files(evidence, resolution.root),
         tables=find_tables(known, judgment.schema, resolution, evidence),
         collisions=find_collisions(resolution),
-        nulls=find_nulls(resolution, evidence),
+        nulls=find_nulls(resolution, evidence, judgment.schema),
         violations=find_violations(judgment.violations, resolution, evidence, before, request.contract),
         before_hash=stored.version_hash if stored else None,
         before_version=stored.version if stored else None,

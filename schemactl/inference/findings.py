@@ -280,13 +280,24 @@ def _name_of(path: Path, naming: Naming) -> str:
     return naming.normalize_path(key) if key is not None and key.strip() else BLANK
 
 
-def find_nulls(resolution: Resolution, evidence: Evidence) -> tuple[NullFinding, ...]:
-    """Return the nulls that no column takes."""
-    return tuple(
+def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tuple[NullFinding, ...]:
+    """Return the nulls that no column takes, those among them that values leave which go to a variant."""
+    stated = (
         NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
         if null.path is not NO_PATH
     )
+    return (*stated, *_nulls_beside_variants(Taking(resolution, evidence), judged))
+
+
+def _nulls_beside_variants(seen: Taking, judged: Schema) -> Iterator[NullFinding]:
+    for (table, variant), base in seen.bases.items():
+        columns = judged.tables[table].columns if table in judged.tables else {}
+        taken = seen.taken((table, variant))
+        if taken and variant in columns and not columns[base].nullable:
+            source = format_path(seen.resolution.sources((table, variant))[0])
+            first = min(of_class.first for _, of_class in taken)
+            yield NullFinding(table, base, source, sum(of_class.count for _, of_class in taken), first, variant)
 
 
 def find_violations(

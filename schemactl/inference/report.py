@@ -77,13 +77,18 @@ class CollisionFinding:
 
 @dataclass(frozen=True, slots=True)
 class NullFinding:
-    """Nulls met where the schema allows none: dlt refuses to load such rows."""
+    """Nulls met where the schema allows none: dlt refuses to load such rows.
+
+    Attributes:
+        variant: the column that takes the values which leave this one null; None where the data has nulls.
+    """
 
     table: str
     column: str
     source: str
     count: int
     first: Position
+    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

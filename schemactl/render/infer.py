@@ -127,9 +127,16 @@ def show_violation(finding: ViolationFinding) -> Text:
 
 def _null(finding: NullFinding) -> Text:
     column = show_place(finding.table, finding.column)
-    nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
-    where = f"first in {escape(str(finding.first))}"
-    return warning("warning", f"{column} allows no null, but {nulls}, {where}; dlt refuses such rows")
+    return warning("warning", f"{column} allows no null, but {why_null(finding)}; dlt refuses such rows")
+
+
+def why_null(finding: NullFinding) -> str:
+    """Return in words what leaves a column null, with its first place."""
+    source, where = escape(finding.source), f"first in {escape(str(finding.first))}"
+    if finding.variant is None:
+        return f"{source} is null {counted(finding.count, 'time')}, {where}"
+    verb = "goes" if finding.count == 1 else "go"
+    return f"{counted(finding.count, 'value')} of {source} {verb} to {show_name(finding.variant)} instead, {where}"
 
 
 def show_typing(finding: TypingFinding) -> Text:

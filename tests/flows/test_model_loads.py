@@ -99,6 +99,10 @@ SOURCE = """
     class Told(Wider):
         dlt_config: ClassVar = {"is_authoritative_model": True}
 
+    class Loose(BaseModel):
+        id: int
+        u: int | str = 1
+
     NUMBER = 3
 """
 ORDERS = [
@@ -294,6 +298,16 @@ def test_a_variant_that_forbids_unknown_keys_stops_the_load(shop: Shop, tmp_path
     with pytest.warns(CommandWarning, match=r"`columns=discard_value` goes before `extra='forbid'` of `Return`"):
         asked = load(shop, "Mixed", events, "columns=discard_value")
     assert (asked.outcome, asked.rows_loaded) == (Outcome.LOADED, 2)
+
+
+@pytest.mark.spark
+def test_values_that_leave_a_column_null_stop_the_load_where_it_allows_none(shop: Shop) -> None:
+    report = load(shop, "Loose", [{"id": 1}, {"id": 2, "u": "x"}], "columns=evolve")
+    assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.NULLS,))
+    assert [(each.table, each.column, each.variant, str(each.first)) for each in report.inference.nulls] == [
+        ("orders", "u", "u__v_text", "orders.jsonl:2")
+    ]
+    assert "ours.duckdb" not in shop.files()
 
 
 @pytest.mark.spark

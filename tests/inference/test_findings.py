@@ -124,8 +124,21 @@ def test_nulls_are_reported_with_their_place():
     column = Column("a", {"data_type": "bigint", "nullable": False})
     before = before.with_table(replace(table, columns={"a": column}))
     evidence = evidence_of([{"a": 1}, {"a": None}])
-    (null,) = find_nulls(resolve(evidence, before, "data"), evidence)
+    resolution = resolve(evidence, before, "data")
+    (null,) = find_nulls(resolution, evidence, resolution.schema)
     assert (null.table, null.column, null.source, null.first) == ("data", "a", "$.a", Position("data.jsonl", 2))
+
+
+def test_values_of_variants_leave_a_column_null_that_allows_none():
+    known = Column("a", {"data_type": "bigint", "nullable": False})
+    before = EMPTY.with_table(Table("data", {"a": known}, {"write_disposition": "append"}))
+    evidence = evidence_of([{"a": 1}, {"a": "x"}, {"a": "y"}])
+    resolution = resolve(evidence, before, "data")
+    (null,) = find_nulls(resolution, evidence, resolution.schema)
+    assert (null.table, null.column, null.source, null.variant) == ("data", "a", "$.a", "a__v_text")
+    assert (null.count, null.first) == (2, Position("data.jsonl", 2))
+    rejected = judge(before, resolution.schema, "data_type=discard_row").schema
+    assert find_nulls(resolution, evidence, rejected) == ()
 
 
 @pytest.mark.parametrize("mode", ["freeze", "discard_value"])
