@@ -112,6 +112,7 @@ class OptionSpec:
         short: another name there, of one letter.
         completes: returns the values that begin with a text, for shells.
         bare: what it is where it stands without a value; None where it cannot.
+        is_joined: whether it may be given more than once, and is then one value with commas between.
         is_destination: whether it takes the address of a destination, or a name that settings give one.
         is_reference: whether it takes references to schemas, of which one may be the name of a destination.
         callback: called with its value before anything else is done; None for none.
@@ -130,6 +131,7 @@ class OptionSpec:
     is_argument: bool = False
     completes: Callable[..., list[str]] | None = None
     bare: Bare | None = None
+    is_joined: bool = False
     is_destination: bool = False
     is_reference: bool = False
     callback: Callable[[bool], None] | None = None
@@ -398,6 +400,7 @@ class DataOptions(SparkCommandOptions):
         Setting(),
         metavar="C",
         completes=complete_contracts,
+        is_joined=True,
     )
     column: Sequence[str] = option(
         "What a column is, whatever the data says: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may "

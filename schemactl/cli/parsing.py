@@ -129,9 +129,10 @@ class PlainGroup(TyperGroup):
 
 def make_command(name: str, options: type[CommonOptions], callback: Callable[..., object], text: str) -> Any:
     """Return the typer command ``name``, which hands its context and what was stated to ``callback``."""
+    joined = [spec.name for spec in option_specs(options) if spec.is_joined]
 
     def invoke(context: typer.Context, **stated: Any) -> None:
-        callback(context, stated)
+        callback(context, {**stated, **{name: ",".join(stated[name] or ()) or None for name in joined}})
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     about, examples = split_examples(text)
@@ -161,7 +162,7 @@ def _parameter(spec: OptionSpec) -> inspect.Parameter:
         if spec.callback is not None:
             shown |= {"callback": spec.callback, "is_eager": True}
         info = typer.Option(*spec.words, rich_help_panel=spec.group, show_default=False, **shown)
-    kind = list[str] if spec.kind is list else spec.annotation
+    kind = list[str] if spec.kind is list or spec.is_joined else spec.annotation
     default = inspect.Parameter.empty if spec.is_required else None
     return inspect.Parameter(
         spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.errors import InputError
+from schemactl.schema.sql_spelling import readable
 from schemactl.schema.sql_types import defined_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties
@@ -70,8 +71,6 @@ def type_in(column: Column, dialect: str) -> str:
 
 
 _SQLITE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(\(\s*[+-]?\d+\s*(,\s*[+-]?\d+\s*)?\))?")
-_UNREAD: Final = ((re.compile(r"\bbit varying\b", re.I), "varbit"), (re.compile(r"\bsecond\(\d\)", re.I), "second"))
-"""Types that sqlglot does not know, as others of the same form."""
 
 
 def stated_type(column: Column, dialect: str) -> str:
@@ -93,15 +92,13 @@ def _is_type(written: str, dialect: str) -> bool:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    for unread, known in _UNREAD:
-        written = unread.sub(known, written)
     try:
         if dialect == "sqlite" and _SQLITE.fullmatch(written):  # which takes any words for a type
             kinds = {token.token_type for token in sqlglot.tokenize(written, dialect=dialect)}
             # The words that begin a constraint where a column is defined.
             ends = {T.DEFAULT, T.NOT, T.NULL, T.PRIMARY_KEY, T.UNIQUE, T.COLLATE, T.REFERENCES, T.CONSTRAINT, T.ALIAS}
             return not kinds & {*ends, T.ON, T.COMMENT}
-        tree = sqlglot.parse_one(f"CAST(NULL AS {written})", dialect=dialect)
+        tree = sqlglot.parse_one(f"CAST(NULL AS {readable(written, dialect)})", dialect=dialect)
     except SqlglotError:
         return False
     parts = (

@@ -22,6 +22,7 @@ from schemactl.inference.findings import (
 )
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
+from schemactl.inference.paths import format_path
 from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import make_plan, module_of
@@ -109,7 +110,9 @@ def evolve_schema(
     known = before
     table = table_of(request.table, request.sources, evidence, request.name)
     refused: tuple[Violation, ...] = ()
-    if request.model is not None and (model := request.model.of_table(request.dispatch, table)) is not None:
+    is_empty = not (evidence.paths or evidence.typed)
+    model = None if request.model is None or is_empty else request.model.of_table(request.dispatch, table)
+    if model is not None:
         before, refused = with_model(before, model, root_table(before, table), request.contract)
     if request.hints is not None:
         before = with_hints(before, request.hints, root_table(before, table))
@@ -118,8 +121,12 @@ def evolve_schema(
     before, root = fitted.schema, root_table(fitted.schema, table, limit)
     start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
+    _check_named(resolution, evidence, convention_name(NormalizerConfig.of(before.normalizers).naming))
     if after is not None:
         _check_apart(resolution)
+    if request.model is not None and is_empty and root not in before.tables:
+        # The model rejects all records of the table; as with dlt, it comes about with its first row.
+        unfilled |= {(root, None)}
     judgment = leave_out(judge(before, resolution.schema, request.contract), before, unfilled)
     judgment = replace(judgment, violations=(*refused, *judgment.violations))
     evolved = before if judgment.is_refused else judgment.schema
@@ -135,7 +142,7 @@ def evolve_schema(
         files=find_files(evidence, resolution.root),
         tables=find_tables(known, judgment.schema, resolution, evidence),
         collisions=find_collisions(resolution),
-        nulls=find_nulls(resolution, evidence),
+        nulls=find_nulls(resolution, evidence, judgment.schema),
         violations=find_violations(judgment.violations, resolution, evidence, before, request.contract),
         before_hash=stored.version_hash if stored else None,
         before_version=stored.version if stored else None,
@@ -160,6 +167,19 @@ def evolve_schema(
     )
     lineage = lineage_of(evidence, resolution, evolved)
     return Evolution(report, before, evolved, saved, hints, resolution, judgment, lineage)
+
+
+def _check_named(resolution: Resolution, evidence: Evidence, naming: str) -> None:
+    """Refuse keys that the naming convention leaves no name of, as ``__``: dlt fails at such values."""
+    unnamed = ((table, taken) for (table, column), taken in resolution.taken.items() if not column)
+    for table, ((path, class_), *_) in unnamed:
+        found = evidence.paths.get(path, {}).get(class_)
+        message = f"`{format_path(path)}` leaves no name for a column of table `{table}`"
+        more = (
+            "" if naming == "direct" else ", or begin the schema with `--naming direct`, which keeps names as they are"
+        )
+        hint = f"rename the key in the data{more}"
+        raise InputError(message, at=found.first.location if found else None, hint=hint)
 
 
 def _check_apart(resolution: Resolution) -> None:

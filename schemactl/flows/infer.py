@@ -20,9 +20,9 @@ from schemactl.flows.request import InferRequest, OpenSession
 from schemactl.flows.resolution import root_table
 from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas, save
-from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike
+from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
 from schemactl.flows.target import find_destination
-from schemactl.inference.evidence import Position, merge, merge_all, observe
+from schemactl.inference.evidence import FileEvidence, Position, merge, merge_all, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, SourceWarning, merge_reports
@@ -203,17 +203,21 @@ def collected(
     opened = open_session or partial(session.open_session, progress=progress)
     with opened(parts[0].request.spark or session.SparkOptions()) as spark:
         found: list[TableData] = []
+        empty: dict[str, FileEvidence] = {}
         for part, known in zip(parts, saved, strict=True):
             with session.reading(part.inputs):
                 scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
             for rows in scan.typed:
                 warn_of_nanoseconds(rows.batch)
             check_bad_records(scan, part.request.on_bad_record)
+            if part.is_passed_over(scan):
+                empty.update(scan.files)
+                continue
             check_documents(part.request.sources, {**known.files, **scan.files})
             reader = ScanReader(spark, scan, progress) if sample.is_full and not part.saved else None
             for each in split_by_table(part.request, scan, before, reader):
                 found.append(replace(each, evidence=merge(known, each.evidence)))
-        yield found
+        yield with_empty(found, empty)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,22 +92,26 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
         reason = str(error).partition("\n")[0].partition(". ")[0]
         hint = nearest_or_all(name, _models_in(module))
         raise InputError(f"`{stated}` is no Pydantic model: {reason}", hint=hint) from error
+    variants = variants_of(model)
     default = contract_of(model)
     full = _in_full(contract, default)
-    extra = extra_of(model)
+    is_stated = contract is not None and "columns" in _named(contract, default)
     meant = {"forbid": (Mode.FREEZE, Mode.DISCARD_ROW), "allow": (Mode.EVOLVE,), "ignore": (Mode.DISCARD_VALUE,)}
-    if contract and extra and full["columns"] not in meant[extra]:
-        message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{stated}`"
-        warnings.warn(CommandWarning(message), stacklevel=2)
+    for each in (model, *(dict.fromkeys(variants.models.values()) if variants else ())):
+        extra, place = extra_of(each), stated if each is model else each.__name__
+        if is_stated and extra and full["columns"] not in meant[extra]:
+            message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{place}`"
+            warnings.warn(CommandWarning(message), stacklevel=2)
     if full["data_type"] == Mode.DISCARD_VALUE:
         hint = "`data_type=discard_row` leaves out such rows, `data_type=evolve` takes them as they are"
         raise InputError("a model cannot leave out single values (`data_type=discard_value`)", hint=hint)
     source = ModelSource(module.__name__, name, _source_of(module))
-    task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]))
-    variants = variants_of(model)
+    task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]), is_stated)
     if variants is None:
         return ModelOfCall(stated, task, _table_model(model, full))
-    tables = {value: _table_model(each, full) for value, each in variants.models.items()}
+    tables = {
+        value: _table_model(each, _in_full(contract, contract_of(each))) for value, each in variants.models.items()
+    }
     return ModelOfCall(stated, task, None, tables, variants.key)
 
 
@@ -156,9 +160,13 @@ def _in_full(contract: str | None, default: Mapping[str, str]) -> dict[str, str]
     """Return the mode of each entity: the call's, and for those that it leaves out the model's."""
     if contract is None:
         return dict(default)
-    stated = Contract.of(contract)
-    named = {part.partition("=")[0].strip() for part in contract.split(",")} if "=" in contract else set(default)
+    stated, named = Contract.of(contract), _named(contract, default)
     return {entity: str(getattr(stated, entity)) if entity in named else mode for entity, mode in default.items()}
+
+
+def _named(contract: str, entities: Iterable[str]) -> set[str]:
+    """Return the entities that a contract names; all of them where it is one mode."""
+    return {part.partition("=")[0].strip() for part in contract.split(",")} if "=" in contract else set(entities)
 
 
 # --- schemas ---

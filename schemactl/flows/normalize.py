@@ -32,8 +32,8 @@ from schemactl.flows.packing import (
 from schemactl.flows.request import OpenSession
 from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas
-from schemactl.flows.tables import TableData, split_by_table
-from schemactl.inference.evidence import Evidence, merge
+from schemactl.flows.tables import TableData, split_by_table, with_empty
+from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
@@ -302,14 +302,18 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
         with opened(_beside(options, request.staging, staging)) as spark:
             is_known = open_schemas(call.folder, request.inference.name).schema is not None
             found: list[TableData] = []
+            empty: dict[str, FileEvidence] = {}
             for part in call.parts:
                 full, how = parse_sample("full"), part.request.reading
                 with session.reading(part.inputs):
                     scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, options=how)
                 check_bad_records(scan, request.inference.on_bad_record)
+                if part.is_passed_over(scan):
+                    empty.update(scan.files)
+                    continue
                 check_documents(part.request.sources, scan.files)
                 found += split_by_table(part.request, scan, call.before, ScanReader(spark, scan, progress))
-            return load(call, found, staging, progress)
+            return load(call, with_empty(found, empty), staging, progress)
 
 
 @contextmanager

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError
-from schemactl.flows.evidence import find_sources
+from schemactl.flows.evidence import check_documents, find_sources
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
 from schemactl.flows.resolution import root_table
 from schemactl.flows.typing import with_typing
-from schemactl.inference.evidence import Evidence, merge_all
+from schemactl.inference.evidence import Evidence, FileEvidence, merge, merge_all
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
 from schemactl.schema.hints import Hints, only_root
 from schemactl.schema.types import Schema
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from schemactl.flows.scanned import ScanReader
     from schemactl.flows.schemas import Opened
     from schemactl.inference.report import TypingFinding
+
+
+_MOST_FILES: Final = 5
+"""Files that a warning names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,11 @@ class Part:
     saved: tuple[str, ...]
     inputs: tuple[Input, ...]
     is_stated: bool
+
+    def is_passed_over(self, scan: Scan) -> bool:
+        """Return whether a file that names its table holds nothing: it makes none, and stops nothing."""
+        is_empty = not any(file.documents or file.bad for file in scan.files.values())
+        return self.request.table_per_file and not self.is_stated and is_empty
 
 
 def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
@@ -89,6 +98,8 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         by_name: dict[str, list[Input]] = {}
         for each in rest:
             by_name.setdefault(_root(request, before, table_name([each.path], request.name)), []).append(each)
+        for root, inputs in by_name.items():
+            _warn_of_names(request, root, inputs)
         parts += [_part(request, table, (), tuple(inputs), is_stated=False) for table, inputs in by_name.items()]
     else:
         table = _table_of_rest(request, before, has_others=bool(parts), is_saved=bool(saved))
@@ -96,6 +107,17 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if len(parts) > 1 and request.hints is not None:
         _check_hints(request.hints)
     return tuple(_checked(part, before) for part in parts)
+
+
+def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -> None:
+    """Warn where files of several names go to one table, as their names become one."""
+    if len({table_name([each.path], request.name) for each in inputs}) > 1:
+        files = [each.path for each in inputs]
+        more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
+        named = ", ".join(f"`{file}`" for file in files[:_MOST_FILES])
+        warnings.warn(
+            LeftOutWarning(f"files of other names go to one table `{table}`: {named}{more}", files), stacklevel=2
+        )
 
 
 def _by(request: InferRequest) -> str:
@@ -185,6 +207,17 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
         _check_hints(request.hints)
     found = [replace(_of_table(request, tuple(names), scan, before), reader=reader) for names in by_root.values()]
     return [replace(found[0], typing=(*of_none, *found[0].typing), rejected=scan.rejected), *found[1:]]
+
+
+def with_empty(found: Sequence[TableData], empty: Mapping[str, FileEvidence]) -> list[TableData]:
+    """Return what was read with files that hold nothing, which the report of the first table lists.
+
+    Raises:
+        InputError: nothing else was read.
+    """
+    if not found:
+        check_documents(empty, empty)
+    return [replace(found[0], evidence=merge(found[0].evidence, Evidence(files=empty))), *found[1:]]
 
 
 def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> TableData:

@@ -20,14 +20,14 @@ _WEI: Final = (78, 0)
 _GROUPS: Final[tuple[tuple[Mapping[str, Any], str], ...]] = (
     ({"data_type": "text"}, "text, varchar, char, character varying, character, string, nvarchar, nchar, bpchar, clob"),
     ({"data_type": "text"}, "uuid, varchar2, ntext, tinytext, mediumtext, longtext, enum, citext"),
-    ({"data_type": "bigint"}, "bigint, int8, int64, long, hugeint, bigserial, uint64, ubigint, uinteger, uint32"),
+    ({"data_type": "bigint"}, "bigint, int8, int64, long, hugeint, bigserial, uinteger, uint32"),
     ({"data_type": "bigint", "precision": 32}, "int, integer, int4, int32, serial, mediumint"),
     ({"data_type": "bigint", "precision": 16}, "smallint, int2, int16, short"),
     ({"data_type": "bigint", "precision": 8}, "tinyint, byteint, byte"),
     ({"data_type": "double"}, "double precision, double, float, float4, float8, float64, float32, real"),
     ({"data_type": "bool"}, "boolean, bool, bit"),
     ({"data_type": "decimal"}, "decimal, numeric, number, dec, money"),
-    ({"data_type": "wei"}, "bignumeric, bigdecimal"),
+    ({"data_type": "wei"}, "bignumeric, bigdecimal, uint64, ubigint"),
     ({"data_type": "timestamp"}, "timestamp, timestamptz, timestamp with time zone, timestamp_tz, timestamp_ltz"),
     ({"data_type": "timestamp"}, "timestamp with local time zone, datetimeoffset"),
     ({"data_type": "timestamp", "timezone": False}, "timestamp without time zone, timestamp_ntz, datetime, datetime2"),
@@ -85,6 +85,8 @@ def read_sql_type(text: str) -> dict[str, Any] | None:
         return None
     first, second = stated["first"], stated["second"]
     data_type = known["data_type"]
+    if name == "bit" and first not in (None, "1"):
+        return None
     if first is None or data_type in ("double", "bool", "bigint", "date", "json"):
         return dict(known)
     sizes = {"precision": int(first)}

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
+from schemactl.formats._limits import LIMITS, limits_in
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
@@ -44,20 +45,11 @@ _BY_FORMAT: Final = {
 }  # fmt: skip
 _BITS: Final = {f"int{bits}": bits for bits in (8, 16, 32)}
 
-_LIMITS: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
-    "x-pattern": ("pattern", str), "x-minimum": ("minimum", (int, float)), "x-maximum": ("maximum", (int, float)),
-    "x-exclusive-minimum": ("exclusiveMinimum", (int, float)),
-    "x-exclusive-maximum": ("exclusiveMaximum", (int, float)), "x-multiple-of": ("multipleOf", (int, float)),
-    "x-min-length": ("minLength", int), "x-min-items": ("minItems", int), "x-max-items": ("maxItems", int),
-    "x-unique-items": ("uniqueItems", bool), "x-deprecated": ("deprecated", bool),
-}  # fmt: skip
-"""Hints that JSON Schema has keywords for, with the type that their values must have there."""
-
 _READ: Final = frozenset(
     (
         *("type", "format", "properties", "required", "items", "additionalProperties", "description", "enum", "const"),
         *("$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "anyOf", "oneOf", "allOf", "contentEncoding"),
-        *("maxLength", "title", HINTS, *(word for word, _ in _LIMITS.values())),
+        *("maxLength", "title", HINTS, *(word for word, _ in LIMITS.values())),
     )
 )
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
@@ -116,7 +108,7 @@ def _write(field: Field) -> dict[str, Any]:
     native["type"] = types[0] if len(types) == 1 and not field.nullable else types + ["null"] * field.nullable
     if field.nullable and types == _ANY:
         del native["type"]
-    for hint, (word, of) in _LIMITS.items():
+    for hint, (word, of) in LIMITS.items():
         value = field.properties.get(hint)
         if isinstance(value, of) and (of is bool or not isinstance(value, bool)):
             native[word] = value
@@ -280,10 +272,7 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
         seen = (*seen, stated["$ref"])
     types = [each for each in _types(native) if each != "null"]
     is_nullable = "null" in _types(native) or not types
-    properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description"))}
-    for hint, (word, of) in _LIMITS.items():
-        if isinstance(native.get(word), of):
-            properties[hint] = native[word]
+    properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description")), **limits_in(native)}
     values = native.get("enum", [native["const"]] if "const" in native else None)
     if isinstance(values, list) and (known := [each for each in values if each is not None]):
         properties["x-enum"] = known

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
+from schemactl.formats._limits import LIMITS, limits_in
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
@@ -50,6 +51,7 @@ _READ: Final = frozenset(
             "items",
         ),
         *("primaryKeyPosition", "partitioned", "partitionKeyPosition", "customProperties", "id", *_SAME),
+        "logicalTypeOptions",
     )
 )
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -173,7 +175,12 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     stated |= note(native.get("description"))
     if isinstance(native.get("id"), str):
         stated["x-id"] = native["id"]
+    options, scalar = mapping(native.get("logicalTypeOptions")), _scalar(native)
+    stated |= limits_in(options)
+    taken = {word for hint, (word, _) in LIMITS.items() if hint in stated}
+    taken |= {"maxLength"} if scalar.get("precision") == options.get("maxLength") else set()
     unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
+    unread += [(f"logicalTypeOptions.{word}", value, None) for word, value in options.items() if word not in taken]
     custom = [each for each in native.get("customProperties") or () if isinstance(each, dict)]
     unread += [("customProperties", each.get("property"), None) for each in custom if each.get("property") != HINTS]
     field = Field(name, {"data_type": "json", **stated}, unread=tuple(unread))
@@ -181,18 +188,16 @@ def _read(name: str, native: dict[str, Any]) -> Field:
         return replace(field, fields=inner)
     if isinstance(native.get("items"), dict):
         return replace(field, element=_read("element", native["items"]))
-    return replace(field, properties={**_scalar(native), **stated})
+    return replace(field, properties={**scalar, **stated})
 
 
 def _scalar(native: dict[str, Any]) -> dict[str, Any]:
     physical = native.get("physicalType")
     found = read_sql_type(physical) if isinstance(physical, str) else None
-    if found is not None:
-        return found
+    properties = found or {"data_type": _BY_LOGICAL.get(str(native.get("logicalType")), "text")}
     longest = mapping(native.get("logicalTypeOptions")).get("maxLength")
-    data_type = _BY_LOGICAL.get(str(native.get("logicalType")), "text")
-    sized = data_type == "text" and isinstance(longest, int) and not isinstance(longest, bool)
-    return {"data_type": data_type, **({"precision": longest} if sized else {})}
+    sized = properties["data_type"] == "text" and isinstance(longest, int) and not isinstance(longest, bool)
+    return {**({"precision": longest} if sized else {}), **properties}
 
 
 CODEC: Final = Codec(_write, _read)

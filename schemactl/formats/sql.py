@@ -16,7 +16,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
+from schemactl.formats._ddl_types import field_of_type, implied_by, option_description
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
 from schemactl.formats._tables import (
@@ -30,6 +31,7 @@ from schemactl.formats._tables import (
 )
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
+from schemactl.schema.sql_spelling import readable
 from schemactl.schema.sql_types import UPPER_CASE, type_in
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
@@ -44,36 +46,14 @@ _STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
+_LAYOUT: Final = {
+    "PartitionedByProperty": "partition", "ClusterProperty": "cluster", "DistKeyProperty": "cluster",
+    "SortKeyProperty": "sort", "Order": "sort",
+}  # fmt: skip
+"""The hint that a clause of sqlglot's is for the columns that it names."""
+
 _COMMENTS_FIRST: Final = frozenset(("hive", "athena"))
 """Dialects that take the description of a table only before what partitions it."""
-
-_TEXTS: Final = frozenset(
-    (
-        *("TEXT", "VARCHAR", "NVARCHAR", "CHAR", "NCHAR", "BPCHAR", "NAME", "UUID", "ENUM", "FIXEDSTRING", "STRING"),
-        *("TINYTEXT", "MEDIUMTEXT", "LONGTEXT", "LOWCARDINALITY"),
-    )
-)
-_INTEGERS: Final = {
-    "TINYINT": 8, "INT8": 8, "UTINYINT": 16, "SMALLINT": 16, "USMALLINT": 32, "INT": 32, "MEDIUMINT": 32, "SERIAL": 32,
-    "INT128": 128, "INT256": 128, "UBIGINT": None, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16,
-}  # fmt: skip
-_PLAIN: Final = {
-    name: data_type
-    for data_type, names in (
-        ("double", "DOUBLE FLOAT UDOUBLE"), ("bool", "BOOLEAN BIT"), ("date", "DATE DATE32"),
-        ("json", "JSON JSONB VARIANT SUPER OBJECT ARRAY STRUCT MAP NESTED"),
-    )
-    for name in names.split()
-}  # fmt: skip
-_BINARY: Final = frozenset(("BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BYTES", "ROWVERSION"))
-_DECIMALS: Final = frozenset(("DECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256", "BIGDECIMAL", "MONEY"))
-_INSTANTS: Final = frozenset(("TIMESTAMPTZ", "TIMESTAMPLTZ"))
-_LOCAL: Final = {
-    "TIMESTAMP": None, "TIMESTAMPNTZ": None, "DATETIME": None, "DATETIME2": None, "DATETIME64": None,
-    "SMALLDATETIME": 0, "TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9,
-}  # fmt: skip
-_TIMES: Final = frozenset(("TIME", "TIMETZ"))
-_WEI: Final = ((156, 78), (78, 0), (76, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +82,7 @@ class SqlDialect:
 
         try:
             with _unlogged():
-                parsed = parse(text, read=self.name)
+                parsed = parse(readable(text, self.name), read=self.name)
             statements = [each for each in parsed if each is not None]
             stated = self._hints(text, path)
         except SqlglotError as error:
@@ -250,12 +230,12 @@ class SqlDialect:
         }
 
     def _read(self, name: str, native: dict[str, Any]) -> Field:
-        of = _type_of(native["type"], self.name) or {"data_type": "text"}
-        properties: dict[str, Any] = {**of, "nullable": not native.get("not_null")}
+        field = field_of_type(name, native["type"], self.name)
+        properties: dict[str, Any] = {**field.properties, "nullable": not native.get("not_null")}
         properties |= {"primary_key": True} if native.get("primary_key") else {}
         properties |= {"unique": True} if native.get("unique") else {}
         properties |= note(native.get("comment"))
-        return Field(name, properties)
+        return replace(field, properties=properties)
 
     def _hints(self, text: str, path: str) -> _Hints:
         """Return what our own comments state, by table and column."""
@@ -304,6 +284,7 @@ class _Table:
         self._note: str | None = None
         self._references: list[dict[str, Any]] = []
         self._natives: dict[str, dict[str, Any]] = {}
+        self._layout: dict[str, dict[str, Any]] = {}
         for each in created.this.expressions:
             if isinstance(each, exp.ColumnDef):
                 self._natives[each.name] = self._column(each)
@@ -314,6 +295,21 @@ class _Table:
                 self._note = each.this.name
             elif each.name.lower() == "description":
                 self._note = each.args["value"].name
+            elif (hint := _LAYOUT.get(type(each).__name__)) is not None:
+                self._lay_out(each, hint)
+
+    def _lay_out(self, stated: exp.Expression, hint: str) -> None:
+        """Take what is said of partitions, clusters or order where plain columns say it; it is lost otherwise."""
+        from sqlglot import exp
+
+        for column in stated.find_all(exp.ColumnDef):  # Hive states columns there
+            self._natives[column.name] = self._column(column)
+        names = _columns_in(stated)
+        if names is None or not self._natives.keys() >= set(names):
+            self.losses.append(Loss(self.name, "clause", stated.sql(self._dialect.name)))
+            return
+        for name in names:
+            self._layout.setdefault(name, {})[hint] = True
 
     def _column(self, stated: exp.ColumnDef) -> dict[str, Any]:
         from sqlglot import exp
@@ -321,8 +317,11 @@ class _Table:
         place = f"{self.name}.{stated.name}"
         kind = stated.args.get("kind")
         native: dict[str, Any] = {"type": kind.sql(self._dialect.name) if kind is not None else "text"}
-        if kind is None or _properties_of(kind) is None:
+        if kind is None:
             self.losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
+        else:
+            self.losses += losses_of([field_of_type(stated.name, native["type"], self._dialect.name)], self.name)
+            native |= dict.fromkeys(implied_by(kind, self._dialect.name), True)
         for constraint in stated.constraints:
             match constraint.kind:
                 case exp.NotNullColumnConstraint() as null:
@@ -335,7 +334,7 @@ class _Table:
                     native["comment"] = comment.this.name
                 case exp.Reference() as reference:
                     self._refer([stated.name], reference)
-                case exp.Properties() as properties if (note_ := _option(properties)) is not None:
+                case exp.Properties() as properties if (note_ := option_description(properties)) is not None:
                     native["comment"] = note_
                 case other:
                     self.losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
@@ -353,8 +352,8 @@ class _Table:
             case exp.PrimaryKey():
                 for name in names:
                     self._natives.get(name, {}).update(primary_key=True, not_null=True)
-            case exp.UniqueColumnConstraint() if len(columns := list(stated.find_all(exp.Identifier))) == 1:
-                self._natives.get(columns[0].name, {}).update(unique=True)
+            case exp.UniqueColumnConstraint(this=exp.Schema(expressions=[exp.Column() as column])):
+                self._natives.get(column.name, {}).update(unique=True)
             case exp.ForeignKey():
                 self._refer(names, stated.args.get("reference"))
             case _:
@@ -397,10 +396,31 @@ class _Table:
         """Return the table as formats take it."""
         codec, hints = self._dialect.codec, self._hints
         columns = [
-            (name, codec.restored(name, native, hints.get(name), self._path)) for name, native in self._natives.items()
+            (name, {**codec.restored(name, native, hints.get(name), self._path), **self._layout.get(name, {})})
+            for name, native in self._natives.items()
         ]
         more = {"references": self._references} if self._references else {}
         return record(self.name, columns, self._note, hints.get(None), **more)
+
+
+def _columns_in(stated: exp.Expression) -> list[str] | None:
+    """Return the columns that a clause names, a time also by its day; None where it names more than columns."""
+    from sqlglot import exp
+
+    parts: Sequence[exp.Expression]
+    match stated:
+        case exp.Identifier() | exp.Column() | exp.ColumnDef():
+            return [stated.name]
+        case exp.Date() | exp.Paren() | exp.Ordered() | exp.PartitionedByProperty() | exp.DistKeyProperty():
+            parts = [stated.this]
+        case exp.SortKeyProperty():
+            parts = stated.this
+        case exp.Schema() | exp.Tuple() | exp.Struct() | exp.ClusterProperty() | exp.Order():
+            parts = stated.expressions
+        case _:
+            return None
+    found = [_columns_in(each) for each in parts]
+    return None if None in found else [name for names in found if names for name in names]
 
 
 def _parsed(hints: str, path: str, line: int) -> Any:
@@ -423,13 +443,6 @@ def _commented(statement: exp.Comment, made: dict[str, _Table]) -> _Table | None
     return made.get(place.name if is_table else place.table)
 
 
-def _option(properties: exp.Properties) -> str | None:
-    """Return the description that BigQuery's OPTIONS state."""
-    found = (each for each in properties.expressions if each.name.lower() == "description")
-    stated = next(found, None)
-    return None if stated is None else stated.args["value"].name
-
-
 def _column(field: Field) -> Column:
     return Column(field.name, {**field.properties, "nullable": field.nullable})
 
@@ -440,51 +453,6 @@ def _canonical(text: str, dialect: str) -> str:
     from sqlglot import exp
 
     return exp.DataType.build(text, dialect=dialect).sql(dialect)
-
-
-@cache
-def _type_of(text: str, dialect: str) -> dict[str, Any] | None:
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    try:
-        return _properties_of(exp.DataType.build(text, dialect=dialect))
-    except (SqlglotError, ValueError):
-        return None
-
-
-def _properties_of(kind: exp.DataType) -> dict[str, Any] | None:  # noqa: C901, PLR0911 - a case for each type
-    """Return the properties of a column of a type; None for a type that is not known."""
-    from sqlglot import exp
-
-    name = kind.this.name if isinstance(kind.this, exp.DataType.Type) else str(kind.this)
-    sizes = [int(each.name) for each in kind.expressions if isinstance(each, exp.DataTypeParam) and each.name.isdigit()]
-    sized = {"precision": sizes[0]} if sizes else {}
-    if name == "NULLABLE" and kind.expressions:
-        return _properties_of(kind.expressions[0])
-    if name in _TEXTS:
-        return {"data_type": "text", **(sized if name not in ("UUID", "ENUM") else {})}
-    if name == "TINYINT" and sizes == [1]:
-        return {"data_type": "bool"}  # as MySQL shows them
-    if name in _INTEGERS:
-        bits = _INTEGERS[name]
-        return {"data_type": "bigint", **({"precision": bits} if bits else {})}
-    if name in _PLAIN:
-        return {"data_type": _PLAIN[name]}
-    if name in _BINARY:
-        return {"data_type": "binary", **sized}
-    if name in _DECIMALS:
-        if tuple(sizes) in _WEI or (name == "BIGDECIMAL" and not sizes):
-            return {"data_type": "wei"}
-        if sizes == [19, 0]:
-            return {"data_type": "bigint"}
-        return {"data_type": "decimal", **({**sized, "scale": sizes[1] if len(sizes) > 1 else 0} if sizes else {})}
-    if name in _INSTANTS or (name == "DATETIME64" and len(kind.expressions) > 1):
-        return {"data_type": "timestamp", **sized}
-    if name in _LOCAL:
-        size = {"precision": _LOCAL[name]} if _LOCAL[name] is not None else sized
-        return {"data_type": "timestamp", "timezone": False, **size}
-    return {"data_type": "time", **sized} if name in _TIMES else None
 
 
 @contextmanager

@@ -24,9 +24,9 @@ from schemactl.inference.report import (
 from schemactl.inference.resolve import Origin, Resolution, type_of_texts, variant_bases
 from schemactl.inference.values import TYPED, TypedValue, fits
 from schemactl.schema.collisions import BLANK, numbered
-from schemactl.schema.contract import Entity, Stated, stated_contract
+from schemactl.schema.contract import Entity, Stated, stated_contract, system_prefix
 from schemactl.schema.judgment import Violation
-from schemactl.schema.naming import Naming
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Column, DataType, Schema, Table
 
@@ -101,27 +101,31 @@ def _columns_of_stated(resolution: Resolution) -> dict[tuple[str, Path], list[Or
     return found
 
 
+STATED: Final = "stated"
+"""The reason of a column that the call states, by a model say, and that the data has not."""
+
 Number = TypeVar("Number", int, float)
 
 
 def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence: Evidence) -> tuple[TableFinding, ...]:
     """Return the tables of ``after`` that are new in it or have new or changed columns."""
     seen = Taking(resolution, evidence)
-    found = (_find_table(before.tables.get(name), table, seen) for name, table in after.tables.items())
+    prefix = system_prefix(naming_of(after))
+    found = (_find_table(before.tables.get(name), table, seen, prefix) for name, table in after.tables.items())
     return tuple(table for table in found if table.is_new or table.columns)
 
 
-def _find_table(before: Table | None, table: Table, seen: Taking) -> TableFinding:
+def _find_table(before: Table | None, table: Table, seen: Taking, prefix: str) -> TableFinding:
     known = before.columns if before else {}
     columns = tuple(
-        _find_column(table.name, known.get(name), column, seen)
+        _find_column(table.name, known.get(name), column, seen, is_of_dlt=name.startswith(prefix))
         for name, column in table.columns.items()
         if known.get(name) != column and column.data_type
     )
     return TableFinding(table.name, table.parent, before is None, columns)
 
 
-def _find_column(table: str, before: Column | None, column: Column, seen: Taking) -> ColumnFinding:
+def _find_column(table: str, before: Column | None, column: Column, seen: Taking, *, is_of_dlt: bool) -> ColumnFinding:
     origin = (table, column.name)
     sources = seen.resolution.sources(origin)
     base = seen.bases.get(origin)
@@ -154,7 +158,7 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
         examples=mask_examples(examples, is_of_person),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
         range=span if examples_of(is_of_person) is Examples.PLAIN else None,
-        reason=_reason(origin, before, column, kinds, taken, seen),
+        reason=_reason(origin, before, column, kinds, taken, seen) if sources or is_of_dlt else STATED,
     )
 
 
@@ -276,13 +280,24 @@ def _name_of(path: Path, naming: Naming) -> str:
     return naming.normalize_path(key) if key is not None and key.strip() else BLANK
 
 
-def find_nulls(resolution: Resolution, evidence: Evidence) -> tuple[NullFinding, ...]:
-    """Return the nulls that no column takes."""
-    return tuple(
+def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tuple[NullFinding, ...]:
+    """Return the nulls that no column takes, those among them that values leave which go to a variant."""
+    stated = (
         NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
         if null.path is not NO_PATH
     )
+    return (*stated, *_nulls_beside_variants(Taking(resolution, evidence), judged))
+
+
+def _nulls_beside_variants(seen: Taking, judged: Schema) -> Iterator[NullFinding]:
+    for (table, variant), base in seen.bases.items():
+        columns = judged.tables[table].columns if table in judged.tables else {}
+        taken = seen.taken((table, variant))
+        if taken and variant in columns and not columns[base].nullable:
+            source = format_path(seen.resolution.sources((table, variant))[0])
+            first = min(of_class.first for _, of_class in taken)
+            yield NullFinding(table, base, source, sum(of_class.count for _, of_class in taken), first, variant)
 
 
 def find_violations(

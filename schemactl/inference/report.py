@@ -21,7 +21,8 @@ class ColumnFinding:
         is_new: whether the schema did not know it at all; False also for a column that only waited for its type.
         precision, scale, timezone: of its type, where the schema states them.
         variant_of: the column beside which this one takes the values that do not fit, None for other columns.
-        sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds.
+        sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds, and for those
+            that the call states and the data has not.
         values: number of values (nulls excluded) that this column takes.
         total: number of values (nulls excluded) at its source paths, those that went to variants included.
         nulls: number of nulls at its source paths; None where values were not counted before they were loaded.
@@ -31,7 +32,7 @@ class ColumnFinding:
         examples: a few values as they stand in the data; the first value's comes first.
         lengths: shortest and longest text in characters, None without texts.
         range: least and greatest number, None without numbers.
-        reason: what its type is by, where that is not plain: a pattern, detectors, or the value that came first.
+        reason: what its type is by, where that is not plain: a pattern, detectors, the first value, or the call.
     """
 
     name: str
@@ -76,13 +77,18 @@ class CollisionFinding:
 
 @dataclass(frozen=True, slots=True)
 class NullFinding:
-    """Nulls met where the schema allows none: dlt refuses to load such rows."""
+    """Nulls met where the schema allows none: dlt refuses to load such rows.
+
+    Attributes:
+        variant: the column that takes the values which leave this one null; None where the data has nulls.
+    """
 
     table: str
     column: str
     source: str
     count: int
     first: Position
+    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,11 +109,13 @@ class ModelTask:
         source: of the model.
         columns: what a key does that the model does not know.
         data_type: what a value does that the model does not take; ``evolve`` takes all.
+        is_stated: whether the call states ``columns``, which goes before all models within the model then.
     """
 
     source: ModelSource
     columns: Mode
     data_type: Mode
+    is_stated: bool = False
 
 
 # --- validation ---
@@ -202,8 +204,9 @@ class Validator:
         variants = variants_of(model)
         self._variants = None if variants is None else (variants.key, frozenset(variants.models))
         wanted = _EXTRA.get(task.columns, "forbid")
-        # A model that says so itself is left alone: its inner models may say something else.
-        self._extra: Any = None if wanted == (extra_of(model) or "ignore") else wanted
+        # A model that says so itself is left alone: its variants and inner models may say something else.
+        says_so = not task.is_stated and wanted == (extra_of(model) or "ignore")
+        self._extra: Any = None if says_so else wanted
         self._known = [key for _, key in _dumped_keys(model)]
         models = {"": model} if variants is None else variants.models
         self._keys = {value: keys_of(each) for value, each in models.items()}
@@ -349,6 +352,8 @@ class Validator:
     def _error(self, found: Reason) -> ModelError:
         is_extra = found["type"] == "extra_forbidden"
         entity, mode = (Entity.COLUMNS, self._task.columns) if is_extra else (Entity.DATA_TYPE, self._task.data_type)
+        if is_extra and mode in _EXTRA:  # the model permits the key; a variant or an inner model forbids it
+            mode = Mode.FREEZE
         loc = found["loc"]
         # A union puts the variant's name before the place.
         steps = loc[1:] if self._variants and loc and loc[0] in self._variants[1] else loc

@@ -208,7 +208,8 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             message = f"`{table.name}.{each.name}`: {what}{each.data_type}"
             yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
     for null in report.nulls:
-        message = f"`{null.table}.{null.column}`: {counted(null.count, 'null')}, first at {null.first}"
+        what = "null" if null.variant is None else f"value of `{null.variant}`"
+        message = f"`{null.table}.{null.column}`: {counted(null.count, what)}, first at {null.first}"
         yield finding_of(rules.UNREAD, message, name, at=_place(null.first), table=null.table, column=null.column)
     for file in report.files:
         if file.bad:

@@ -10,6 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from schemactl.inference.evidence import Position
+from schemactl.inference.findings import STATED
 from schemactl.inference.report import (
     CollisionFinding,
     ColumnFinding,
@@ -126,9 +127,16 @@ def show_violation(finding: ViolationFinding) -> Text:
 
 def _null(finding: NullFinding) -> Text:
     column = show_place(finding.table, finding.column)
-    nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
-    where = f"first in {escape(str(finding.first))}"
-    return warning("warning", f"{column} allows no null, but {nulls}, {where}; dlt refuses such rows")
+    return warning("warning", f"{column} allows no null, but {why_null(finding)}; dlt refuses such rows")
+
+
+def why_null(finding: NullFinding) -> str:
+    """Return in words what leaves a column null, with its first place."""
+    source, where = escape(finding.source), f"first in {escape(str(finding.first))}"
+    if finding.variant is None:
+        return f"{source} is null {counted(finding.count, 'time')}, {where}"
+    verb = "goes" if finding.count == 1 else "go"
+    return f"{counted(finding.count, 'value')} of {source} {verb} to {show_name(finding.variant)} instead, {where}"
 
 
 def show_typing(finding: TypingFinding) -> Text:
@@ -226,20 +234,22 @@ def _add_table(
     branch = above.add(label)
     for column in _with_variants_beside(table.columns):
         branch.add(_column(column, look))
-    if added := [column for column in table.columns if _is_added_by_dlt(column)]:
-        names = ", ".join(show_name(column.name) for column in added)
-        branch.add(_mark(is_new=True).append(f"{names}: added by dlt", style=FAINT))
+    unseen = [column for column in table.columns if _is_unseen(column)]
+    for is_stated, why in ((True, "stated, no value so far"), (False, "added by dlt")):
+        names = ", ".join(show_name(each.name) for each in unseen if (each.reason == STATED) is is_stated)
+        if names:
+            branch.add(_mark(is_new=True).append(f"{names}: {why}", style=FAINT))
     for child in below.get(table.name, ()):
         _add_table(branch, child, below, look, is_top=False)
 
 
-def _is_added_by_dlt(column: ColumnFinding) -> bool:
+def _is_unseen(column: ColumnFinding) -> bool:
     return column.is_new and not column.sources
 
 
 def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[ColumnFinding]:
     """Yield the columns that come from the data in the schema's order, but variants right after what they vary."""
-    shown = [column for column in columns if not _is_added_by_dlt(column)]
+    shown = [column for column in columns if not _is_unseen(column)]
     names = {column.name for column in shown}
     variants: dict[str, list[ColumnFinding]] = {}
     for column in shown:

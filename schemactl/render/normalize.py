@@ -21,6 +21,7 @@ from schemactl.render.infer import (
     show_tables,
     show_typing,
     show_violation,
+    why_null,
     why_untyped,
 )
 from schemactl.review.wording import counted
@@ -124,9 +125,7 @@ def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Ren
 
 
 def _null(finding: NullFinding) -> Text:
-    nulls = f"{escape(finding.source)} is null {counted(finding.count, 'time')}"
-    where = f"first in {escape(str(finding.first))}"
-    return warning("null", f"{show_place(finding.table, finding.column)} allows none, but {nulls}, {where}", ERROR)
+    return warning("null", f"{show_place(finding.table, finding.column)} allows none, but {why_null(finding)}", ERROR)
 
 
 def _overwrite(finding: OverwriteFinding) -> Text:

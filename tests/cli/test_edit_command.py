@@ -40,6 +40,14 @@ def test_a_schema_begins_with_an_edit(capsys: pytest.CaptureFixture[str]):
     assert run(["diff"]) == 0
 
 
+def test_contracts_that_are_stated_apart_are_one(capsys: pytest.CaptureFixture[str]):
+    call = ["edit", "shop", "--table", "t", "--column", "a:text", "--contract", "columns=evolve"]
+    assert run([*call, "--contract", "data_type=discard_row"]) == 0
+    assert imported().settings["schema_contract"] == {"columns": "evolve", "data_type": "discard_row"}
+    assert run([*call, "--contract", "columns=freeze"]) == 2
+    assert "the contract states `columns` twice" in capsys.readouterr().err
+
+
 def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.CaptureFixture[str]):
     run(["edit", "shop", "--table", "orders", "--column", "id:bigint"])
     IMPORT.write_text("# ours\n" + IMPORT.read_text().replace("      id:\n", "      id: # the key\n"))

@@ -57,6 +57,20 @@ def test_a_check_finds_what_is_pending(work: Path):
     assert run(["import", "new.yaml", "--name", "shop", "--check"]) == 0
 
 
+def test_all_losses_are_listed_where_asked(work: Path, capsys: pytest.CaptureFixture[str]):
+    columns = ", ".join(f"c{number} point" for number in range(5))
+    Path("t.sql").write_text(f"CREATE TABLE t ({columns})")
+    assert run(["import", "t.sql", "--name", "shop", "--dry-run"]) == 0
+    said = capsys.readouterr().err
+    assert "c2: type" in said
+    assert "c4" not in said
+    assert " and 2 more (--verbose lists all)\n" in said
+    assert run(["import", "t.sql", "--name", "shop", "--dry-run", "-v"]) == 0
+    said = capsys.readouterr().err
+    assert [f"t.c{number}: type" in said for number in range(5)] == [True] * 5
+    assert "more" not in said
+
+
 def test_a_broken_contract_is_reported_and_fails(work: Path, capsys: pytest.CaptureFixture[str]):
     put(with_columns("freeze", id="bigint"))
     run(["import", "new.yaml", "--name", "shop"])

@@ -516,6 +516,17 @@ def test_root_table_needs_a_name(shop: Shop, table: str) -> None:
         shop.feed({"a": 1}, table=table)
 
 
+def test_a_key_that_leaves_no_name_is_refused_where_it_has_a_value(shop: Shop) -> None:
+    with pytest.raises(InputError, match=r"`\$\.__` leaves no name for a column of table `orders`") as caught:
+        shop.feed({"id": 1}, {"__": 1})
+    assert caught.value.at is not None
+    assert caught.value.at.line == 2
+    assert "`--naming direct`" in str(caught.value.hint)
+
+    shop.feed({"id": 1, "__": {"x": 1}})
+    assert shop.columns("orders") == {"id": "bigint", "x": "bigint"}
+
+
 def test_name_of_the_root_table_may_hold_a_path(shop: Shop) -> None:
     report = shop.feed({"userId": 1, "user_id": 1}, table="A__b", resolve_collisions=True)
 

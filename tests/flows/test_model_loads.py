@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -18,6 +19,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from dlt.pipeline.exceptions import PipelineStepFailed
 from loading_shop import Shop
 
 from schemactl.errors import CommandWarning, InputError
@@ -80,11 +82,26 @@ SOURCE = """
     class Event(RootModel[Annotated[Click | Buy, Field(discriminator="kind")]]):
         pass
 
+    class Return(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        kind: Literal["return"]
+
+    class View(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        kind: Literal["view"]
+
+    class Mixed(RootModel[Annotated[Click | Return | View, Field(discriminator="kind")]]):
+        pass
+
     class Wider(Order):
         more: int | None = None
 
     class Told(Wider):
         dlt_config: ClassVar = {"is_authoritative_model": True}
+
+    class Loose(BaseModel):
+        id: int
+        u: int | str = 1
 
     NUMBER = 3
 """
@@ -154,16 +171,22 @@ def load_by_dlt(model: str, documents: list[Any], folder: Path, **asked: Any) ->
     return pipeline.default_schema.to_dict()
 
 
+@contextmanager
+def sys_path(folder: Path) -> Iterator[None]:
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("model", ["Order", "Flat", "Open"])
 def test_a_load_is_that_of_dlt(shop: Shop, model: str, tmp_path: Path) -> None:
     report = load(shop, model, ORDERS)
     assert report.outcome is Outcome.LOADED
-    sys.path.append(str(tmp_path))
-    try:
+    with sys_path(tmp_path):
         theirs = load_by_dlt(model, ORDERS, tmp_path)
-    finally:
-        sys.path.remove(str(tmp_path))
     assert tables(stored().to_dict()) == tables(theirs)
     for name in tables(theirs):
         assert rows("ours.duckdb", name) == rows("theirs.duckdb", name)
@@ -260,6 +283,65 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     view = [*EVENTS, {"kind": "view"}]
     assert load(shop, "Event", view, "data_type=evolve,columns=evolve").outcome is Outcome.LOADED
     assert "view" in stored().tables
+
+
+@pytest.mark.spark
+def test_a_variant_that_forbids_unknown_keys_stops_the_load(shop: Shop, tmp_path: Path) -> None:
+    events = [{"kind": "click", "x": 1}, {"kind": "return", "more": 1}]
+    report = load(shop, "Mixed", events)
+    assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.TYPING,))
+    assert [(each.column, each.contract) for each in report.inference.typing] == [("return.more", "columns=freeze")]
+    assert "ours.duckdb" not in shop.files()
+    with sys_path(tmp_path), pytest.raises(PipelineStepFailed, match="not implemented for Pydantic validation"):
+        load_by_dlt("Mixed", events, tmp_path, table_name=lambda event: event["kind"])
+
+    with pytest.warns(CommandWarning, match=r"`columns=discard_value` goes before `extra='forbid'` of `Return`"):
+        asked = load(shop, "Mixed", events, "columns=discard_value")
+    assert (asked.outcome, asked.rows_loaded) == (Outcome.LOADED, 2)
+
+
+@pytest.mark.spark
+def test_values_that_leave_a_column_null_stop_the_load_where_it_allows_none(shop: Shop) -> None:
+    report = load(shop, "Loose", [{"id": 1}, {"id": 2, "u": "x"}], "columns=evolve")
+    assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.NULLS,))
+    assert [(each.table, each.column, each.variant, str(each.first)) for each in report.inference.nulls] == [
+        ("orders", "u", "u__v_text", "orders.jsonl:2")
+    ]
+    assert "ours.duckdb" not in shop.files()
+
+
+@pytest.mark.spark
+def test_each_variant_of_a_union_has_the_contract_that_it_implies(shop: Shop) -> None:
+    events = [{"kind": "click", "x": 1, "y": 2}, {"kind": "return"}, {"kind": "view", "more": 3}]
+    assert load(shop, "Mixed", events).outcome is Outcome.LOADED
+    found = {name: of[0]["columns"] for name, of in tables(stored().to_dict()).items()}
+    assert found == {"click": "discard_value", "return": "freeze", "view": "evolve"}
+    assert rows("ours.duckdb", "view") == [("view", 3)]
+    assert rows("ours.duckdb", "click") == [("click", 1)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("model", ["Event", "Click"])
+def test_a_table_whose_records_are_all_rejected_comes_about_with_its_first_row(shop: Shop, model: str) -> None:
+    odd = {"Event": {"kind": "buy", "total": "a lot"}, "Click": {"kind": "click", "x": "a"}}[model]
+    good = {"Event": EVENTS, "Click": EVENTS[::2]}[model]
+    name = {"Event": "buy", "Click": "orders"}[model]
+    documents = [EVENTS[0], odd] if model == "Event" else [odd]
+    report = load(shop, model, documents, "data_type=discard_row")
+    assert (report.outcome, [(each.name, each.read, each.rejected) for each in report.tables][-1]) == (
+        Outcome.LOADED,
+        (name, 1, 1),
+    )
+    assert name not in stored().tables
+    with duckdb.connect("ours.duckdb") as connection:
+        made = connection.execute("SELECT table_name FROM duckdb_tables() WHERE table_name = ?", [name]).fetchall()
+    assert made == []
+
+    assert load(shop, model, good, "data_type=discard_row").outcome is Outcome.LOADED
+    assert list(stored().tables[name].columns)[-2:] == ["_dlt_load_id", "_dlt_id"]
+    with duckdb.connect("ours.duckdb") as connection:
+        made = connection.execute("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [name]).fetchall()
+    assert {each for (each,) in made} == set(stored().tables[name].columns)
 
 
 MOMENT = datetime(2024, 1, 1, tzinfo=UTC)

@@ -1,11 +1,12 @@
-"""Which root tables the data of a call goes to: real files, no Spark."""
+"""Which root tables the data of a call goes to: real files, read by Spark only where they are empty."""
 
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,11 +15,15 @@ from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.tables import part_by_table, warn_of_unlike
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
+from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved import write_evidence
 from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 from schemactl.store.sources import LeftOutWarning
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +72,36 @@ def test_each_file_gets_a_table_and_files_of_one_name_share_it() -> None:
     assert parted(request(".", table_per_file=True)) == {
         "orders": ["a/orders.jsonl", "b/orders.jsonl"], "people": ["b/people.csv"]
     }  # fmt: skip
+
+
+def test_files_whose_names_become_one_are_warned_of() -> None:
+    for name in ("a b.jsonl", "a_b.jsonl", "c.jsonl", "more/c.jsonl"):
+        write(name)
+
+    with pytest.warns(LeftOutWarning) as caught:
+        assert set(parted(request(".", table_per_file=True))) == {"a_b", "c"}
+    [warning] = [each.message for each in caught]
+    assert str(warning) == "files of other names go to one table `a_b`: `a b.jsonl`, `a_b.jsonl`"
+    assert isinstance(warning, LeftOutWarning)
+    assert warning.files == ("a b.jsonl", "a_b.jsonl")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_by_file", [True, False])
+def test_an_empty_file_among_others_stops_nothing(spark: SparkSession, is_by_file: bool) -> None:
+    write("in/a.jsonl")
+    Path("in/empty.jsonl").write_text("")
+
+    def in_spark(asked: InferRequest) -> InferenceReport:
+        return infer(asked, open_session=lambda _: nullcontext(spark))
+
+    report = in_spark(request("in", table_per_file=is_by_file, table=None if is_by_file else "a", is_check=True))
+    assert {each.path: each.documents for each in report.files} == {"in/a.jsonl": 1, "in/empty.jsonl": 0}
+    assert [each.name for each in report.tables] == ["a"]
+
+    Path("in/a.jsonl").unlink()
+    with pytest.raises(InputError, match="there are no records in"):
+        in_spark(request("in", table_per_file=is_by_file))
 
 
 def test_the_only_table_of_a_schema_takes_the_data() -> None:

@@ -16,6 +16,7 @@ from test_round_trips import schemas
 from schemactl.errors import InputError
 from schemactl.formats import odcs
 from schemactl.formats._folding import fold
+from schemactl.formats._losses import describe_loss
 from schemactl.schema.types import Schema
 
 STANDARD = json.loads((files("open_data_contract_standard") / "schema.json").read_text())
@@ -95,6 +96,43 @@ def test_a_contract_of_others_becomes_a_schema():
         "at": {"data_type": "date", "nullable": True},
     }  # fmt: skip
     assert {(loss.place, loss.what) for loss in document.losses} >= {("orders", "quality"), ("orders.at", "examples")}
+
+
+def test_options_of_types_are_hints_and_only_the_others_are_reported():
+    document = odcs.read(
+        """
+        {"apiVersion": "v3.0.2", "kind": "DataContract", "schema": [{"name": "t", "properties": [
+          {"name": "a", "logicalType": "string",
+           "logicalTypeOptions": {"maxLength": 5, "minLength": 1, "pattern": "^a", "format": "uuid"}},
+          {"name": "b", "logicalType": "integer",
+           "logicalTypeOptions": {"minimum": 0, "exclusiveMaximum": 9, "multipleOf": 3}},
+          {"name": "c", "logicalType": "array", "items": {"logicalType": "string"},
+           "logicalTypeOptions": {"minItems": 1, "maxItems": 2, "uniqueItems": true}},
+          {"name": "d", "logicalType": "string", "physicalType": "text", "logicalTypeOptions": {"maxLength": 5}},
+          {"name": "e", "logicalType": "string", "physicalType": "varchar(9)", "logicalTypeOptions": {"maxLength": 5}},
+          {"name": "f", "logicalType": "date", "logicalTypeOptions": {"minimum": "2020-01-01"}}
+        ]}]}""",
+        "c.json",
+    )
+    columns = document.schema.tables["t"].columns
+    assert {name: {**column.properties, "nullable": None} for name, column in columns.items()} == {
+        "a": {"data_type": "text", "precision": 5, "x-min-length": 1, "x-pattern": "^a", "nullable": None},
+        "b": {
+            "data_type": "bigint", "x-minimum": 0, "x-exclusive-maximum": 9, "x-multiple-of": 3, "nullable": None
+        },
+        "c": {
+            "data_type": "json", "x-spark-type": "array<string>", "x-min-items": 1, "x-max-items": 2,
+            "x-unique-items": True, "nullable": None,
+        },
+        "d": {"data_type": "text", "precision": 5, "nullable": None},
+        "e": {"data_type": "text", "precision": 9, "nullable": None},
+        "f": {"data_type": "date", "nullable": None},
+    }  # fmt: skip
+    assert [describe_loss(each) for each in document.losses] == [
+        "t.a: `logicalTypeOptions.format: uuid`",
+        "t.e: `logicalTypeOptions.maxLength: 5`",
+        "t.f: `logicalTypeOptions.minimum: 2020-01-01`",
+    ]
 
 
 def test_other_versions_are_refused():

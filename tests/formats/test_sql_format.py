@@ -17,7 +17,7 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import sql
-from schemactl.formats._losses import losses_between
+from schemactl.formats._losses import describe_loss, losses_between
 from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema, Table
 
@@ -123,7 +123,7 @@ def test_a_file_of_others() -> None:
         "balance": {"data_type": "decimal", "precision": 12, "scale": 2, "nullable": True},
         "seen": {"data_type": "timestamp", "precision": 3, "nullable": True},
         "local": {"data_type": "timestamp", "timezone": False, "nullable": True},
-        "tags": {"data_type": "json", "nullable": True},
+        "tags": {"data_type": "json", "nullable": True, "x-spark-type": "array<string>"},
         "place": {"data_type": "text", "nullable": True},
     }
     assert orders.properties["description"] == "All of them"
@@ -149,18 +149,133 @@ def test_a_file_of_others() -> None:
         ("bigquery", "TIMESTAMP", {"data_type": "timestamp"}),
         ("bigquery", "DATETIME", {"data_type": "timestamp", "timezone": False}),
         ("bigquery", "BIGNUMERIC", {"data_type": "wei"}),
-        ("bigquery", "ARRAY<STRUCT<a INT64>>", {"data_type": "json"}),
+        ("bigquery", "ARRAY<STRUCT<a INT64>>", {"data_type": "json", "x-spark-type": "array<struct<a:bigint>>"}),
         ("tsql", "NVARCHAR(20)", {"data_type": "text", "precision": 20}),
         ("tsql", "DATETIMEOFFSET", {"data_type": "timestamp"}),
         ("clickhouse", "Nullable(Int32)", {"data_type": "bigint", "precision": 32}),
         ("mysql", "TINYINT", {"data_type": "bigint", "precision": 8}),
         ("mysql", "TINYINT(1)", {"data_type": "bool"}),
         ("redshift", "SUPER", {"data_type": "json"}),
+        ("mysql", "ENUM('a', 'b')", {"data_type": "text", "x-enum": ["a", "b"]}),
+        ("duckdb", "ENUM('a', 'b')", {"data_type": "text", "x-enum": ["a", "b"]}),
+        ("clickhouse", "Enum8('a' = 1, 'b' = 2)", {"data_type": "text", "x-enum": ["a", "b"]}),
+        ("mysql", "BIGINT UNSIGNED", {"data_type": "wei"}),
+        ("clickhouse", "UInt64", {"data_type": "wei"}),
+        ("mysql", "INT UNSIGNED", {"data_type": "bigint"}),
+        ("mysql", "DECIMAL(10, 2) UNSIGNED", {"data_type": "decimal", "precision": 10, "scale": 2}),
+        ("mysql", "BIT(1)", {"data_type": "bool"}),
+        ("tsql", "BIT", {"data_type": "bool"}),
+        ("mysql", "SERIAL", {"data_type": "wei", "nullable": False, "unique": True}),
+        ("postgres", "serial", {"data_type": "bigint", "precision": 32, "nullable": False}),
+        ("postgres", "bigserial", {"data_type": "bigint", "nullable": False}),
+        ("postgres", "text[]", {"data_type": "json", "x-spark-type": "array<string>"}),
+        ("postgres", "int[][]", {"data_type": "json", "x-spark-type": "array<array<int>>"}),
+        ("snowflake", "INT", {"data_type": "decimal", "precision": 38, "scale": 0}),
+        ("snowflake", "SMALLINT", {"data_type": "decimal", "precision": 38, "scale": 0}),
+        ("snowflake", "ARRAY", {"data_type": "json"}),
+        ("databricks", "MAP<STRING, INT>", {"data_type": "json", "x-spark-type": "map<string,int>"}),
+        (
+            "databricks",
+            "STRUCT<a: INT NOT NULL COMMENT 'one', b: ARRAY<DATE>>",
+            {
+                "data_type": "json",
+                "x-spark-type": "struct<a:int,b:array<date>>",
+                "x-fields": {"a": {"nullable": False, "description": "one"}},
+            },
+        ),
+        (
+            "bigquery",
+            "STRUCT<a INT64 OPTIONS(description='one')>",
+            {"data_type": "json", "x-spark-type": "struct<a:bigint>", "x-fields": {"a": {"description": "one"}}},
+        ),
+        ("clickhouse", "Nested(a String)", {"data_type": "json", "x-spark-type": "array<struct<a:string>>"}),
     ],
 )
 def test_types_of_dialects(dialect: str, kind: str, properties: dict[str, Any]) -> None:
-    schema = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind})", "t.sql").schema
-    assert {"nullable": True, **properties} == dict(schema.tables["t"].columns["c"].properties)
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind})", "t.sql")
+    assert {"nullable": True, **properties} == dict(document.schema.tables["t"].columns["c"].properties)
+    assert document.losses == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "lost"),
+    [
+        ("postgres", "bit(8)", "t.c: type `type: BIT(8)` becomes type `data_type: text`"),
+        ("postgres", "bit", "t.c: type `type: BIT` becomes type `data_type: text`"),
+        ("mysql", "bit(8)", "t.c: type `type: BIT(8)` becomes type `data_type: text`"),
+        ("postgres", "bit varying(5)", "t.c: type `type: varbit(5)` becomes type `data_type: text`"),
+        ("postgres", "varchar(10)[]", "t.c: type `type: VARCHAR(10)[]` becomes type `data_type: json`"),
+        ("duckdb", "INT[3]", "t.c: type `type: INT[3]` becomes type `data_type: json`"),
+        ("databricks", "MAP<INT, STRING>", "t.c: type `type: MAP<INT, STRING>` becomes type `data_type: json`"),
+        ("databricks", "STRUCT<a: INTERVAL>", "t.c.a: type `type: INTERVAL` becomes type `data_type: text`"),
+    ],
+)
+def test_types_that_schemas_have_not_are_reported(dialect: str, kind: str, lost: str) -> None:
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind})", "t.sql")
+    assert [describe_loss(each) for each in document.losses] == [lost]
+
+
+def test_words_of_types_in_texts_and_comments_stay() -> None:
+    text = """CREATE TABLE t (a bit varying(5), "bit" int, varying int);
+        COMMENT ON COLUMN t.a IS 'a bit varying, second(3)'; -- bit varying"""
+    table = sql.read(text, "t.sql").schema.tables["t"]
+    assert list(table.columns) == ["a", "bit", "varying"]
+    assert table.columns["a"].properties["description"] == "a bit varying, second(3)"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "lost"),
+    [
+        ("UNIQUE KEY u (q)", []),
+        ("UNIQUE INDEX u (q)", []),
+        ("UNIQUE (q)", []),
+        ("CONSTRAINT u UNIQUE (q)", []),
+        ("UNIQUE KEY u (q(10))", ["t: `constraint: UNIQUE u (q(10))`"]),
+        ("UNIQUE KEY u (q, p)", ["t: `constraint: UNIQUE u (q, p)`"]),
+    ],
+)
+def test_a_unique_key_of_one_column_is_the_columns(constraint: str, lost: list[str]) -> None:
+    document = sql.in_dialect("mysql").read(f"CREATE TABLE t (q bigint, p bigint, {constraint})", "t.sql")
+    assert document.schema.tables["t"].columns["q"].properties.get("unique") == (None if lost else True)
+    assert [describe_loss(each) for each in document.losses] == lost
+
+
+@pytest.mark.parametrize(
+    ("dialect", "clauses", "hints"),
+    [
+        ("bigquery", "PARTITION BY DATE(g) CLUSTER BY g, d", {"g": {"partition", "cluster"}, "d": {"cluster"}}),
+        ("bigquery", "PARTITION BY d", {"d": {"partition"}}),
+        ("snowflake", "CLUSTER BY (d)", {"d": {"cluster"}}),
+        ("databricks", "PARTITIONED BY (d)", {"d": {"partition"}}),
+        ("hive", "PARTITIONED BY (h date)", {"h": {"partition"}}),
+        ("redshift", "DISTKEY (d) SORTKEY (g, d)", {"d": {"cluster", "sort"}, "g": {"sort"}}),
+        (
+            "clickhouse",
+            "ENGINE = MergeTree PARTITION BY d ORDER BY (d, g)",
+            {"d": {"partition", "sort"}, "g": {"sort"}},
+        ),
+        ("clickhouse", "ENGINE = MergeTree ORDER BY tuple()", {}),
+    ],
+)
+def test_clauses_that_name_columns_are_hints(dialect: str, clauses: str, hints: dict[str, set[str]]) -> None:
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (g timestamp, d date) {clauses}", "t.sql")
+    columns = document.schema.tables["t"].columns.values()
+    found = {each.name: each.properties.keys() & {"partition", "cluster", "sort"} for each in columns}
+    assert {name: of for name, of in found.items() if of} == hints
+    assert document.losses == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "clause"),
+    [
+        ("bigquery", "PARTITION BY TIMESTAMP_TRUNC(g, MONTH)"),
+        ("postgres", "PARTITION BY RANGE(d)"),
+        ("clickhouse", "PARTITION BY toYYYYMM(d)"),
+    ],
+)
+def test_clauses_that_say_more_are_reported(dialect: str, clause: str) -> None:
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (g timestamp, d date) {clause}", "t.sql")
+    assert [describe_loss(each) for each in document.losses] == [f"t: `clause: {clause}`"]
 
 
 def test_hints_are_clauses_where_an_engine_has_words_for_them() -> None:

@@ -59,6 +59,17 @@ def test_what_the_schema_states_of_a_type_is_reported_with_it():
     assert column_of([{"at": "2026-01-31T10:00:00Z"}], "at").timezone is None
 
 
+def test_columns_that_are_stated_and_never_met_are_no_columns_of_dlt():
+    after = resolve(evidence_of(DOCUMENTS), EMPTY, "data").schema
+    table = after.tables["data"]
+    stated = replace(table, columns={**table.columns, "note": Column("note", {"data_type": "text"})})
+    resolution = resolve(evidence_of(DOCUMENTS), EMPTY.with_table(stated), "data")
+    (found,) = find_tables(EMPTY, resolution.schema, resolution, evidence_of(DOCUMENTS))
+    assert {each.name: each.reason for each in found.columns if not each.sources} == {
+        "note": "stated", "_dlt_load_id": None, "_dlt_id": None
+    }  # fmt: skip
+
+
 def test_a_variant_is_reported_beside_its_column():
     column = column_of(DOCUMENTS, "a__v_text")
     assert (column.variant_of, column.values, column.total) == ("a", 1, 3)
@@ -113,8 +124,21 @@ def test_nulls_are_reported_with_their_place():
     column = Column("a", {"data_type": "bigint", "nullable": False})
     before = before.with_table(replace(table, columns={"a": column}))
     evidence = evidence_of([{"a": 1}, {"a": None}])
-    (null,) = find_nulls(resolve(evidence, before, "data"), evidence)
+    resolution = resolve(evidence, before, "data")
+    (null,) = find_nulls(resolution, evidence, resolution.schema)
     assert (null.table, null.column, null.source, null.first) == ("data", "a", "$.a", Position("data.jsonl", 2))
+
+
+def test_values_of_variants_leave_a_column_null_that_allows_none():
+    known = Column("a", {"data_type": "bigint", "nullable": False})
+    before = EMPTY.with_table(Table("data", {"a": known}, {"write_disposition": "append"}))
+    evidence = evidence_of([{"a": 1}, {"a": "x"}, {"a": "y"}])
+    resolution = resolve(evidence, before, "data")
+    (null,) = find_nulls(resolution, evidence, resolution.schema)
+    assert (null.table, null.column, null.source, null.variant) == ("data", "a", "$.a", "a__v_text")
+    assert (null.count, null.first) == (2, Position("data.jsonl", 2))
+    rejected = judge(before, resolution.schema, "data_type=discard_row").schema
+    assert find_nulls(resolution, evidence, rejected) == ()
 
 
 @pytest.mark.parametrize("mode", ["freeze", "discard_value"])

@@ -77,17 +77,33 @@ class Event(RootModel[Annotated[Click | Buy, Field(discriminator="kind")]]):
     dlt_config: ClassVar[Any] = {}
 
 
+class Return(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["return"]
+
+
+class Mixed(RootModel[Annotated[Click | Return, Field(discriminator="kind")]]):
+    pass
+
+
 class Keyed(BaseModel):
     blob: bytes
     when: datetime = Field(alias="whenMade")
     big: int = 0
 
 
-def run(model: type[BaseModel], documents: list[Any], columns="discard_value", data_type="freeze", dispatch=None):
+def run(
+    model: type[BaseModel],
+    documents: list[Any],
+    columns="discard_value",
+    data_type="freeze",
+    dispatch=None,
+    is_stated=False,
+):
     """Return the documents by table, and the errors by the number of the document."""
     texts = [json.dumps(document).replace("Infinity", "1e400").encode() for document in documents]
     piece = Piece(copy.deepcopy(documents), Positions("f", 0, range(len(documents))), texts)
-    return sorted_by(model, piece, columns, data_type, dispatch)
+    return sorted_by(model, piece, columns, data_type, dispatch, is_stated)
 
 
 def run_rows(model: type[BaseModel], rows: pa.Table, columns="discard_value", data_type="freeze", dispatch=None):
@@ -98,9 +114,16 @@ def run_rows(model: type[BaseModel], rows: pa.Table, columns="discard_value", da
     return sorted_by(model, piece, columns, data_type, dispatch)
 
 
-def sorted_by(model: type[BaseModel], piece: Piece, columns: str, data_type: str, dispatch: Dispatch | None):
+def sorted_by(
+    model: type[BaseModel],
+    piece: Piece,
+    columns: str,
+    data_type: str,
+    dispatch: Dispatch | None,
+    is_stated: bool = False,
+):
     source = ModelSource(model.__module__, model.__name__)
-    validator = Validator(ModelTask(source, Mode(columns), Mode(data_type)))
+    validator = Validator(ModelTask(source, Mode(columns), Mode(data_type), is_stated))
     good: dict[str | None, list[Any]] = {}
     bad: dict[int, list[str]] = {}
     for each in validator.sort(piece, dispatch):
@@ -198,6 +221,17 @@ def test_a_union_sorts_documents_to_tables():
     assert lenient == {
         "click": [events[0], events[3]], "purchases": [events[1]], "view": [events[2]], None: [events[4]]
     }  # fmt: skip
+
+
+def test_a_variant_that_forbids_unknown_keys_freezes_them_unless_the_call_states_otherwise():
+    events = [{"kind": "click", "x": 1, "y": 2}, {"kind": "return", "y": 2}]
+    good, bad = run(Mixed, events)
+    assert (good, [text.split("|")[1:3] for text in bad[1]]) == (
+        {"": [{"kind": "click", "x": 1}]},
+        [["$.y", "columns=freeze"]],
+    )
+    assert run(Mixed, events, is_stated=True) == ({"": [{"kind": "click", "x": 1}, {"kind": "return"}]}, {})
+    assert run(Mixed, events, "evolve", is_stated=True) == ({"": events}, {})
 
 
 def test_a_lenient_model_takes_all_values_of_known_keys():

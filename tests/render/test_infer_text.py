@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.evidence import Position
+from schemactl.inference.findings import STATED
+from schemactl.inference.report import ColumnFinding, InferenceReport, NullFinding
 from schemactl.render.console import Look
 from schemactl.render.infer import print_inference
 
@@ -64,6 +66,25 @@ def test_no_fact_is_cut_off_however_narrow_the_terminal(
         return re.sub(r"[\s│├└─]", "", print_inference(report, look))
 
     assert facts(Look(width)) == facts(Look(None))
+
+
+def test_columns_of_the_call_are_not_said_to_be_dlts(new_schema: InferenceReport) -> None:
+    first, *others = new_schema.tables
+    stated = ColumnFinding("note", None, "text", reason=STATED)
+    report = replace(new_schema, tables=(replace(first, columns=(*first.columns, stated)), *others))
+
+    lines = [line.lstrip("│├└─ ") for line in print_inference(report, Look(None)).splitlines()]
+    assert "+ note: stated, no value so far" in lines
+    assert "+ _dlt_load_id, _dlt_id: added by dlt" in lines
+
+
+def test_values_that_leave_a_column_null_are_said_to_go_elsewhere(new_schema: InferenceReport) -> None:
+    null = NullFinding("orders", "id", "$.id", 1, Position("orders.jsonl", 2), "id__v_text")
+    printed = print_inference(replace(new_schema, nulls=(null,)), Look(None))
+
+    assert (
+        "orders.id allows no null, but 1 value of $.id goes to id__v_text instead, first in orders.jsonl:2" in printed
+    )
 
 
 def test_nested_table_stands_under_its_parent_whatever_the_order(new_schema: InferenceReport) -> None:

@@ -39,7 +39,9 @@ class Options(CommonOptions):
     write_disposition: Literal["append", "replace", "merge", "skip"] | None = option(
         "What a load does with the rows that are there."
     )
-    contract: str | None = option("What data may change: a mode, or `tables=M,columns=M ...`.", metavar="C")
+    contract: str | None = option(
+        "What data may change: a mode, or `tables=M,columns=M ...`.", metavar="C", is_joined=True
+    )
     naming: str | None = option(
         "Name tables and columns by another naming convention; what data comes later goes to the same ones.",
         metavar="CONVENTION",

@@ -81,7 +81,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     for exported in export(request):
         if not options.quiet:
-            terminal.report(print_losses(exported.losses, options.to))
+            terminal.report(print_losses(exported.losses, options.to, is_verbose=options.verbose))
         if exported.path is None:
             terminal.write(exported.text)
         elif not options.quiet:

@@ -79,7 +79,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
     imported = import_files(request)
     if not options.quiet:
-        terminal.report(print_losses(imported.losses, "the schema"))
+        terminal.report(print_losses(imported.losses, "the schema", is_verbose=options.verbose))
     from schemactl.render.files import import_document, print_import
 
     return write_report(

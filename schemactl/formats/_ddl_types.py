@@ -1,0 +1,181 @@
+"""Types of columns as sqlglot reads them in CREATE TABLE, of any dialect, as the fields that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.formats._fields import Field, note
+from schemactl.schema.types import DataType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_TEXTS: Final = frozenset(
+    (
+        *("TEXT", "VARCHAR", "NVARCHAR", "CHAR", "NCHAR", "BPCHAR", "NAME", "UUID", "FIXEDSTRING", "STRING"),
+        *("TINYTEXT", "MEDIUMTEXT", "LONGTEXT", "LOWCARDINALITY"),
+    )
+)
+_INTEGERS: Final = {
+    "TINYINT": 8, "INT8": 8, "UTINYINT": 16, "SMALLINT": 16, "USMALLINT": 32, "INT": 32, "MEDIUMINT": 32, "SERIAL": 32,
+    "INT128": 128, "INT256": 128, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16,
+}  # fmt: skip
+_PLAIN: Final = {
+    name: data_type
+    for data_type, names in (
+        ("double", "DOUBLE FLOAT UDOUBLE"), ("bool", "BOOLEAN"), ("date", "DATE DATE32"), ("wei", "UBIGINT"),
+        ("json", "JSON JSONB VARIANT SUPER OBJECT ARRAY STRUCT MAP NESTED"),
+    )
+    for name in names.split()
+}  # fmt: skip
+_BINARY: Final = frozenset(("BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BYTES", "ROWVERSION"))
+_DECIMALS: Final = frozenset(
+    ("DECIMAL", "UDECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256", "BIGDECIMAL", "MONEY")
+)
+_INSTANTS: Final = frozenset(("TIMESTAMPTZ", "TIMESTAMPLTZ"))
+_LOCAL: Final = {
+    "TIMESTAMP": None, "TIMESTAMPNTZ": None, "DATETIME": None, "DATETIME2": None, "DATETIME64": None,
+    "SMALLDATETIME": 0, "TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9,
+}  # fmt: skip
+_TIMES: Final = frozenset(("TIME", "TIMETZ"))
+_WEI: Final = ((156, 78), (78, 0), (76, 0))
+_SERIALS: Final = frozenset(("SERIAL", "BIGSERIAL", "SMALLSERIAL"))
+_ENUMS: Final = frozenset(("ENUM", "ENUM8", "ENUM16"))
+
+_UNSIZED: Final = frozenset((DataType.TEXT, DataType.BINARY, DataType.TIMESTAMP))
+"""Types whose sizes a list of them does not state."""
+
+
+@cache
+def field_of_type(name: str, text: str, dialect: str) -> Field:
+    """Return the field that a type describes: a scalar, or one with what is nested in it; unknown types are texts."""
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return _field(name, exp.DataType.build(text, dialect=dialect), dialect)
+    except (SqlglotError, ValueError):
+        return _unknown(name, text)
+
+
+def implied_by(kind: exp.Expression, dialect: str) -> Iterable[str]:
+    """Return the constraints of a column that its type implies: those of PostgreSQL's and MySQL's ``serial``."""
+    word = _word(kind)
+    if word not in _SERIALS:
+        return ()
+    return ("not_null", "unique") if dialect == "mysql" else ("not_null",)
+
+
+def option_description(properties: exp.Properties) -> str | None:
+    """Return the description that BigQuery's OPTIONS state."""
+    found = (each for each in properties.expressions if each.name.lower() == "description")
+    stated = next(found, None)
+    return None if stated is None else stated.args["value"].name
+
+
+def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
+    from sqlglot import exp
+
+    inner = [each for each in kind.expressions if isinstance(each, exp.DataType)]
+    fields = tuple(_nested(each, dialect) for each in kind.expressions if isinstance(each, exp.ColumnDef))
+    nested = {"data_type": "json"}
+    match _word(kind):
+        case "ARRAY" | "LIST" if len(inner) == 1:
+            element = _field("element", inner[0], dialect)
+            # PostgreSQL keeps no length of a list, whatever is stated.
+            is_sized = bool(kind.args.get("values")) and dialect != "postgres"
+            is_sized |= "precision" in element.properties and element.data_type in _UNSIZED
+            lost = ("type", {"type": kind.sql(dialect)}, nested)
+            return Field(name, nested, element=element, unread=(lost,) if is_sized else ())
+        case "STRUCT" | "OBJECT" if fields:
+            return Field(name, nested, fields=fields)
+        case "NESTED" if fields:  # ClickHouse's list of objects
+            return Field(name, nested, element=Field("element", nested, fields=fields))
+        case "MAP" if len(inner) == 2:
+            if _field("key", inner[0], dialect).properties["data_type"] == "text":
+                return Field(name, nested, values=_field("value", inner[1], dialect))
+            return Field(name, nested, unread=(("type", {"type": kind.sql(dialect)}, nested),))
+        case "NULLABLE" | "LOWCARDINALITY" if inner:
+            return _field(name, inner[0], dialect)
+    found = _scalar(kind, dialect)
+    return _unknown(name, kind.sql(dialect)) if found is None else Field(name, found)
+
+
+def _nested(stated: exp.ColumnDef, dialect: str) -> Field:
+    """Return a field of an object, which may say what a column may say."""
+    from sqlglot import exp
+
+    kind = stated.args.get("kind")
+    field = _field(stated.name, kind, dialect) if isinstance(kind, exp.DataType) else _unknown(stated.name, "")
+    properties, unread = dict(field.properties), list(field.unread)
+    for constraint in stated.constraints:
+        match constraint.kind:
+            case exp.NotNullColumnConstraint() as null if not null.args.get("allow_null"):
+                properties["nullable"] = False
+            case exp.CommentColumnConstraint() as comment:
+                properties |= note(comment.this.name)
+            case exp.Properties() as options if (text := option_description(options)) is not None:
+                properties |= note(text)
+            case other:
+                unread.append(("constraint", other.sql(dialect), None))
+    return Field(field.name, properties, field.fields, field.element, field.values, tuple(unread))
+
+
+def _unknown(name: str, text: str) -> Field:
+    return Field(name, {"data_type": "text"}, unread=(("type", {"type": text}, {"data_type": "text"}),))
+
+
+def _word(kind: exp.Expression) -> str:
+    from sqlglot import exp
+
+    return kind.this.name if isinstance(kind.this, exp.DataType.Type) else str(kind.this)
+
+
+def _enum(kind: exp.DataType) -> dict[str, Any]:
+    """Return a text with its values, which ClickHouse numbers."""
+    from sqlglot import exp
+
+    values = [(each.this if isinstance(each, exp.EQ) else each).name for each in kind.expressions]
+    return {"data_type": "text", **({"x-enum": values} if values else {})}
+
+
+def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912 - by type
+    """Return the properties of a column of a type, case by case; None for a type that is not known."""
+    from sqlglot import exp
+
+    name = _word(kind)
+    sizes = [int(each.name) for each in kind.expressions if isinstance(each, exp.DataTypeParam) and each.name.isdigit()]
+    sized = {"precision": sizes[0]} if sizes else {}
+    if name in _ENUMS:
+        return _enum(kind)
+    if name in _TEXTS:
+        return {"data_type": "text", **(sized if name != "UUID" else {})}
+    if name == "BIT":  # PostgreSQL has texts of bits
+        return {"data_type": "bool"} if sizes in ([], [1]) and dialect != "postgres" else None
+    if name == "TINYINT" and sizes == [1]:
+        return {"data_type": "bool"}  # as MySQL shows them
+    if name == "SERIAL" and dialect == "mysql":
+        return {"data_type": "wei"}
+    if name in _INTEGERS:
+        if dialect == "snowflake":  # all of them are one type
+            return {"data_type": "decimal", "precision": 38, "scale": 0}
+        bits = _INTEGERS[name]
+        return {"data_type": "bigint", **({"precision": bits} if bits else {})}
+    if name in _PLAIN:
+        return {"data_type": _PLAIN[name]}
+    if name in _BINARY:
+        return {"data_type": "binary", **sized}
+    if name in _DECIMALS:
+        if tuple(sizes) in _WEI or (name == "BIGDECIMAL" and not sizes):
+            return {"data_type": "wei"}
+        if sizes == [19, 0]:
+            return {"data_type": "bigint"}
+        return {"data_type": "decimal", **({**sized, "scale": sizes[1] if len(sizes) > 1 else 0} if sizes else {})}
+    if name in _INSTANTS or (name == "DATETIME64" and len(kind.expressions) > 1):
+        return {"data_type": "timestamp", **sized}
+    if name in _LOCAL:
+        size = {"precision": _LOCAL[name]} if _LOCAL[name] is not None else sized
+        return {"data_type": "timestamp", "timezone": False, **size}
+    return {"data_type": "time", **sized} if name in _TIMES else None
