@@ -311,6 +311,21 @@ def test_older_versions_are_looked_at_where_that_is_asked_for(work: Path, capsys
     assert ":schemas/export/shop.schema.yaml" in out
 
 
+def test_older_versions_count_where_the_files_state_no_version(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    for data_type in ("text", "bigint", "double"):
+        table = f"  orders:\n    columns:\n      total: {{data_type: {data_type}}}\n"
+        (work / "schemas/export").mkdir(parents=True, exist_ok=True)
+        (work / "schemas/export/shop.schema.yaml").write_text(f"name: shop\ntables:\n{table}")
+        commit(data_type)
+    assert run(["diff", "git:HEAD"]) == 0
+    capsys.readouterr()
+    assert run(["diff", "git:HEAD", "--transitive"]) == 1
+    out = capsys.readouterr().out
+    assert "error D302: " in out
+    assert "breaks " in out
+
+
 def test_a_broken_history_is_reported_once_and_not_for_each_older_version(
     work: Path, capsys: pytest.CaptureFixture[str]
 ):
