@@ -353,6 +353,17 @@ def test_a_guessed_rename_says_how_to_state_and_to_refuse_it(work: Path, capsys:
         assert "x-renamed-from: []" in out
 
 
+def test_a_stated_rename_is_not_asked_to_be_stated(work: Path, capsys: pytest.CaptureFixture[str]):
+    write(work / "base.yaml", schema_of({"id": COLUMNS["id"], "cust_id": COLUMNS["note"]}))
+    stated = {**COLUMNS["note"], "x-renamed-from": "cust_id"}
+    write(work / "head.yaml", schema_of({"id": COLUMNS["id"], "customer_id": stated}))
+    for form in ("text", "markdown", "github", "json"):
+        run(["diff", "base.yaml", "head.yaml", "--format", form])
+        out = capsys.readouterr().out
+        assert "C206" in out
+        assert "State `x-renamed-from" not in out
+
+
 def test_a_schema_in_the_place_of_another_is_new(work: Path, capsys: pytest.CaptureFixture[str]):
     git("init", "-q", ".")
     export = write(work / "schemas/export/shop.schema.yaml", BASE)
