@@ -305,7 +305,9 @@ def _invoke(args: list[str], invocation: Invocation) -> int:
         near = getattr(error, "possibilities", None)
         message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
         context = getattr(error, "ctx", None)
-        call = context.command_path if context else PROGRAM
+        # The parser's own errors know of no command.
+        named = next((f" {arg}" for arg in args if arg in command_names()), "")
+        call = context.command_path if context else f"{PROGRAM}{named}"
         hint = f"did you mean `{near[0]}`?" if near else f"`{call} --help` shows its arguments and options"
         raise InputError(message[:1].lower() + message[1:], hint=hint) from error
     return invocation.code

@@ -286,6 +286,27 @@ def test_a_revision_before_the_first_schema_is_an_empty_base(work: Path, capsys:
     assert "there is no schema file at `schemas/exprot`" in capsys.readouterr().err
 
 
+def test_a_repository_without_a_commit_is_named_as_the_reason(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    assert run(["diff", "git:HEAD"]) == 2
+    err = capsys.readouterr().err
+    assert "has no commit yet" in err
+    assert "git fetch" not in err
+
+
+def test_keys_that_no_hash_counts_are_not_called_hints(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    file = work / "schemas/export/shop.schema.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("name: shop\ntables:\n  orders:\n    columns:\n      id: {data_type: bigint}\n")
+    commit("by hand")
+    assert run(["fmt"]) == 0
+    assert run(["diff", "git:HEAD"]) == 0
+    out = capsys.readouterr().out
+    assert "1 change of keys that the hash leaves out" in out
+    assert "only hints and descriptions changed" not in out
+
+
 def test_a_schema_that_is_new_or_gone_is_reported_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
     write(work / "a/shop.schema.yaml", BASE)
     write(work / "b/shop.schema.yaml", BASE)
@@ -398,8 +419,23 @@ def test_silences_stand_in_the_settings(work: Path, capsys: pytest.CaptureFixtur
     assert run(["diff", "base.yaml", "head.yaml"]) == 0
     out = capsys.readouterr().out
     assert "silenced for good: nobody reads it" in out
-    assert "schemactl.toml:6: " in out.replace("\n", "")  # the folder's name is long
+    assert "\nwarning: schemactl.toml:6: " in out
     assert "T102" in out
+    for form in ("markdown", "github", "json"):
+        run(["diff", "base.yaml", "head.yaml", "--format", form])
+        out = capsys.readouterr().out
+        assert "schemactl.toml" in out
+        assert str(work) not in out
+
+
+def test_settings_of_a_folder_above_are_named_from_the_working_folder(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    (work / "schemactl.toml").write_text("[[diff.silence]]\nrule = 'C204'\n")
+    (work / "below").mkdir()
+    monkeypatch.chdir(work / "below")
+    assert run(["diff", "../base.yaml", "../head.yaml"]) == 2
+    assert "error: ../schemactl.toml:1: silence 1 has no `reason`" in capsys.readouterr().err
 
 
 def test_severities_stand_in_the_settings_and_on_the_command_line(work: Path):

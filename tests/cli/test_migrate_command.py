@@ -391,6 +391,16 @@ def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_refused_with_and
         dataset.sql("DELETE FROM @.orders")
 
 
+def test_a_conversion_names_the_type_of_its_statement(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [each for each in FIRST.tables["orders"].columns.values() if each.name != "note"]
+    for zone, kind in ((None, "TIMESTAMP WITH TIME ZONE"), (False, "TIMESTAMP")):
+        hints = {} if zone is None else {"timezone": zone}
+        put(schema_of(*columns, column("note", "timestamp", **hints), before=FIRST), "note.yaml")
+        capsys.readouterr()
+        run(["migrate", "plan", "./note.yaml", "--to", dataset.url])
+        assert f"SET DATA TYPE {kind}, values as dlt" in " ".join(capsys.readouterr().out.split())
+
+
 def test_status_says_which_schema_a_run_that_stands_half_done_leads_to(
     dataset: Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
