@@ -304,23 +304,13 @@ def _invoke(args: list[str], invocation: Invocation) -> int:
     except typer.TyperException as error:
         near = getattr(error, "possibilities", None)
         message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
-        call = _called(args)
+        context = getattr(error, "ctx", None)
+        # The parser's own errors know of no command.
+        named = next((f" {arg}" for arg in args if arg in command_names()), "")
+        call = context.command_path if context else f"{PROGRAM}{named}"
         hint = f"did you mean `{near[0]}`?" if near else f"`{call} --help` shows its arguments and options"
         raise InputError(message[:1].lower() + message[1:], hint=hint) from error
     return invocation.code
-
-
-def _called(args: Sequence[str]) -> str:
-    """Return the words of a call that name the command, as far as they name one."""
-    words, package = [PROGRAM], commands
-    for word in args:
-        if word in command_names(package):
-            words.append(word)
-            found = load_command(word, package)
-            if not (isinstance(found, ModuleType) and hasattr(found, "__path__")):
-                break
-            package = found
-    return " ".join(words)
 
 
 def _report_error(error: BaseException, invocation: Invocation) -> ExitCode:

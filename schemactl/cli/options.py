@@ -632,7 +632,7 @@ def read_seconds(text: str, option: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise InputError(f"`{text}` is no number of seconds (`{option}`)", hint=f"write it like `{option} 30`")
+        raise InputError(f"`{text}` is no number of seconds (`{option}`)", hint="write it like `30`, or `0.5`")
     return seconds
 
 

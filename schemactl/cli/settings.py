@@ -46,7 +46,7 @@ class SettingsFile:
     """A settings file.
 
     Attributes:
-        path: how messages call it.
+        path: the file; of a revision, `REV:PATH`.
         folder: what its relative paths start from.
         table: the part of it that is ours.
     """
@@ -58,18 +58,25 @@ class SettingsFile:
 
     def locate(self, key: str) -> Location:
         """Return the place of a key: the first line that sets such a key, since tomllib keeps no places."""
-        return Location(str(self.path), next(self._lines_of(key), None))
+        return Location(shown_path(self.path), next(self._lines_of(key), None))
 
     def locate_each(self, key: str, count: int) -> list[Location]:
         """Return the places of ``[[key]]`` tables; of tables in one list, the place of the list."""
         lines = list(self._lines_of(key))
         whole = lines if len(lines) == count else lines[:1] * count
-        return [Location(str(self.path), line) for line in whole] or [Location(str(self.path))] * count
+        shown = shown_path(self.path)
+        return [Location(shown, line) for line in whole] or [Location(shown)] * count
 
     def _lines_of(self, key: str) -> Iterator[int]:
         spelling = "[-_]".join(re.escape(part) for part in re.split("[-_]", key))
         pattern = re.compile(rf"""\s*(\[.*[.\["']?\s*)?["']?{spelling}["']?\s*[=\].]""")
         return (number for number, line in enumerate(self.text.splitlines(), start=1) if pattern.match(line))
+
+
+def shown_path(path: Path) -> str:
+    """Return how messages call a settings file: from the working folder, where that or one above holds it."""
+    here = Path.cwd()
+    return os.path.relpath(path) if path.parent in (here, *here.parents) else str(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +146,15 @@ def find_place(
 ) -> Location | None:
     """Return where a settings file states the value that a message complains of; None where no file does."""
     for spec in option_specs(options):
-        found = next(_found(spec, command, stated, surroundings), None)
-        if found is not None and found.at is not None and f"`{_plain(found.value)}`" in message:
-            return found.at
+        if spec.setting.in_file_only:
+            continue  # tables, which have places of their own
+        values = list(_found(spec, command, stated, surroundings))
+        for found in values if spec.kind is list else values[:1]:
+            items = _convert(spec, found) if spec.kind is list else (_plain(found.value),)
+            # Of a pair, `KEY=VALUE`, a message names one of the two.
+            parts = (part for item in items for part in (item, *item.split("=", 1)))
+            if found.at is not None and any(f"`{part}`" in message for part in parts):
+                return found.at
     return None
 
 
@@ -312,7 +325,7 @@ def read_file(path: Path) -> SettingsFile | None:
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the settings cannot be read: {error}", at=Location(str(path))) from error
+        raise InputError(f"the settings cannot be read: {error}", at=Location(shown_path(path))) from error
     return parse_file(text, path, path.parent)
 
 
@@ -338,18 +351,18 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError as error:
-        raise InputError("this TOML is nested too deeply", at=Location(str(path))) from error
+        raise InputError("this TOML is nested too deeply", at=Location(shown_path(path))) from error
     except tomllib.TOMLDecodeError as error:
         message, _, place = str(error).partition(" (at ")
         line, column, *_ = (*re.findall(r"\d+", place), None, None)
-        at = Location(str(path), int(line) if line else None, int(column) if column else None)
+        at = Location(shown_path(path), int(line) if line else None, int(column) if column else None)
         raise InputError(f"this is not TOML: {message.lower()}", at=at) from error
 
 
 def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
     found = table.get(key, {})
     if not isinstance(found, Mapping):
-        raise InputError(f"`{key}` must be a table", at=Location(str(path)))
+        raise InputError(f"`{key}` must be a table", at=Location(shown_path(path)))
     return found
 
 

@@ -39,6 +39,13 @@ def warn_of_texts(paths: Sequence[str]) -> None:
         warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them", paths)
 
 
+def warn_of_dangling(paths: Sequence[str]) -> None:
+    """Name the links in a folder that lead to nothing."""
+    if paths:
+        what = "a link to nothing was" if len(paths) == 1 else f"{len(paths):,} links to nothing were"
+        warn(f"{what} left out: {_named(paths)}", paths)
+
+
 def _named(paths: Sequence[str]) -> str:
     shown = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
     return f"{shown} and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else shown

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek, shown_path
 from schemactl.engine.input_formats import INPUT_FORMATS
-from schemactl.engine.input_warnings import warn_of_partitions, warn_of_texts, warn_of_unknown
+from schemactl.engine.input_warnings import warn_of_dangling, warn_of_partitions, warn_of_texts, warn_of_unknown
 from schemactl.errors import InputError, Location
 from schemactl.redaction import redact
 from schemactl.store.sources import TABLE_PREFIX, is_local
@@ -30,7 +30,8 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
 
     Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that stand
     in a folder beside records (a ``README.txt``), each with a `LeftOutWarning` that names them; not where the format is
-    stated, nor where none would be left.
+    stated, nor where none would be left. Links to
+    nothing in a folder are left out with one in any case.
 
     Args:
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
@@ -133,10 +134,14 @@ def _files_below(folder: Path) -> list[Path]:
     found: dict[Path, Path] = {}
     walked: set[Path] = set()
     # What stands in the folder comes before what is linked to: of two names the link's is left out.
-    links = [folder]
+    links, dangling = [folder], []
     while links:
         link = links.pop(0)
+        if link.is_symlink() and not link.exists():
+            dangling.append(str(link))
+            continue
         links += _walk(link, link.resolve(), found, walked)
+    warn_of_dangling(dangling)
     return list(found.values())
 
 

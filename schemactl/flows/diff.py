@@ -315,16 +315,18 @@ def _with_older(
 def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
     """Yield versions of the base's file in git, newest first, but for the one that is compared already."""
     assert pair.base is not None
-    seen = {pair.base.schema.version_hash}
+    # By its content: a file written by hand states no hash, an edited one states an old one.
+    seen = {version_hash(pair.base.schema)}
     if pair.base.history is None:
         hint = "name a file of a repository, or `git:REV`"
         raise InputError(f"`{pair.base.origin}` has no older versions (`--transitive`)", hint=hint)
     for version in versions_of(pair.base.history):
         try:
             document = read_document(version.text, str(version.path))
+            content = version_hash(document.schema)
         except InputError:
             # A commit of the past may hold anything; what never was a schema had no readers.
             continue
-        if document.schema.version_hash not in seen:
-            seen.add(document.schema.version_hash)
+        if content not in seen:
+            seen.add(content)
             yield version.name, document

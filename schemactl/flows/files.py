@@ -13,6 +13,7 @@ from schemactl.flows.meaning import Meaning, meanings
 from schemactl.flows.normalizers import check_conventions
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
+from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.hash import bump
 from schemactl.store.folder import SchemasFolder, TextFile, list_names, no_schema, read_schema
 from schemactl.store.text import read_text, replace_file
@@ -78,6 +79,12 @@ def _problems(file: TextFile, folder: SchemasFolder) -> Iterator[Problem]:
     except InputError as error:
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
+    for table in document.schema.tables.values():
+        for column in table.columns.values():
+            if fault := backfill_fault(column):
+                at = document.locate("tables", table.name, "columns", column.name, BACKFILL)
+                message = f"`{BACKFILL}` of `{table.name}.{column.name}` cannot fill stored rows: {fault}"
+                yield Problem(message, at, "state a value that the column can hold, or none")
     is_exported = not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
     if is_exported and document.is_edited:
         hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import described
 from schemactl.migration.moves import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
+from schemactl.schema.backfill import is_scalar
 from schemactl.schema.changes import (
     Change,
     ColumnAdded,
@@ -31,9 +31,6 @@ from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import NameLimits, Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
-
-BACKFILL: Final = "x-backfill"
-"""Property of a column: the value that stored rows get."""
 
 _DLT: Final = "_dlt_"
 _OURS: Final = "_schemactl_"
@@ -204,16 +201,6 @@ def is_bookkeeping(name: str) -> bool:
 
 def _scalars(properties: Mapping[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in properties.items() if name not in left_out and is_scalar(value)}
-
-
-def is_scalar(value: Any) -> bool:
-    """Return whether a value can stand in a plan: text, truth, or a number that JSON has."""
-    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
-
-
-def has_backfill(column: Column) -> bool:
-    """Return whether a schema says which value a column of stored rows gets."""
-    return is_scalar(column.properties.get(BACKFILL))
 
 
 def _renames(changes: Iterable[Change]) -> Iterator[TableRenamed | ColumnRenamed]:

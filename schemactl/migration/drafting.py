@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
+from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities, Way
 from schemactl.migration.comparison import (
-    BACKFILL,
     Comparison,
     bare,
     bare_table,
-    has_backfill,
     is_bookkeeping,
     without_origin,
 )
@@ -49,6 +48,7 @@ from schemactl.migration.steps import (
     primary_key,
     table_of,
 )
+from schemactl.schema.backfill import BACKFILL, backfill_fault, has_backfill
 from schemactl.schema.changes import (
     ABSENT,
     Change,
@@ -233,11 +233,15 @@ class _Drafter:
         column = bare(stated)
         nullable = stating(column, "nullable", None)
         forbids, is_empty = not change.column.nullable, self.is_empty(table)
+        # The schema decides who gets the value: not every destination can forbid nulls.
+        fills = forbids or not stated.nullable
+        if fills and (fault := backfill_fault(stated)):
+            hint = "state a value that the column can hold, or none"
+            raise InputError(f"`{BACKFILL}` of `{table}.{stated.name}` cannot fill stored rows: {fault}", hint=hint)
         if forbids and is_empty and self.abilities.adds_not_null:
             yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
             return
-        # The schema decides who gets the value: not every destination can forbid nulls.
-        has_value = has_backfill(stated) and (forbids or not stated.nullable)
+        has_value = fills and has_backfill(stated)
         if has_value and not is_empty and self.abilities.adds_filled:
             filled = AddColumn(table, column if forbids else nullable, stated.properties[BACKFILL])
             yield Draft(_Phase.ADD_COLUMNS, filled, change)

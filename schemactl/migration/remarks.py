@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.comparison import Comparison, has_backfill
+from schemactl.migration.comparison import Comparison
 from schemactl.migration.drafting import changed_keys
 from schemactl.migration.moves import is_fresh, kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
+from schemactl.schema.backfill import has_backfill
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRemoved,

@@ -119,7 +119,7 @@ def _own(own: OwnSql, look: Look) -> Iterator[RenderableType]:
 
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
     """Yield the statements; of those that convert values what they do, unless all is asked for."""
-    short = words.conversion(planned.step) if any(len(each) > _LONG for each in statements) else None
+    short = words.conversion(planned.step, statements) if any(len(each) > _LONG for each in statements) else None
     shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
     yield from (Inside(_statement(each)) for each in shown)
 

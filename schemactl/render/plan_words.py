@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final, assert_never
@@ -152,11 +153,16 @@ def _title_of_phase(planned: Prepare) -> str:
             assert_never(planned.phase)
 
 
-def conversion(step: Step) -> str | None:
+_STATED_TYPE: Final = re.compile(r"\b(?:SET DATA )?TYPE (?P<type>.+?) USING ")
+
+
+def conversion(step: Step, statements: Sequence[str]) -> str | None:
     """Return what a step that converts values does, as SQL would say it but for the conversion; None for others."""
     match step:
         case ChangeType():
-            return f"SET DATA TYPE {describe_type(step.after.properties).upper()}, values as dlt coerces them"
+            stated = next(filter(None, map(_STATED_TYPE.search, statements)), None)
+            kind = stated["type"] if stated is not None else describe_type(step.after.properties).upper()
+            return f"SET DATA TYPE {kind}, values as dlt coerces them"
         case Backfill(taken=Taken.FITTING):
             return f"SET {step.target.name} = {step.source.name}, values as dlt coerces them"
         case _:

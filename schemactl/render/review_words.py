@@ -106,17 +106,18 @@ def what_hash_says(review: Review) -> str:
     """Return what stands behind the two hashes."""
     if review.is_of_settings:
         return "the base decides this review, the head those after the merge"
-    changes = counted(len(review.changes), "change")
-    if review.is_cosmetic and review.changes:
-        names = Counter(what_changed(change) for change in review.changes)
+    changes, content = counted(len(review.changes), "change"), list(filter(is_content, review.changes))
+    if review.is_cosmetic and content:
+        names = Counter(map(what_changed, content))
         listed = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in names.items())
         return f"only hints and descriptions changed: {listed}"
     if review.base is None or review.head is None:
         return changes
     if review.base.hash == review.head.hash:
         return f"{changes} of keys that the hash leaves out" if review.changes else "no change"
-    count = sum(map(is_content, review.changes))
-    return f"hash changed by {counted(count, 'change')}" if count else "the hash changed, but nothing else did"
+    if content:
+        return f"hash changed by {counted(len(content), 'change')}"
+    return "the hash changed, but nothing else did"
 
 
 def is_same(review: Review) -> bool:

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from schemactl.review.announcements import column_last_day, is_expired, own_last_day, table_last_day
 from schemactl.review.comparison import Comparison, is_filled_by_dlt
 from schemactl.review.reshapes import reshaped_columns, reshaped_tables
+from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import VARIANT_ENDINGS
@@ -23,10 +24,6 @@ def variant_of(comparison: Comparison, change: ColumnAdded | ColumnRemoved) -> s
     return name if ending in VARIANT_ENDINGS and table is not None and name in table.columns else None
 
 
-BACKFILL = "x-backfill"
-"""Property of a new column: what the rows that are stored already get."""
-
-
 class Addition(Enum):
     """Why a column or a table is new, and what it asks of rows."""
 
@@ -35,7 +32,7 @@ class Addition(Enum):
     REQUIRED = auto()
     """Every row has to have a value, those that are stored already as well."""
     BACKFILLED = auto()
-    """Every row has to have a value, and it is said which one the stored rows get."""
+    """Every row has to have a value, and it is said which one the stored rows get: one that the column can hold."""
     VARIANT = auto()
     """Values of another type than their column's are put there."""
     REVIVED = auto()
@@ -68,7 +65,8 @@ def _addition(comparison: Comparison, change: ColumnAdded) -> Addition:
     has_rows = comparison.has_stored_rows(change.table)
     if column.nullable or not column.is_complete or not has_rows or is_filled_by_dlt(column.name):
         return Addition.PLAIN
-    return Addition.REQUIRED if column.properties.get(BACKFILL) is None else Addition.BACKFILLED
+    is_filled = column.properties.get(BACKFILL) is not None and backfill_fault(column) is None
+    return Addition.BACKFILLED if is_filled else Addition.REQUIRED
 
 
 class Removal(Enum):

@@ -87,6 +87,8 @@ def commit_of(top: Path, revision: str) -> str:
     result = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if result.returncode:
         usual = "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
+        if not run_git(top, "rev-list", "--all", "--max-count=1").stdout:
+            raise InputError(f"there is no git revision `{revision}`: `{top}` has no commit yet", hint="commit first")
         hint = UNSHALLOW if is_shallow(top) else usual
         raise InputError(f"there is no git revision `{revision}` in `{top}`", hint=hint)
     return result.stdout.decode("ascii").strip()

@@ -89,6 +89,18 @@ def test_a_silence_that_is_over_is_reported_and_covers_nothing(capsys: pytest.Ca
     assert "is over (until 2020-01-01)" in capsys.readouterr().out
 
 
+def test_a_fingerprint_of_another_review_is_answered_with_how_to_name_its_base(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fingerprint = found(capsys)["C204"]["fingerprint"]
+    Path("schemas/export").mkdir(parents=True)
+    write("schemas/export/shop.schema.yaml", id={"data_type": "bigint"})
+    assert run(["accept", fingerprint, *WHY]) == 2
+    assert "against another base: `--base git:main...`" in capsys.readouterr().err
+    assert run(["accept", "0123456789ab", *BOTH, *WHY]) == 2
+    assert "another base" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

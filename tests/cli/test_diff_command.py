@@ -286,6 +286,27 @@ def test_a_revision_before_the_first_schema_is_an_empty_base(work: Path, capsys:
     assert "there is no schema file at `schemas/exprot`" in capsys.readouterr().err
 
 
+def test_a_repository_without_a_commit_is_named_as_the_reason(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    assert run(["diff", "git:HEAD"]) == 2
+    err = capsys.readouterr().err
+    assert "has no commit yet" in err
+    assert "git fetch" not in err
+
+
+def test_keys_that_no_hash_counts_are_not_called_hints(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    file = work / "schemas/export/shop.schema.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("name: shop\ntables:\n  orders:\n    columns:\n      id: {data_type: bigint}\n")
+    commit("by hand")
+    assert run(["fmt"]) == 0
+    assert run(["diff", "git:HEAD"]) == 0
+    out = capsys.readouterr().out
+    assert "1 change of keys that the hash leaves out" in out
+    assert "only hints and descriptions changed" not in out
+
+
 def test_a_schema_that_is_new_or_gone_is_reported_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
     write(work / "a/shop.schema.yaml", BASE)
     write(work / "b/shop.schema.yaml", BASE)
@@ -309,6 +330,21 @@ def test_older_versions_are_looked_at_where_that_is_asked_for(work: Path, capsys
     assert "error C204: column `note` is gone from `orders`" in out
     assert "breaks " in out
     assert ":schemas/export/shop.schema.yaml" in out
+
+
+def test_older_versions_count_where_the_files_state_no_version(work: Path, capsys: pytest.CaptureFixture[str]):
+    git("init", "-q", ".")
+    for data_type in ("text", "bigint", "double"):
+        table = f"  orders:\n    columns:\n      total: {{data_type: {data_type}}}\n"
+        (work / "schemas/export").mkdir(parents=True, exist_ok=True)
+        (work / "schemas/export/shop.schema.yaml").write_text(f"name: shop\ntables:\n{table}")
+        commit(data_type)
+    assert run(["diff", "git:HEAD"]) == 0
+    capsys.readouterr()
+    assert run(["diff", "git:HEAD", "--transitive"]) == 1
+    out = capsys.readouterr().out
+    assert "error D302: " in out
+    assert "breaks " in out
 
 
 def test_a_broken_history_is_reported_once_and_not_for_each_older_version(
@@ -336,6 +372,17 @@ def test_a_guessed_rename_says_how_to_state_and_to_refuse_it(work: Path, capsys:
         out = capsys.readouterr().out
         assert "x-renamed-from: cust_id" in out
         assert "x-renamed-from: []" in out
+
+
+def test_a_stated_rename_is_not_asked_to_be_stated(work: Path, capsys: pytest.CaptureFixture[str]):
+    write(work / "base.yaml", schema_of({"id": COLUMNS["id"], "cust_id": COLUMNS["note"]}))
+    stated = {**COLUMNS["note"], "x-renamed-from": "cust_id"}
+    write(work / "head.yaml", schema_of({"id": COLUMNS["id"], "customer_id": stated}))
+    for form in ("text", "markdown", "github", "json"):
+        run(["diff", "base.yaml", "head.yaml", "--format", form])
+        out = capsys.readouterr().out
+        assert "C206" in out
+        assert "State `x-renamed-from" not in out
 
 
 def test_a_schema_in_the_place_of_another_is_new(work: Path, capsys: pytest.CaptureFixture[str]):
@@ -372,8 +419,23 @@ def test_silences_stand_in_the_settings(work: Path, capsys: pytest.CaptureFixtur
     assert run(["diff", "base.yaml", "head.yaml"]) == 0
     out = capsys.readouterr().out
     assert "silenced for good: nobody reads it" in out
-    assert "schemactl.toml:6: " in out.replace("\n", "")  # the folder's name is long
+    assert "\nwarning: schemactl.toml:6: " in out
     assert "T102" in out
+    for form in ("markdown", "github", "json"):
+        run(["diff", "base.yaml", "head.yaml", "--format", form])
+        out = capsys.readouterr().out
+        assert "schemactl.toml" in out
+        assert str(work) not in out
+
+
+def test_settings_of_a_folder_above_are_named_from_the_working_folder(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    (work / "schemactl.toml").write_text("[[diff.silence]]\nrule = 'C204'\n")
+    (work / "below").mkdir()
+    monkeypatch.chdir(work / "below")
+    assert run(["diff", "../base.yaml", "../head.yaml"]) == 2
+    assert "error: ../schemactl.toml:1: silence 1 has no `reason`" in capsys.readouterr().err
 
 
 def test_severities_stand_in_the_settings_and_on_the_command_line(work: Path):

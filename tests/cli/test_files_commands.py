@@ -128,3 +128,14 @@ def test_a_folder_without_schemas_is_reported(capsys: pytest.CaptureFixture[str]
     for command in ("list", "check", "fmt", "show"):
         assert run([command]) == 2
         assert "there is no schema in" in capsys.readouterr().err
+
+
+def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_no_sound_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    column = "id: {data_type: bigint, nullable: false, x-backfill: abc}"
+    Path("w.yaml").write_text(f"name: w\ntables:\n  t:\n    columns:\n      {column}\n")
+    assert run(["check", "w.yaml"]) == 1
+    printed = capsys.readouterr().out
+    assert "w.yaml:5:" in printed
+    assert "`x-backfill` of `t.id` cannot fill stored rows: `abc` is no `bigint`" in printed

@@ -377,3 +377,36 @@ def test_a_conversion_is_said_in_words_and_its_sql_only_where_all_is_asked_for(
     assert "SET DATA TYPE BIGINT, values as dlt coerces them (--verbose shows the SQL)" in " ".join(short.split())
     assert "USING" not in short
     assert 'ALTER COLUMN "note" SET DATA TYPE BIGINT USING' in " ".join(long.split())
+
+
+def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_refused_with_and_without_rows(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = FIRST.tables["orders"].columns.values()
+    put(schema_of(*columns, column("paid", "bool", nullable=False, **{"x-backfill": "abc"}), before=FIRST), "paid.yaml")
+    for _ in range(2):
+        assert run(["migrate", "plan", "./paid.yaml", "--to", dataset.url]) == 2
+        said = "`x-backfill` of `orders.paid` cannot fill stored rows: `abc` is no `bool`"
+        assert said in " ".join(capsys.readouterr().err.split())
+        dataset.sql("DELETE FROM @.orders")
+
+
+def test_a_conversion_names_the_type_of_its_statement(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [each for each in FIRST.tables["orders"].columns.values() if each.name != "note"]
+    for zone, kind in ((None, "TIMESTAMP WITH TIME ZONE"), (False, "TIMESTAMP")):
+        hints = {} if zone is None else {"timezone": zone}
+        put(schema_of(*columns, column("note", "timestamp", **hints), before=FIRST), "note.yaml")
+        capsys.readouterr()
+        run(["migrate", "plan", "./note.yaml", "--to", dataset.url])
+        assert f"SET DATA TYPE {kind}, values as dlt" in " ".join(capsys.readouterr().out.split())
+
+
+def test_status_says_which_schema_a_run_that_stands_half_done_leads_to(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes"]) == 0
+    assert run(["migrate", "rollback", "--to", dataset.url, "--yes", "--steps", "1"]) == 0
+    capsys.readouterr()
+    assert run(["migrate", "status", "--to", dataset.url, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["target"]["version_hash"] == ADDED.version_hash

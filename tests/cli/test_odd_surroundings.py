@@ -47,8 +47,30 @@ def test_wrong_value_of_a_setting_is_placed(
 
     error = capsys.readouterr().err
     assert error.startswith("error: ")
+    assert "write it like `--" not in error
     if "dataset=" not in setting:
         assert "schemactl.toml:3: `" in error
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ('severity = {D302 = "off"}', "`off` is no severity for `D302`"),
+        ('severity = ["D301=warn", "D302=off"]', "`off` is no severity for `D302`"),
+        ('severity = {D9 = "warn"}', "there is no rule `D9`"),
+        ('severity = {D302 = ""}', "`D302` states no level"),
+    ],
+)
+def test_a_severity_that_is_none_is_placed_and_no_option_is_blamed(
+    setting: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("schemactl.toml").write_text(f"[diff]\n# ours\n{setting}\n")
+
+    assert run(["diff", "shop.yaml", "shop.yaml"]) == 2
+
+    error = capsys.readouterr().err
+    assert f"schemactl.toml:3: {said}" in error
+    assert "--severity" not in error
 
 
 def test_misspelt_variable_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from schemactl.destinations import delta as destination
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
-from schemactl.destinations.delta.migration import MARK, DeltaMigration
+from schemactl.destinations.delta.migration import MARK, DeltaMigration, render
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
@@ -642,3 +642,11 @@ def test_a_dlt_pipeline_goes_on_after_a_migration(shop: Path) -> None:
     assert status(wanted).is_settled
     load([{"id": 2, "total": 8}], "b", write_disposition="merge", primary_key="id")
     assert [(row["id"], row["total"]) for row in rows_of(shop / "orders")] == [(1, 12), (2, 8)]
+
+
+@pytest.mark.parametrize("name", ["a%b", "a/b", ".."])
+def test_a_table_that_cannot_be_a_folder_is_refused_by_the_plan(name: str) -> None:
+    with pytest.raises(InputError, match="cannot be a folder"):
+        render(CreateTable(Table(name, {"id": KEY}, {})), None, "shop")
+    with pytest.raises(InputError, match="cannot be a folder"):
+        render(RenameTable("orders", name), None, "shop")

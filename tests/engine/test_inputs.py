@@ -393,6 +393,15 @@ def test_a_link_to_nowhere_is_reported_as_such() -> None:
         find_inputs(["a.jsonl"])
 
 
+def test_a_link_to_nowhere_in_a_folder_is_left_out_with_a_warning() -> None:
+    write("d/a.jsonl")
+    Path("d/gone.jsonl").symlink_to("nowhere")
+    Path("d/round.jsonl").symlink_to("round.jsonl")
+    said = "2 links to nothing were left out: `d/gone.jsonl`, `d/round.jsonl`"
+    with pytest.warns(LeftOutWarning, match=said):
+        assert [each.path for each in find_inputs(["d"])] == ["d/a.jsonl"]
+
+
 @pytest.mark.skipif(IS_ROOT, reason="root may read everything")
 def test_a_folder_without_rights_is_reported_and_not_left_out() -> None:
     write("d/a.jsonl")

@@ -71,7 +71,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     stated = ({"references": references or None, "schemas": options.schemas},)
     surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
     report = diff_schemas(diff.make_request(resolve(diff.Options, "diff", stated, surroundings)))
-    found = _chosen(report, options.fingerprints)
+    found = _chosen(report, options.fingerprints, has_base=options.base is not None)
     if not found:
         terminal.write("nothing to accept\n")
         return ExitCode.DONE
@@ -94,7 +94,7 @@ def _until(stated: str | None) -> date:
     return until
 
 
-def _chosen(report: Report, fingerprints: Sequence[str]) -> list[Finding]:
+def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> list[Finding]:
     from schemactl.review.severity import Severity
 
     # What changes the settings of reviews is for the base to accept.
@@ -104,7 +104,9 @@ def _chosen(report: Report, fingerprints: Sequence[str]) -> list[Finding]:
         return [finding for finding in findings.values() if finding.severity.rank >= Severity.WARN.rank]
     for each in fingerprints:
         if each not in findings:
-            hint = did_you_mean(each, findings) or "`schemactl diff --verbose` shows the fingerprints of findings"
+            shows = "`schemactl diff --verbose` shows the fingerprints of findings"
+            other = "" if has_base else "; of a review against another base: `--base git:main...`"
+            hint = did_you_mean(each, findings) or f"{shows}{other}"
             raise InputError(f"no finding has the fingerprint `{each}`", hint=hint)
     return [findings[each] for each in dict.fromkeys(fingerprints)]
 

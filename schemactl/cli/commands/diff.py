@@ -276,12 +276,12 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
         rule, _, level = (part.strip() for part in pair.partition("="))
         if rule not in rule_ids():
             near = did_you_mean(rule.upper(), rule_ids()) or "`schemactl rules` lists them"
-            raise InputError(f"there is no rule `{rule}` (`--severity`)", hint=near)
+            raise InputError(f"there is no rule `{rule}`", hint=near)
         if level not in levels:
             known = ", ".join(f"`{each}`" for each in levels)
             if not level:
-                raise InputError(f"`--severity {pair}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
-            raise InputError(f"`{level}` is no severity (`--severity {pair}`)", hint=nearest_or_all(level, levels))
+                raise InputError(f"`{rule}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
+            raise InputError(f"`{level}` is no severity for `{rule}`", hint=nearest_or_all(level, levels))
         found[rule] = levels[level]
     return found
 

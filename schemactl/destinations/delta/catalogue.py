@@ -12,7 +12,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, driver, make_catalogue, with_nullable
 from schemactl.destinations._lake.types import kind_of, kind_there
-from schemactl.destinations.parquet.bookkeeping import stored_versions, version_hashes
+from schemactl.destinations.parquet.bookkeeping import has_runs, stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.structure import NameLimits
@@ -129,7 +129,7 @@ def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: b
 
     The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
     schema, else one named as the schema. A migration also goes to one whose ledger alone names the schema, and else to
-    the only one that holds tables.
+    the only one that holds tables, or runs of migrations.
 
     Raises:
         InputError: it may be one of several.
@@ -147,7 +147,7 @@ def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: b
     ours = [each for each in loaded if schema_name in {held.name for held in stored_versions(list_files(each))}]
     if len(ours) == 1:
         return ours[0]
-    held = [name for name, each in inside.items() if tables_in(each)] if is_migrated else []
+    held = [name for name, each in inside.items() if tables_in(each) or has_runs(each)] if is_migrated else []
     return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
 
 

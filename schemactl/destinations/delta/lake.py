@@ -217,8 +217,7 @@ class DeltaLake(Lake):
 
     def place(self, name: str) -> Path:
         """Return the folder of a table, which may not be there; ``DestinationError`` where no folder is called so."""
-        if Path(name).name != name or name.startswith(".") or "%" in name:
-            raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
+        check_name(name)
         return self.folder / name
 
     def create(
@@ -269,6 +268,12 @@ class DeltaLake(Lake):
     def discard_own(self, journal: Versions) -> None:
         for name in journal.files:
             (self.folder / name).unlink(missing_ok=True)
+
+
+def check_name(name: str) -> None:
+    """Raise ``DestinationError`` unless a folder can have a table's name."""
+    if Path(name).name != name or name.startswith(".") or "%" in name:
+        raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
 
 
 def allow_local_timestamps(table: DeltaTable, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from schemactl.destinations import Catalogue
@@ -36,6 +35,7 @@ from schemactl.destinations.delta.lake import (
     DeltaLake,
     DeltaLakeTable,
     allow_local_timestamps,
+    check_name,
     make_table,
 )
 from schemactl.destinations.delta.load import require_driver
@@ -46,10 +46,12 @@ from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,
+    CreateTable,
     DescribeTable,
     DropColumn,
     DropNotNull,
     RenameColumn,
+    RenameTable,
     Step,
     kind_of,
     table_of,
@@ -79,8 +81,16 @@ ABILITIES: Final[Abilities] = replace(
 )
 
 
-render: Final = partial(render_step, abilities=ABILITIES)
-"""Returns the statements of a step as people read them; see ``destinations.Migrator``."""
+def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
+    """Return the statements of a step as people read them; see ``destinations.Migrator``."""
+    shown = render_step(step, table, dataset, ABILITIES)
+    new = step.table.name if isinstance(step, CreateTable) else step.after if isinstance(step, RenameTable) else None
+    if new is not None:
+        try:
+            check_name(new)
+        except DestinationError as error:
+            raise InputError(error.message, hint=error.hint) from error
+    return shown
 
 
 MARK: Final = "schemactlMigration"

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import OURS, VERSIONS_TABLE
-from schemactl.destinations._migration.ledger import Ledger, keys_of
+from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of
 from schemactl.destinations.parquet.journal import Listing, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
@@ -66,6 +66,11 @@ def stored_versions(listing: Listing, version_hash: str | None = None) -> list[S
     wanted = None if version_hash is None else _path_safe(version_hash)
     ours = (each for each in versions if wanted in (None, each.safe_hash))
     return sorted(ours, key=lambda each: each.time, reverse=True)
+
+
+def has_runs(dataset: Path) -> bool:
+    """Return whether migrations have begun in a folder, also where none of them has made a table."""
+    return (dataset / RUNS.name).is_dir()
 
 
 def version_hashes(listing: Listing) -> list[tuple[str, str]]:

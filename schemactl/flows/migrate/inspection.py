@@ -17,6 +17,7 @@ from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.ledger import restore_lost
 from schemactl.flows.migrate.plan import Wanted, report_wanted
+from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
 from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
@@ -47,7 +48,8 @@ from schemactl.schema.types import Schema
 def find_status(reference: str | None, to: str | None, schemas: Path, options: PlanOptions) -> StatusReport:
     """Return how a destination stands; nothing is written.
 
-    ``reference`` is a REF; None for the last schema of the ledger. The options say how to plan what is pending.
+    ``reference`` is a REF; None for that of a run that stands half done, else the last of the ledger. The options say
+    how to plan what is pending.
 
     Raises:
         InputError: the call is wrong, or the schema cannot be read.
@@ -59,7 +61,8 @@ def find_status(reference: str | None, to: str | None, schemas: Path, options: P
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
         found = read_state(session, target, name)
-        schema = wanted or found.known
+        begun = plan_of(found.unfinished).target if found.unfinished is not None else None
+        schema = wanted or begun or found.known
         planned: PlanReport | None = None
         if schema is not None:
             planned = report_wanted(Wanted(target, schema, options), found, resumes_any=True)

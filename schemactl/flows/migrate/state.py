@@ -22,6 +22,9 @@ from schemactl.store.folder import SchemasFolder
 MOST_EARLIER = 20
 """Schemas of a ledger that are looked through for columns that a migration has left alone."""
 
+NO_DATASET = "none"
+"""In the place of a schema's name, where none is known: a session takes it for that of a dataset without tables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -90,16 +93,26 @@ def with_content_hash(found: Referred, reference: str) -> Schema:
 
 
 def find_name(target: MigrationTarget) -> str:
-    """Return the name of the only schema in a destination's ledger.
+    """Return the name of the only schema in a destination's ledger, or of the only one whose run stands half done.
 
     Raises:
         InputError: there is none, or there are several.
     """
-    catalogue = target.destination.read_catalogue(target.url)
-    if not catalogue.hashes:
+    try:
+        catalogue = target.destination.read_catalogue(target.url)
+    except InputError as error:  # perhaps a run has failed before it made its first table
+        missing, dataset = error, NO_DATASET
+    else:
+        if catalogue.hashes:
+            return catalogue.schema.name
         hint = "name the schema; `schemactl migrate baseline REF --to DEST` records one"
-        raise InputError(f"the ledger of `{catalogue.origin}` names no schema, or several", hint=hint)
-    return catalogue.schema.name
+        missing = InputError(f"the ledger of `{catalogue.origin}` names no schema, or several", hint=hint)
+        dataset = catalogue.schema.name
+    with target.open_for_reading(dataset) as session:
+        names = {run.schema_name for run in session.runs() if run.state is RunState.RUNNING}
+    if len(names) != 1:
+        raise missing
+    return names.pop()
 
 
 def read_state(session: MigrationSession, target: MigrationTarget, schema_name: str) -> Found:

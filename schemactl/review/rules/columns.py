@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemactl.review.added_removed import (
-    BACKFILL,
     Addition,
     Removal,
     added_columns,
@@ -32,6 +31,7 @@ from schemactl.review.rule import (
     Severity,
 )
 from schemactl.review.wording import advice, listed, place, plain, quote_value, typed
+from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRenamed,
@@ -64,7 +64,9 @@ C201 = Rule(
 def find_required_column_added(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null, in a table that was there."""
     for change in added_columns(comparison, Addition.REQUIRED):
-        yield Match.of(change, f"column {typed(change.column)} is new in `{change.table}`, and may not be null")
+        fault = backfill_fault(change.column)
+        odd = f"; its `{BACKFILL}` cannot fill stored rows: {fault}" if fault else ""
+        yield Match.of(change, f"column {typed(change.column)} is new in `{change.table}`, and may not be null{odd}")
 
 
 C202 = Rule(
@@ -176,10 +178,9 @@ C206 = Rule(
     why="dlt knows no renames: it adds a column with the new name, null in all stored rows, and leaves the old one, "
     "null in all new rows. Queries on either name see half of the values, and pipelines that still send the old name "
     "fill the old column. Where columns swap their names, or one takes the name of another, no query fails and all "
-    "read other values.",
+    "read other values. A rename that nothing states is a guess, and its finding says how to state or to refuse it.",
     fix="Rename the column at the destination before the next load, and give readers a view or a generated column "
-    "with the old name. State `x-renamed-from: OLD` on the column, so that nobody has to guess; where it is a new "
-    "column, `x-renamed-from: []`.",
+    "with the old name.",
     find=find_column_renamed,
 )
 
@@ -313,7 +314,8 @@ def _required_impact(comparison: Comparison, change: ColumnRetyped) -> Impact | 
     column = comparison.head.schema.tables[change.table].columns[change.column]
     if column.nullable or not comparison.has_stored_rows(change.table):
         return None
-    data = Severity.ERROR if column.properties.get(BACKFILL) is None else Severity.WARN
+    is_filled = column.properties.get(BACKFILL) is not None and backfill_fault(column) is None
+    data = Severity.WARN if is_filled else Severity.ERROR
     return Impact(readers=Severity.INFO, writers=Severity.ERROR, data=data)
 
 

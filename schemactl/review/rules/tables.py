@@ -144,10 +144,8 @@ T104 = Rule(
     why="dlt knows no renames: it makes a new, empty table, and leaves the old one as it is. Queries on the old name "
     "see no new rows or fail, queries on the new one miss the history, and pipelines that still send the old name "
     "fill the old table. Where tables swap their names, or one takes the name of another, no query fails and all read "
-    "other rows.",
-    fix="Rename the table at the destination before the next load, and leave a view with the old name for readers. "
-    "State `x-renamed-from: OLD` on the table, so that nobody has to guess; where it is a new table, "
-    "`x-renamed-from: []`.",
+    "other rows. A rename that nothing states is a guess, and its finding says how to state or to refuse it.",
+    fix="Rename the table at the destination before the next load, and leave a view with the old name for readers.",
     find=find_table_renamed,
 )
 

@@ -210,7 +210,7 @@ D311 = Rule(
 _SPELLINGS: Final[Mapping[DataType, str]] = {
     DataType.BOOL: "dlt writes `True`, engines write `true`",
     DataType.DOUBLE: "dlt writes `1.0`, PostgreSQL writes `1`",
-    DataType.DECIMAL: "dlt writes `1.50` as it came, engines fill it up to the scale: `1.500000000`",
+    DataType.DECIMAL: "dlt writes `{came}` as it came, engines write it with the digits of the scale: `{filled}`",
     DataType.TIMESTAMP: "dlt writes `2024-01-02T03:04:05+00:00`, engines write `2024-01-02 03:04:05+00`",
     DataType.TIME: "dlt writes `04:05:06.120000`, engines write `04:05:06.12`",
     DataType.BINARY: "dlt writes Base64, engines write `\\x` and hexadecimal digits",
@@ -225,7 +225,10 @@ def find_text_spelling(comparison: Comparison) -> Matches:
         if becomes_text and retype.before.data_type in SPELLED_DIFFERENTLY:
             is_nested = had_fields(comparison, retype.change.table, retype.change.column)
             lost = ", and its fields or elements are gone" if is_nested else ""
-            sentence = f"becomes text{lost}: {_SPELLINGS[retype.before.data_type]}"
+            scale = retype.before.scale or 0
+            came = ("1.0", "1")[scale] if scale < 2 else "1.5"
+            spelled = _SPELLINGS[retype.before.data_type].format(came=came, filled=f"{float(came):.{scale}f}")
+            sentence = f"becomes text{lost}: {spelled}"
             # Queries name fields and elements, which texts do not have: the impact of D313.
             yield retype.match(sentence, impact=replace(D312.impact, readers=Severity.ERROR) if is_nested else None)
 

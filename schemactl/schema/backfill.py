@@ -1,0 +1,39 @@
+"""``x-backfill``: the value that stored rows get in a new column which may not be null."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from schemactl.schema.coercion import coerce, type_of
+from schemactl.schema.types import Column
+
+BACKFILL: Final = "x-backfill"
+
+
+def is_scalar(value: Any) -> bool:
+    """Return whether a value can stand in a plan: text, truth, or a number that JSON has."""
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def has_backfill(column: Column) -> bool:
+    """Return whether a schema says which value a column of stored rows gets."""
+    return is_scalar(column.properties.get(BACKFILL))
+
+
+def backfill_fault(column: Column) -> str | None:
+    """Return in words why the stated value is none that the column can hold; None where it is, or none is stated.
+
+    >>> backfill_fault(Column("id", {"data_type": "bigint", "x-backfill": "abc"}))
+    '`abc` is no `bigint`'
+    """
+    value, kind = column.properties.get(BACKFILL), column.data_type
+    if value is None or kind is None:
+        return None
+    if not has_backfill(column):
+        return f"`{value}` is no text, number or truth value"
+    try:
+        coerce(value, type_of(value), kind)
+    except (ValueError, TypeError):
+        return f"`{value}` is no `{kind}`"
+    return None

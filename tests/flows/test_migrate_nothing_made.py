@@ -1,0 +1,34 @@
+"""Runs whose first step fails where nothing is made in one piece: the ledger knows of them, and no table is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from migrated_datasets import ID, put, schema_of
+
+from schemactl.cli.app import run
+
+pytestmark = pytest.mark.destinations
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_run_that_has_made_nothing_is_undone_without_a_name(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    in_the_way = work / "made" / "shop" / "orders"
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.write_text("a file in the place of the table's folder")
+    to = "delta:made"
+    assert run(["migrate", "apply", put(schema_of(ID), "shop.yaml"), "--to", to, "-y"]) == 3
+    assert "`schemactl migrate rollback` undoes what is done" in capsys.readouterr().err
+    other = put(schema_of(ID, table="sales"), "other.yaml")
+    assert run(["migrate", "apply", other, "--to", to, "-y"]) == 1
+    assert "stands half done" in capsys.readouterr().out
+    assert run(["migrate", "status", "--to", to]) == 0
+    assert "half done" in capsys.readouterr().out
+    assert run(["migrate", "rollback", "--to", to, "-y"]) == 0
+    assert run(["migrate", "apply", other, "--to", to, "-y"]) == 0
