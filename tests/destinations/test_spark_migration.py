@@ -730,7 +730,7 @@ def test_a_load_that_was_certain_is_finished_before_a_migration(
 ) -> None:
     from schemactl.destinations.spark import commit
 
-    def kill(*_: Any) -> None:
+    def kill(*_: Any, **__: Any) -> None:
         raise Killed
 
     with monkeypatch.context() as patched:
