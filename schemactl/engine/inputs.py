@@ -30,8 +30,7 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
 
     Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that stand
     in a folder beside records (a ``README.txt``), each with a `LeftOutWarning` that names them; not where the format is
-    stated, nor where none would be left. Links to
-    nothing in a folder are left out with one in any case.
+    stated, nor where none would be left. Links to nothing in a folder are left out with one in any case.
 
     Args:
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.

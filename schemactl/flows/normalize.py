@@ -304,9 +304,15 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
             found: list[TableData] = []
             empty: dict[str, FileEvidence] = {}
             for part in call.parts:
-                full, how = parse_sample("full"), part.request.reading
                 with session.reading(part.inputs):
-                    scan = scan_inputs(spark, part.inputs, full, progress, counts_typed=is_known, options=how)
+                    scan = scan_inputs(
+                        spark,
+                        part.inputs,
+                        parse_sample("full"),
+                        progress,
+                        counts_typed=is_known,
+                        options=part.request.reading,
+                    )
                 check_bad_records(scan, request.inference.on_bad_record)
                 if part.is_passed_over(scan):
                     empty.update(scan.files)

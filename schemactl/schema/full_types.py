@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from schemactl.errors import InputError
 from schemactl.schema.conversions import Conversion, conversion
 from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Properties
 
@@ -18,6 +19,20 @@ def decimal_sizes(properties: Properties) -> tuple[int, int]:
     return (DEFAULT_DECIMAL[0] if precision is None else precision, DEFAULT_DECIMAL[1] if scale is None else scale)
 
 
+def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
+    """Raise ``InputError`` where a decimal column has more digits after the point than digits.
+
+    Args:
+        name: the column's.
+        precision: all digits.
+        scale: those after the point.
+        holder: what has no such type, in words.
+    """
+    if scale > precision:
+        message = f"{holder} has no decimal({precision},{scale}) (`{name}`): more digits after the point than digits"
+        raise InputError(message, hint="lower the scale in the schema, or raise the precision")
+
+
 _BITS: Final = 64
 _UNITS: Final = {
     DataType.BIGINT: "bit",
@@ -28,6 +43,8 @@ _UNITS: Final = {
     DataType.TIMESTAMP: "digit",
     DataType.TIME: "digit",
 }
+SIZED: Final = frozenset(_UNITS)
+"""The types that have a size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import yaml
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.contract import system_prefix
+from schemactl.schema.full_types import SIZED
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 
@@ -21,7 +22,6 @@ FLAGS: Final = (
 
 _TYPE = re.compile(r"(?P<name>[a-z]+)(?:\((?P<precision>\d+)(?:,\s*(?P<scale>\d+))?\))?")
 _COMMA = re.compile(r",(?![^()\[\]{}]*[)\]}])")
-_SIZED = frozenset(("text", "binary", "bigint", "decimal", "wei", "timestamp", "time"))
 _EXAMPLE: Final = "for example `id:bigint,primary_key` or `lines.price:decimal(10,2),not_null`"
 
 
@@ -111,7 +111,7 @@ def _property(part: str, text: str) -> dict[str, Any]:
         known = (*DataType, *FLAGS, "not_null", "nullable")
         raise InputError(f"`{part}` is no type and no hint (`--column {text}`)", hint=nearest_or_all(part, known))
     numbers = {key: int(match[key]) for key in ("precision", "scale") if match[key] is not None}
-    if numbers and match["name"] not in _SIZED:
+    if numbers and match["name"] not in SIZED:
         raise InputError(f"`{match['name']}` has no size (`--column {text}`)", hint=f"`{match['name']}` alone")
     if "scale" in numbers and match["name"] not in ("decimal", "wei"):
         hint = f"`{match['name']}({match['precision']})`"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.errors import InputError
-from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.full_types import check_scale, decimal_sizes
 from schemactl.schema.types import Column, DataType
 
 
@@ -185,13 +185,12 @@ def defined_type(column: Column, dialect: str) -> str:
 
     Raises:
         ValueError: the column is incomplete.
-        InputError: dlt refuses its size there.
+        InputError: dlt refuses its size there, or a decimal has more digits after the point than digits.
     """
     word = type_in(column, dialect)
-    precision, scale = decimal_sizes(column.properties)
-    if column.data_type is DataType.DECIMAL and scale > precision and dialect not in _ANY_SCALE:
-        message = f"`{dialect}` has no decimal({precision},{scale}) (`{column.name}`): more digits after the point"
-        raise InputError(f"{message} than digits", hint="lower the scale in the schema, or raise the precision")
+    is_whole = DIALECTS.get(dialect, _STANDARD).whole_decimal and column.properties.get("scale") is None
+    if column.data_type is DataType.DECIMAL and not is_whole and dialect not in _ANY_SCALE:
+        check_scale(column.name, *decimal_sizes(column.properties), f"`{dialect}`")
     if word is None and column.data_type is None:
         raise ValueError(f"column `{column.name}` has no type that dlt knows")
     if word is None:

@@ -282,3 +282,23 @@ def test_texts_become_typed_ones(spark) -> None:
 def test_tables_by_value_need_a_field() -> None:
     with pytest.raises(InputError, match="names tables by a field's values"):
         infer([{"id": 1}], "shop", dispatch={"a": "b"})
+
+
+def test_a_document_may_be_given_alone(work: Path) -> None:
+    found = infer({"id": 1}, "alone", dry_run=True).schema
+    assert found is not None
+    assert "id" in found.tables["alone"].columns
+
+
+def test_a_choice_that_there_is_not_is_an_error_of_the_call(work: Path) -> None:
+    schema = build("shop").table("orders").column("id", "bigint").schema()
+    with pytest.raises(InputError, match="`foo` is none of the choices"):
+        review(schema, schema, compatibility="foo")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="`maybe` is none of the choices"):
+        plan(schema, "duckdb:///x.duckdb", on_unfit="maybe")  # type: ignore[arg-type]
+
+
+def test_a_column_of_another_type_has_none_of_the_sizes_of_the_one_before() -> None:
+    before = build("shop").table("orders").column("total", "decimal", 10, 2).schema()
+    after = edit(before).table("orders").column("total", "bigint").schema()
+    assert "precision" not in after.tables["orders"].columns["total"].properties

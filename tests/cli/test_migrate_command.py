@@ -410,3 +410,8 @@ def test_status_says_which_schema_a_run_that_stands_half_done_leads_to(
     assert run(["migrate", "status", "--to", dataset.url, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["target"]["version_hash"] == ADDED.version_hash
+
+
+def test_the_help_of_the_subcommand_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["migrate", "check"]) == 2
+    assert "`schemactl migrate check --help`" in capsys.readouterr().err

@@ -149,3 +149,8 @@ def test_what_cannot_name_a_schema_is_refused(
     monkeypatch.chdir(tmp_path)
     assert run(args) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_wrong_argument_is_not_called_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "nope"]) == 2
+    assert "`nope` is not a value of `KIND`" in capsys.readouterr().err

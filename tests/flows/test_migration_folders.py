@@ -18,7 +18,7 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration, rebase_folder
-from schemactl.flows.migrate.pending import apply_folder, stand
+from schemactl.flows.migrate.pending import apply_folder, plan_next_there, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, NextReport, Outcome
@@ -424,3 +424,13 @@ def test_what_is_pending_is_printed_in_the_formats_of_a_review(
     assert apply(dataset).outcome is Outcome.DONE
     assert run([*call, "--check"]) == 0
     assert "is pending" not in capsys.readouterr().out
+
+
+def test_the_next_migration_of_several_dialects_is_planned_beside_one_destination(dataset: Dataset) -> None:
+    add(FIRST)
+    assert apply(dataset).outcome is Outcome.DONE
+    request = NextRequest(put(ADDED, "wanted.yaml"), FOLDER, Path("schemas"), PlanOptions())
+    report = plan_next_there(request, dataset.url)
+    assert report.is_written
+    assert report.migration is not None
+    assert set(report.migration.plans) == set(ENGINES)

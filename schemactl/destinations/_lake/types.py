@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import decimal, integer
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import DestinationError
 from schemactl.schema.arrow_types import (
     arrow_type_of,
     from_arrow,
@@ -20,7 +20,7 @@ from schemactl.schema.arrow_types import (
     scalar_type,
     to_arrow,
 )
-from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.full_types import check_scale, decimal_sizes
 from schemactl.schema.nested_types import (
     STRING,
     Json,
@@ -50,6 +50,9 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         column: complete, or with a database's own type.
         has_time: whether the format has times of day; else dlt writes them as texts.
         sizes: the bits that the format has integers of, ascending.
+
+    Raises:
+        InputError: a decimal has more digits after the point than digits.
     """
     properties = column.properties
     if DATABASE_TYPE in properties:
@@ -80,10 +83,8 @@ def _decimal(column: Column) -> Properties:
     # The scale counts only with the precision.
     if (digits := column.properties.get("precision")) is None:
         return decimal(*decimal_sizes({}))
-    if (scale := column.properties.get("scale") or 0) > digits:
-        message = f"column `{column.name}` is decimal({digits},{scale}), with more digits after the point than digits"
-        hint = "lower the scale in the schema, or raise the precision"
-        raise InputError(f"{message}, and files have no such type", hint=hint)
+    scale = column.properties.get("scale") or 0
+    check_scale(column.name, digits, scale, "a table of files")
     return decimal(digits, scale) if digits <= MAX_DECIMAL else {"data_type": "text"}
 
 

@@ -17,6 +17,7 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import rows_in
 from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
+from schemactl.schema.full_types import check_scale
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
 from schemactl.schema.types import Column
 
@@ -102,6 +103,8 @@ def field_of(column: Column) -> pyarrow.Field:
     try:
         stated = None if structure_of(column) else arrow_type_of(column)
         kind = stored(column)
+        if kind.get("data_type") == "decimal":
+            check_scale(column.name, kind["precision"], kind["scale"], "Parquet")
         own = pyarrow.decimal128(38, 0) if kind.get("data_type") == "wei" else arrow_type(kind)
         of = own if stated is None else plain_type(stated)
         return pyarrow.field(column.name, of, column.nullable)

@@ -23,7 +23,7 @@ MOST_EARLIER = 20
 """Schemas of a ledger that are looked through for columns that a migration has left alone."""
 
 NO_DATASET = "none"
-"""In the place of a schema's name, where none is known: a session takes it for that of a dataset without tables."""
+"""The name that a session is opened with where no schema is known: that of a dataset without tables."""
 
 
 @dataclass(frozen=True, slots=True)
