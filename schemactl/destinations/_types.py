@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.errors import InputError
-from schemactl.schema.sql_spelling import readable
-from schemactl.schema.sql_types import defined_type
+from schemactl.schema.sql_types import defined_type, readable
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties
 

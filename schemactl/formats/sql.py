@@ -31,8 +31,7 @@ from schemactl.formats._tables import (
 )
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
-from schemactl.schema.sql_spelling import readable
-from schemactl.schema.sql_types import UPPER_CASE, type_in
+from schemactl.schema.sql_types import UPPER_CASE, readable, type_in
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
 

@@ -251,3 +251,31 @@ def _precise(word: str, size: int | None, words: Words) -> str | None:
         return None
     stated = words.default if size is None else str(min(size, words.most))
     return word.format(words.precision.format(stated) if stated else "")
+
+
+_OTHERS: Final = (
+    (("bit", "varying"), "varbit"),
+    *((("second", "(", str(digits), ")"), "second") for digits in range(7)),
+)
+"""Words of types that sqlglot does not know, and of the same form others that it does."""
+
+
+def readable(text: str, dialect: str) -> str:
+    """Return SQL in which sqlglot knows all types; quoted names, texts and comments stay as they are.
+
+    Raises:
+        SqlglotError: the text has no words of SQL.
+    """
+    import sqlglot
+
+    tokens = sqlglot.tokenize(text, read=dialect)
+    words = ["" if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower() for token in tokens]
+    found = [
+        (tokens[at].start, tokens[at + len(unknown) - 1].end + 1, known)
+        for at in range(len(tokens))
+        for unknown, known in _OTHERS
+        if tuple(words[at : at + len(unknown)]) == unknown
+    ]
+    for start, end, known in reversed(found):
+        text = f"{text[:start]}{known}{text[end:]}"
+    return text
