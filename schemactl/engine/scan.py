@@ -26,7 +26,6 @@ from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
-from schemactl.inference.paths import Path
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
@@ -47,6 +46,7 @@ from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
+from schemactl.schema.paths import Path
 from schemactl.schema.typing.model import TypingTask
 
 _FEW_BYTES: Final = 1 << 23

@@ -14,7 +14,7 @@ from schemactl.engine.input import shown_path
 from schemactl.engine.input_formats import FAULT, FILE, Numbering, Typed
 from schemactl.engine.spark_types import NANOSECONDS, typed_columns
 from schemactl.engine.sql import literal, quoted
-from schemactl.inference.paths import ELEMENT, Path
+from schemactl.schema.paths import ELEMENT, Path
 
 _KNOWN: Final = (
     T.StringType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,

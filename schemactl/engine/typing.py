@@ -17,10 +17,10 @@ from schemactl.engine.reading.texts import place_columns
 from schemactl.engine.sql import quoted
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.examples import shown_error
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import Gaps
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.typing.model import (
     ERRORS,
     Array,

@@ -22,7 +22,6 @@ from schemactl.inference.findings import (
 )
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
-from schemactl.inference.paths import format_path
 from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.normalization.normalizers import make_plan, module_of
@@ -32,6 +31,7 @@ from schemactl.schema.contract import Entity, Mode, stated_contract, system_pref
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name, naming_of
+from schemactl.schema.paths import format_path
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
 from schemactl.schema.types import Schema, Table

@@ -115,7 +115,7 @@ def dispatch_by(field: str | None, names: Mapping[str, str], rest: str | None, k
     Raises:
         InputError: tables are named by values, and nothing says of which field.
     """
-    from schemactl.inference.paths import format_path, parse_keys
+    from schemactl.schema.paths import format_path, parse_keys
 
     if field is None and key is not None:
         field = format_path((key,))

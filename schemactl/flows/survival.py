@@ -18,12 +18,10 @@ from schemactl.flows.evidence import (
     table_of,
 )
 from schemactl.flows.resolution import resolve_data, root_table
-from schemactl.inference import paths
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.survival import (
@@ -42,10 +40,12 @@ from schemactl.progress import Progress, no_progress
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.report import Counted
 from schemactl.review.retypes import leaf_full_type
+from schemactl.schema import paths
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct, stated_type
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import DataType, Schema, root_of
 

@@ -18,8 +18,8 @@ from typing import Any, Final, TypeVar
 
 from schemactl.errors import Location
 from schemactl.inference.classes import NULL, OBJECT, classify, has_row_key, is_row_key, kind_of
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.widening import widen
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 
 _Key = TypeVar("_Key")

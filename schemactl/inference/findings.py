@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
-from schemactl.inference.paths import ELEMENT, Path, format_path, row_path
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
     CollisionFinding,
@@ -27,6 +26,7 @@ from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.contract import Entity, Stated, stated_contract, system_prefix
 from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.paths import ELEMENT, Path, format_path, row_path
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Column, DataType, Schema, Table
 

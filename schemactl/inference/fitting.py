@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from schemactl.inference.identifiers import Identifiers
-from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.inference.relational import LIST_KEY
 from schemactl.schema.judgment import base_of
 from schemactl.schema.naming import naming_of
+from schemactl.schema.paths import ELEMENT, Path, format_path
 from schemactl.schema.renames import RENAMED_FROM, origins
 from schemactl.schema.settings import NormalizerConfig, with_propagation_tables
 from schemactl.schema.types import Column, Properties, Schema, Table

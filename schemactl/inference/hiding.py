@@ -11,8 +11,8 @@ from typing import Any, Final
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import DataType
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from schemactl.inference.paths import Path
 from schemactl.schema.collisions import BLANK
 from schemactl.schema.naming import Naming
+from schemactl.schema.paths import Path
 from schemactl.schema.settings import NormalizerConfig
 
 

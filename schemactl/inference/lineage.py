@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from schemactl.errors import InputError, Location
-from schemactl.inference.paths import format_path
+from schemactl.schema.paths import format_path
 from schemactl.schema.types import DataType, Schema
 
 if TYPE_CHECKING:

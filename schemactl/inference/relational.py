@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from schemactl.inference.identifiers import Identifiers
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.schema.naming import Naming
-from schemactl.schema.path_patterns import PathPattern
+from schemactl.schema.paths import ELEMENT, Path, PathPattern
 from schemactl.schema.settings import UNLIMITED_NESTING, NormalizerConfig, Pattern, compile_any
 from schemactl.schema.types import Properties, Schema
 

@@ -14,11 +14,10 @@ from schemactl.errors import InputError
 from schemactl.inference.fitting import Name, place, with_names
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.lineage import Lineage, TableLineage
-from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgment import base_of
 from schemactl.schema.naming import Naming, load_naming, naming_of
-from schemactl.schema.path_patterns import parse_path
+from schemactl.schema.paths import ELEMENT, Path, format_path, parse_path
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import VARIANT_ENDINGS, Column, Properties, Schema, Table, root_of
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 from schemactl.inference.classes import NULL, classify, kind_of
 from schemactl.inference.draft import RootKeys, TableDraft, add_history_columns
 from schemactl.inference.evidence import Evidence, PathEvidence, Position
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.relational import (
     NO_PATH,
     Cell,
@@ -27,6 +26,7 @@ from schemactl.inference.values import TYPED, TypedValue, bits_for, fits, is_int
 from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import MICROSECOND_DIGITS, VARIANT_ENDINGS, DataType, Properties, Schema, Table
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, PathEvidence, Position
 from schemactl.inference.lineage import FORMAT, read_marked
-from schemactl.inference.paths import Path
+from schemactl.schema.paths import Path
 from schemactl.schema.types import DataType
 
 MARK: Final = "schemactl_evidence"

@@ -17,11 +17,11 @@ from typing import Any, Final
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
-from schemactl.inference.paths import Path, row_path
 from schemactl.inference.resolve import Resolution, Taken, variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.full_types import FullType
+from schemactl.schema.paths import Path, row_path
 from schemactl.schema.types import MICROSECOND_DIGITS, DataType
 
 MAX_EXAMPLES: Final = 5

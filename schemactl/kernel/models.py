@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
-from schemactl.inference.paths import format_path
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.stored import encodable
@@ -34,6 +33,7 @@ from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.models import as_model, extra_of, keys_of, variants_of
+from schemactl.schema.paths import format_path
 from schemactl.schema.types import DataType
 
 _EXTRA: Final = {Mode.EVOLVE: "allow", Mode.DISCARD_VALUE: "ignore"}

@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, is_row_key
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, cut_witnesses, example_of
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.kernel.arrays import numbers_of, string_array
 from schemactl.kernel.value_classes import (
     class_of_code,
@@ -29,6 +28,7 @@ from schemactl.kernel.value_classes import (
     codes_of_columns,
     has_few,
 )
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 
 _BOOL: Final = str(DataType.BOOL)

@@ -10,7 +10,6 @@ from typing import Any, Final
 import pyarrow as pa
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.paths import ELEMENT, Path, format_path
 from schemactl.kernel.stored import stored_type
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import (
@@ -23,6 +22,7 @@ from schemactl.normalization.tally import (
     UnfitFinding,
 )
 from schemactl.schema.judgment import Violation
+from schemactl.schema.paths import ELEMENT, Path, format_path
 
 REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) for column in REJECTS_COLUMNS])
 

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from schemactl.garbage_collection import paused_collector
 from schemactl.inference.evidence import Evidence, Position
-from schemactl.inference.paths import Path
 from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
@@ -28,6 +27,7 @@ from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
 from schemactl.memory import why_too_large
+from schemactl.schema.paths import Path
 
 if TYPE_CHECKING:
     from schemactl.kernel.models import RejectedDocuments

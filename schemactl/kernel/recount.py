@@ -8,10 +8,10 @@ from typing import Any
 
 from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position
-from schemactl.inference.paths import Path, values_at
 from schemactl.inference.resolve import Taken
 from schemactl.inference.survival import MAX_EXAMPLES, Tally, distinct, shown, survives
 from schemactl.schema.full_types import FullType
+from schemactl.schema.paths import Path, values_at
 
 _MOST_REMEMBERED = 1 << 16
 

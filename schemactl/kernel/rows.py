@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.values import kind as kind_of
 from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
@@ -30,6 +29,7 @@ from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Mode
 from schemactl.schema.nested_types import NestedType
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import Column, DataType, Table
 
 Mask = np.ndarray[Any, Any] | None

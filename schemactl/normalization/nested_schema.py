@@ -12,7 +12,6 @@ from typing import Final
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.inference.values import TYPED
 from schemactl.inference.widening import MAPS
@@ -36,6 +35,7 @@ from schemactl.schema.nested_types import (
     stated_type,
     write_type,
 )
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 

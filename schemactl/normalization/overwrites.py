@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT
 from schemactl.inference.evidence import ClassEvidence, Evidence
-from schemactl.inference.paths import Path, format_path
 from schemactl.normalization.plan import Cell, Plan, Rows, TargetColumn
 from schemactl.normalization.tally import OverwriteFinding
+from schemactl.schema.paths import Path, format_path
 
 
 def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:

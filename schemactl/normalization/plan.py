@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.paths import Path
 from schemactl.schema.judgment import Violation
 from schemactl.schema.nested_types import NestedType
+from schemactl.schema.paths import Path
 from schemactl.schema.types import Column, Table
 
 

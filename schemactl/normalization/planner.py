@@ -11,7 +11,6 @@ from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.inference.identifiers import Identifiers
-from schemactl.inference.paths import ELEMENT, Path
 from schemactl.inference.relational import LIST_KEY, Filters
 from schemactl.inference.values import ALWAYS_FITS
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, TargetColumn
@@ -21,6 +20,7 @@ from schemactl.schema.coercion import is_ever_coerced
 from schemactl.schema.contract import Mode
 from schemactl.schema.judgment import Judgment, Violation
 from schemactl.schema.naming import Naming
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import UNLIMITED_NESTING, Settings
 from schemactl.schema.types import Column, DataType, Schema, Table
 

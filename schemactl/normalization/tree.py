@@ -9,7 +9,7 @@ from typing import Any
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of, type_of_class
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.paths import ELEMENT, Path
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 
 

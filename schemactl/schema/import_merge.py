@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from schemactl.schema.changes import Change
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.path_patterns import Path, parse_path
+from schemactl.schema.paths import Path, parse_path
 from schemactl.schema.renames import RENAMED_FROM, column_claims, origins, table_claims
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from schemactl.errors import InputError
-from schemactl.schema.path_patterns import PREFIX, Path, PathPattern, compile_path
+from schemactl.schema.paths import PREFIX, Path, PathPattern, compile_path
 from schemactl.schema.types import DataType, Properties
 from schemactl.time_limit import time_limit
 

@@ -18,7 +18,7 @@ from schemactl.schema.arrow_types import NESTED_TYPE, NESTED_TYPE_HINT, check_te
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.hints import FLAGS
-from schemactl.schema.path_patterns import PREFIX, compile_path
+from schemactl.schema.paths import PREFIX, compile_path
 from schemactl.schema.templates import (
     LOADS_TABLE,
     MAX_NAME_LENGTH,

@@ -18,8 +18,8 @@ from schemactl.inference.evidence import (
     merge_all,
     observe,
 )
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 
 MANY = settings(suppress_health_check=list(HealthCheck))

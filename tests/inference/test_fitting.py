@@ -7,8 +7,8 @@ from typing import Any
 
 from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.fitting import DataPaths, Fitted, fit_names, without_long_names
-from schemactl.inference.paths import Path
 from schemactl.inference.resolve import resolve
+from schemactl.schema.paths import Path
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.relational import NO_PATH, RelationalNormalizer
 from schemactl.schema.naming import load_naming
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.settings import NormalizerConfig
 
 

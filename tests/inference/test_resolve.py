@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import Evidence, Position, merge, observe
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 

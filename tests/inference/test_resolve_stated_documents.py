@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import NullConflict, resolve, stated_documents
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 

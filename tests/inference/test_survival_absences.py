@@ -7,9 +7,9 @@ from typing import Any
 from survival_samples import evidence_of
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
 from schemactl.inference.survival import Tally, feeds, is_in_rows, judge_absences
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 
 

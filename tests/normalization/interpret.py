@@ -11,11 +11,11 @@ from decimal import Decimal
 
 import orjson
 
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.values import kind
 from schemactl.normalization.plan import RowKey
 from schemactl.schema.coercion import coerce, is_beyond_64_bits
 from schemactl.schema.contract import Mode
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.types import DataType
 
 MISSING = object()

@@ -10,13 +10,13 @@ from interpret import run
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence, Position, observe
-from schemactl.inference.paths import ELEMENT
 from schemactl.inference.resolve import resolve
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Mode
 from schemactl.schema.judgment import judge
+from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 

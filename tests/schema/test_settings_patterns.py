@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
-from schemactl.inference.paths import format_path
-from schemactl.schema.path_patterns import compile_path, parse_path
+from schemactl.schema.paths import compile_path, format_path, parse_path
 from schemactl.schema.settings import Settings, compile_pattern
 from schemactl.schema.types import DataType
 from schemactl.schema.validation import prefixed

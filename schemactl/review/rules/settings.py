@@ -8,7 +8,7 @@ from typing import Any
 from schemactl.review.rule import Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import listed, plain
 from schemactl.schema.changes import NormalizerChanged, SettingChanged
-from schemactl.schema.path_patterns import PREFIX
+from schemactl.schema.paths import PREFIX
 from schemactl.schema.settings import Settings, compile_pattern
 
 

@@ -1,4 +1,4 @@
-"""Patterns of where in the data values stand, ``path:$.orders[*].id``, beside dlt's patterns of names.
+"""Paths into nested data: the keys from the root of a document to a value; and patterns of paths, ``path:$.a[*].id``.
 
 dlt takes such a pattern for the whole name of a column. No column has it, so dlt reads the file, and nothing follows.
 """
@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from schemactl.errors import InputError
 
 PREFIX: Final = "path:"
 
 Path = tuple[str | None, ...]
-"""Keys from the root of a document to a value; None is each element of a list."""
+"""Keys from the root of a document to a value; ``ELEMENT`` is each element of a list."""
+
+ELEMENT: Final = None
+"""The step from a list to any of its elements; keys are strings, so no key can be taken for it."""
 
 
 class _Any(Enum):
     KEY = ".*"
 
 
+_PLAIN_KEY = re.compile(r"[^\W\d]\w*")
 _QUOTES = re.compile(r'\\.|"')
 _AS_JSON = {r"\'": "'", '"': r"\""}
 _STEP = re.compile(r"\[\*\]|\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
@@ -66,7 +71,7 @@ def compile_path(pattern: str) -> PathPattern:
 
 
 def parse_path(text: str) -> Path:
-    """Return the path that ``inference.paths.format_path`` has written.
+    """Return the path that ``format_path`` has written.
 
     >>> parse_path("$.orders[*]['a.b']")
     ('orders', None, 'a.b')
@@ -101,3 +106,66 @@ def _key(step: str) -> str | None:
     except ValueError as error:
         raise InputError(f"`{step}` is no key of a path: {error}") from error
     return key
+
+
+def format_path(path: Path) -> str:
+    """Return ``path`` in the notation of JSONPath, for example ``$.payload.commits[*].sha`` or ``$['a.b']``.
+
+    Source: RFC 9535 (JSONPath), the subset of child and wildcard segments.
+
+    >>> format_path(("payload", "commits", ELEMENT, "a.b"))
+    "$.payload.commits[*]['a.b']"
+    """
+    return "$" + "".join(_format_step(step) for step in path)
+
+
+def _format_step(step: str | None) -> str:
+    if step is ELEMENT:
+        return "[*]"
+    if _PLAIN_KEY.fullmatch(step):
+        return f".{step}"
+    # JSON's escapes are JSONPath's; only the quote differs.
+    inner = json.dumps(step, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
+    return f"['{inner}']"
+
+
+def parse_keys(text: str) -> tuple[str, ...]:
+    """Return the keys of a path without lists, in ``format_path``'s notation; ``$.`` may be left out.
+
+    >>> parse_keys("meta.type"), parse_keys("$['a.b'].c")
+    (('meta', 'type'), ('a.b', 'c'))
+
+    Raises:
+        InputError: it is no such path.
+    """
+    try:
+        path = parse_path(text if text.startswith(("$.", "$[")) else f"$.{text}")
+    except InputError:
+        path = (ELEMENT,)
+    keys = tuple(key for key in path if key is not ELEMENT)
+    if len(keys) < len(path):
+        raise InputError(f"`{text}` is no path to a field", hint="for example `type`, `meta.type` or `$['a.b']`")
+    return keys
+
+
+def row_path(path: Path) -> Path:
+    """Return the part of ``path`` up to the innermost list, whose elements are rows; the document's where none is.
+
+    >>> row_path(("orders", ELEMENT, "customer", "name"))
+    ('orders', None)
+    """
+    ends = (end for end in range(len(path), 0, -1) if path[end - 1] is ELEMENT)
+    return path[: next(ends, 0)]
+
+
+def values_at(document: Any, path: Path) -> Iterator[Any]:
+    """Yield the values at ``path`` of a document, in order."""
+    if not path:
+        yield document
+        return
+    step, rest = path[0], path[1:]
+    if step is ELEMENT and isinstance(document, list):
+        for element in document:
+            yield from values_at(element, rest)
+    elif step is not ELEMENT and isinstance(document, dict) and step in document:
+        yield from values_at(document[step], rest)

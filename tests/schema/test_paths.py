@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemactl.inference.paths import ELEMENT, values_at
+from schemactl.schema.paths import ELEMENT, values_at
 
 
 def test_values_at_a_path_come_in_their_order() -> None:
