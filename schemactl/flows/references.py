@@ -236,7 +236,7 @@ def _from_directory(path: Path) -> tuple[Referred, ...]:
     """Return the schemas right in a folder, or what it means where it holds ``import/`` and ``export/``."""
     if list_names(path):
         return _all_of(path)
-    from schemactl.destinations.parquet import holds_tables
+    from schemactl.destinations.parquet.catalogue import holds_tables
 
     if holds_tables(path):
         raise InputError(f"there is no schema in `{path}`, but Parquet", hint=f"its tables: `parquet:{path}`")

@@ -107,7 +107,7 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
 def without_transactions() -> SimpleNamespace:
     """The destination, as one that cannot run its steps in a transaction."""
     abilities = replace(sqlite.ABILITIES, transactional_ddl=False)
-    return SimpleNamespace(**{name: getattr(sqlite, name) for name in sqlite.__all__} | {"ABILITIES": abilities})
+    return SimpleNamespace(**vars(sqlite) | {"ABILITIES": abilities})
 
 
 @pytest.mark.parametrize("was_done", [True, False])

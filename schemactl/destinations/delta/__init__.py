@@ -7,15 +7,3 @@ tables. The folder is one that this machine sees; object stores are not written 
 from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored
 from schemactl.destinations.delta.load import check_tables, load, read_past_loads
 from schemactl.destinations.delta.migration import ABILITIES, connect, render
-
-__all__ = [
-    "ABILITIES",
-    "NAMES",
-    "check_tables",
-    "connect",
-    "load",
-    "read_catalogue",
-    "read_past_loads",
-    "render",
-    "stored",
-]

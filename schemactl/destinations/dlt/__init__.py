@@ -4,9 +4,5 @@
 configuration names. Loads and the schema that dlt keeps there work; tables are not migrated.
 """
 
-from __future__ import annotations
-
 from schemactl.destinations.dlt.catalogue import NAMES, name_limits, read_catalogue, read_past_loads, stored
 from schemactl.destinations.dlt.load import check_tables, load
-
-__all__ = ["NAMES", "check_tables", "load", "name_limits", "read_catalogue", "read_past_loads", "stored"]

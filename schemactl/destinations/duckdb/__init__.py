@@ -4,22 +4,7 @@ Without ``dataset`` a load goes into the one dataset that was loaded with the sc
 as the schema.
 """
 
-from __future__ import annotations
-
 from schemactl.destinations.duckdb.catalogue import read_catalogue
 from schemactl.destinations.duckdb.load import check_tables, load, read_past_loads
 from schemactl.destinations.duckdb.migration import ABILITIES, connect, render
 from schemactl.destinations.duckdb.types import NAMES, column_type, stored
-
-__all__ = [
-    "ABILITIES",
-    "NAMES",
-    "check_tables",
-    "column_type",
-    "connect",
-    "load",
-    "read_catalogue",
-    "read_past_loads",
-    "render",
-    "stored",
-]

@@ -9,15 +9,3 @@ have no catalogue: they are read, and not loaded into. ``wei`` is a text, as dlt
 from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored
 from schemactl.destinations.iceberg.load import check_tables, load, read_past_loads
 from schemactl.destinations.iceberg.migration import ABILITIES, connect, render
-
-__all__ = [
-    "ABILITIES",
-    "NAMES",
-    "check_tables",
-    "connect",
-    "load",
-    "read_catalogue",
-    "read_past_loads",
-    "render",
-    "stored",
-]

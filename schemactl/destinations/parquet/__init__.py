@@ -4,19 +4,6 @@ It is laid out as dlt's ``filesystem`` destination lays out Parquet, so a pipeli
 ours ended, and the other way round. A load is written down in a journal before anything is moved (``journal``).
 """
 
-from schemactl.destinations.parquet.catalogue import NAMES, holds_tables, read_catalogue, stored
+from schemactl.destinations.parquet.catalogue import NAMES, read_catalogue, stored
 from schemactl.destinations.parquet.load import check_tables, load, read_past_loads
 from schemactl.destinations.parquet.migration import ABILITIES, connect, render
-
-__all__ = [
-    "ABILITIES",
-    "NAMES",
-    "check_tables",
-    "connect",
-    "holds_tables",
-    "load",
-    "read_catalogue",
-    "read_past_loads",
-    "render",
-    "stored",
-]

@@ -10,15 +10,3 @@ from schemactl.destinations.spark.catalogue import read_catalogue, stored
 from schemactl.destinations.spark.load import check_tables, load, read_past_loads
 from schemactl.destinations.spark.migration import ABILITIES, connect
 from schemactl.destinations.spark.statements import render
-
-__all__ = [
-    "ABILITIES",
-    "NAMES",
-    "check_tables",
-    "connect",
-    "load",
-    "read_catalogue",
-    "read_past_loads",
-    "render",
-    "stored",
-]
