@@ -132,7 +132,7 @@ def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, s
     ('b',)
     """
     found = grown(there, wanted, wider)
-    if isinstance(found, Clash) or _in_order(found) != _in_order(wanted):
+    if isinstance(found, Clash) or any(differences(found, wanted)):
         return None
     return tuple(path_text(each.path).removeprefix(".") for each in differences(there, found))
 
@@ -144,18 +144,6 @@ def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = 
         return gained(read_type(there, keeps_sizes=True), read_type(wanted, keeps_sizes=True), wider)
     except ValueError:  # a type that no load writes
         return None
-
-
-def _in_order(of: NestedType) -> NestedType:
-    match of:
-        case Struct(fields):
-            return Struct(tuple(sorted(((name, _in_order(inner)) for name, inner in fields), key=lambda each: each[0])))
-        case ListOf(element):
-            return ListOf(_in_order(element))
-        case MapOf(value):
-            return MapOf(_in_order(value))
-        case _:
-            return of
 
 
 def _has_room(name: str, for_name: str) -> bool:
