@@ -116,6 +116,7 @@ class SqlMigration(Ledger, Generic[D]):
         self._run_all((step,), statements)
 
     def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
+        """Run the statements of a step, or of those that one rewrite of their table does."""
         self.prepare_writing()
         for statement in statements:
             with self.database.wrap_errors("migrate"):
@@ -322,15 +323,11 @@ class FileMigration(SqlMigration[D]):
             except OSError as error:
                 raise DestinationError(f"cannot remove `{path}`: {error.strerror}") from error
 
-    def run(self, step: Step, statements: Sequence[str]) -> None:
+    def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
         start = f"CREATE TABLE {self.engine.table(self.place, COPY_PREFIX)[:-1]}"
         is_copied = any(statement.startswith(start) for statement in statements)
-        with self.copying(table_of(step), (step,)) if is_copied else nullcontext():
-            SqlMigration.run(self, step, statements)
-
-    def run_rewrite(self, rewrite: RewriteTable) -> None:
-        with self.copying(rewrite.table.name, rewrite.changes):
-            SqlMigration.run_rewrite(self, rewrite)
+        with self.copying(table_of(steps[0]), steps) if is_copied else nullcontext():
+            SqlMigration._run_all(self, steps, statements)
 
 
 @dataclass(frozen=True, slots=True)

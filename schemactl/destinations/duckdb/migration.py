@@ -40,7 +40,6 @@ from schemactl.migration.steps import (
     DropUnique,
     FillColumn,
     RenameTable,
-    RewriteTable,
     Step,
     table_of,
 )
@@ -212,11 +211,10 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         if isinstance(step, ChangeType) and tuple(statements) == _retype_guarded(step, self.dataset):
             statements = self._without_guard(step) or statements
         FileMigration.run(self, step, statements)
-        self._forget(step)
 
-    def run_rewrite(self, rewrite: RewriteTable) -> None:
-        FileMigration.run_rewrite(self, rewrite)
-        for step in rewrite.changes:
+    def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
+        FileMigration._run_all(self, steps, statements)
+        for step in steps:
             self._forget(step)
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:

@@ -154,17 +154,20 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             statements = (_add_unique(step, self._free_index(step)),)
         if isinstance(step, DropUnique):
             statements = statements[1:]  # the index may be somebody's, or have got its name before a rename
-        self._drop_indexes((step,))
         FileMigration.run(self, step, statements)
+
+    def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
+        # A copy of the table must not have again what is unique no more, or in which a column goes.
+        self.prepare_writing()
+        with self.database.wrap_errors("look for indexes"):
+            for name in outdated_indexes(self.database, steps):
+                self.database.execute(_drop_index(name))
+        FileMigration._run_all(self, steps, statements)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         dropped = (_index(step) for step in rewrite.changes if isinstance(step, DropUnique))
         indexes = (_drop_index(index) for index in dropped)
         return (*indexes, *FileMigration.render_rewrite(self, rewrite))
-
-    def run_rewrite(self, rewrite: RewriteTable) -> None:
-        self._drop_indexes(rewrite.changes)
-        FileMigration.run_rewrite(self, rewrite)
 
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
@@ -205,13 +208,6 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         with self.database.wrap_errors("look at what hangs on a column"), trial_of(self.database, table) as trial:
             return tuple(dependents_of(trial, table, column)) if has_column(trial, table, column) else ()
-
-    def _drop_indexes(self, steps: Sequence[Step]) -> None:
-        """Drop what a copy of the table must not have again: what is unique no more, or in which a column goes."""
-        self.prepare_writing()
-        with self.database.wrap_errors("look for indexes"):
-            for name in outdated_indexes(self.database, steps):
-                self.database.execute(_drop_index(name))
 
     @contextmanager
     def copying(self, table: str, steps: Sequence[Step]) -> Iterator[None]:  # noqa: ARG002
