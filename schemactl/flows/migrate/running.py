@@ -173,12 +173,25 @@ class Runner:
             self.session.write_steps(self._records(places, StepState.DONE))
 
     def _run_steps(self, places: range, table: Table | None) -> None:
-        """Run a step, or those that one rewrite of their table does, and the own SQL around them."""
+        """Run a step, or those that one rewrite of their table does, and the own SQL around them.
+
+        What could not be seen before is looked at first.
+        """
+        planned = self.plan.steps[places.start : places.stop]
+        steps = [each.step for each in planned]
         self._run_own(places.start, When.BEFORE)
         if len(places) == 1 and any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
             self._run_instead(places.start)
+        elif len(steps) > 1 and table is None:
+            raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
         else:
-            self._run_planned(places, table)
+            for place, step in zip(places, steps, strict=True):
+                self.notify(place + 1, step)
+            self._refuse(count_late(self.session, self.plan, self.done, places.start))
+            if len(steps) > 1 and table is not None:
+                self.session.run_rewrite(rewrite_of(table, steps))
+            else:
+                self.session.run(steps[0], planned[0].statements)
         self._run_own(places.stop - 1, When.AFTER)
 
     def _run_instead(self, place: int) -> None:
@@ -204,20 +217,6 @@ class Runner:
                 raise StepBlocked([PlanBlocker(BlockerKind.PRECONDITION, message, hint, (place + 1,))], ())
             step = self.plan.steps[place].step if when is When.INSTEAD else None
             self.session.run_own(own.statements, own.file, step)
-
-    def _run_planned(self, places: range, table: Table | None) -> None:
-        """Run the statements of a step, or the rewrite of steps, after a look at what could not be seen before."""
-        planned = self.plan.steps[places.start : places.stop]
-        steps = [each.step for each in planned]
-        if table is None and len(steps) > 1:
-            raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
-        for place, step in zip(places, steps, strict=True):
-            self.notify(place + 1, step)
-        self._refuse(count_late(self.session, self.plan, self.done, places.start))
-        if table is not None and len(steps) > 1:
-            self.session.run_rewrite(rewrite_of(table, steps))
-        else:
-            self.session.run(steps[0], planned[0].statements)
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Look again at the values, but for those of the steps at some places, and those that own SQL may change."""
