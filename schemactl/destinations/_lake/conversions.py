@@ -247,12 +247,12 @@ class Rewriting:
 
     Attributes:
         fields: the columns afterwards.
-        origins: the name that each of them has before, in their order; None for one that is new.
-        written: what is written into one of them, by its name before; None where values stay as they are.
+        renamed: the name before, by the one afterwards, of a column that gets another.
+        written: what is written into one of them; None where values stay as they are.
     """
 
     fields: pyarrow.Schema
-    origins: Mapping[str, str | None]
+    renamed: Mapping[str, str]
     written: Assignment | None = None
 
     def apply(self, batch: pyarrow.RecordBatch, connection: DuckDBPyConnection | None) -> pyarrow.RecordBatch:
@@ -263,17 +263,18 @@ class Rewriting:
         """
         import pyarrow
 
-        arrays = [
-            pyarrow.nulls(batch.num_rows, field.type) if origin is None else batch.column(origin)
-            for field, origin in zip(self.fields, self.origins.values(), strict=True)
-        ]
-        if self.written:
-            assert connection is not None, "values are written by a query"
-            place = [*self.origins.values()].index(self.written.column)
-            arrays[place] = self.written.values(batch, self.fields.field(place), connection)
-        for field, array in zip(self.fields, arrays, strict=True):
+        arrays = []
+        for field in self.fields:
+            name = self.renamed.get(field.name, field.name)
+            if self.written and name == self.written.column:
+                assert connection is not None, "values are written by a query"
+                array = self.written.values(batch, field, connection)
+            else:
+                is_new = name not in batch.schema.names
+                array = pyarrow.nulls(batch.num_rows, field.type) if is_new else batch.column(name)
             if not field.nullable and array.null_count:
                 raise DestinationError(f"column `{field.name}` holds nulls, and may hold none afterwards")
+            arrays.append(array)
         return pyarrow.RecordBatch.from_arrays(arrays, schema=self.fields)
 
 
@@ -294,10 +295,10 @@ def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: Mak
             raise DestinationError(f"there is no column `{missing}` in `{step.table}`")
         if new in fields:
             raise DestinationError(f"there is a column `{new}` in `{step.table}` already")
-        after, origins = _fields(step, fields, field_of)
+        renamed = {step.after: step.before} if isinstance(step, RenameColumn) else {}
         written = _write(step, tuple(fields)) if isinstance(step, Written) else None
-        before = pyarrow.schema(list(after.values()), metadata=before.metadata)
-        made.append(Rewriting(before, origins, written))
+        before = pyarrow.schema(_fields(step, fields, field_of), metadata=before.metadata)
+        made.append(Rewriting(before, renamed, written))
     return tuple(made)
 
 
@@ -318,30 +319,23 @@ def _names(step: Rewritten) -> tuple[tuple[str, ...], str | None]:
             assert_never(step)
 
 
-def _fields(
-    step: Rewritten, fields: Mapping[str, pyarrow.Field], field_of: MakeField
-) -> tuple[Mapping[str, pyarrow.Field], Mapping[str, str | None]]:
-    """Return the columns afterwards, and where each comes from."""
-    same: dict[str, str | None] = {name: name for name in fields}
+def _fields(step: Rewritten, fields: Mapping[str, pyarrow.Field], field_of: MakeField) -> list[pyarrow.Field]:
+    """Return the columns afterwards."""
     match step:
         case AddColumn():
-            name = step.column.name
-            return {**fields, name: field_of(step.column)}, {**same, name: None}
+            return [*fields.values(), field_of(step.column)]
         case DropColumn():
-            kept = {name: field for name, field in fields.items() if name != step.column.name}
-            return kept, {name: name for name in kept}
+            return [field for name, field in fields.items() if name != step.column.name]
         case RenameColumn():
-            names = {name: step.after if name == step.before else name for name in fields}
-            renamed = {new: fields[old].with_name(new) for old, new in names.items()}
-            return renamed, {new: old for old, new in names.items()}
+            return [field.with_name(step.after) if name == step.before else field for name, field in fields.items()]
         case ChangeType():
             name = step.before.name
-            return {**fields, name: field_of(step.after, fields[name])}, same
+            return [*{**fields, name: field_of(step.after, fields[name])}.values()]
         case SetNotNull() | DropNotNull():
             name = step.column.name
-            return {**fields, name: fields[name].with_nullable(isinstance(step, DropNotNull))}, same
+            return [*{**fields, name: fields[name].with_nullable(isinstance(step, DropNotNull))}.values()]
         case Backfill() | FillColumn():
-            return fields, same
+            return [*fields.values()]
         case _:
             assert_never(step)
 

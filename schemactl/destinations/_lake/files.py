@@ -22,7 +22,7 @@ _SPLIT_ROWS: Final = 1_048_576
 _PLACE: Final = "_schemactl_place"
 
 Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
-"""Changes the values of rows that come."""
+"""Makes rows of a table, or rows that come, those that the table holds afterwards."""
 
 
 def read_staged(file: Path) -> Iterator[pyarrow.RecordBatch]:

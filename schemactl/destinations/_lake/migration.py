@@ -7,7 +7,7 @@ kept at once, whole or not at all. Who was killed goes on by what the tables sho
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
@@ -21,6 +21,7 @@ from schemactl.destinations._lake.conversions import (
     rewritings,
     source_of,
 )
+from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.errors import DestinationError, InputError
@@ -121,9 +122,6 @@ def type_words(column: Column) -> str:
     is_naive = column.data_type is DataType.TIMESTAMP and properties.get("timezone") is False
     return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"
 
-
-Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
-"""Makes rows of a table those that it holds afterwards."""
 
 T = TypeVar("T", bound=FilesTable)
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._catalogue import make_catalogue
+from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
-from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
+from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.catalogue import (

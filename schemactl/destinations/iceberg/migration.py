@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._lake.files import GROUP_ROWS, grouped, split_by_partition, write_rows
+from schemactl.destinations._lake.files import GROUP_ROWS, Alter, grouped, split_by_partition, write_rows
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
+from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations._lake.types import arrow_type, partitions_of
 from schemactl.destinations._migration.ledger import keys_of

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._journal import Moves
+from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.migration import Alter, LakeMigration, render_step
+from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.destinations.parquet.catalogue import (
