@@ -45,8 +45,7 @@ def relations_of(schema: Schema) -> Iterator[Relation]:
 
 
 def _key(table: Table, hint: str, usual: str) -> tuple[str, ...]:
-    found = [column.name for column in table.columns.values() if column.properties.get(hint)]
-    return (found[0],) if found else (usual,) if usual in table.columns else ()
+    return table.hinted(hint)[:1] or ((usual,) if usual in table.columns else ())
 
 
 def type_in_words(column: Column) -> str:

@@ -164,18 +164,16 @@ class SqlDialect:
 
     def _clauses(self, table: Table) -> Iterator[str]:  # noqa: C901, PLR0912 - a case for each dialect
         """Yield what a dialect says of partitions, clusters and order."""
-        named = {
-            hint: [self.sql.quote(each.name) for each in table.columns.values() if each.properties.get(hint)]
-            for hint in ("partition", "cluster", "sort")
-        }
-        partition, cluster, sort = (named[hint] for hint in ("partition", "cluster", "sort"))
+        partition, cluster, sort = (
+            [self.sql.quote(name) for name in table.hinted(hint)] for hint in ("partition", "cluster", "sort")
+        )
         comment = self.sql.note(description_of(table), is_table=True).strip()
         if comment and self.name in _COMMENTS_FIRST:
             yield comment
         match self.name:
             case "bigquery":
                 if partition:
-                    of = next(each for each in table.columns.values() if each.properties.get("partition"))
+                    of = table.columns[table.hinted("partition")[0]]
                     yield f"PARTITION BY {partition[0] if str(of.data_type) == 'date' else f'DATE({partition[0]})'}"
                 if cluster:
                     yield f"CLUSTER BY {', '.join(cluster)}"

@@ -45,7 +45,6 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
-    primary_key,
     table_of,
 )
 from schemactl.schema.backfill import BACKFILL, backfill_fault, has_backfill
@@ -63,6 +62,7 @@ from schemactl.schema.changes import (
     TableRemoved,
     TableRenamed,
 )
+from schemactl.schema.dispositions import named
 from schemactl.schema.renames import is_dlts_own
 from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, Table, ancestors
@@ -140,7 +140,7 @@ class _Drafter:
 
     def _moved_key(self, change: ColumnRetyped) -> KeyChange:
         table = change.table
-        before = primary_key(self.comparison.found_table(table))
+        before = self.comparison.found_table(table).hinted("primary_key")
         new_names = {old: new for new, old in self.comparison.renamed_columns.get(table, {}).items()}
         after = tuple(new_names.get(name, name) for name in before)
         # With a column of the key that is dropped the whole key goes.
@@ -431,7 +431,7 @@ def changed_keys(comparison: Comparison) -> Iterator[tuple[str, KeyChange]]:
     for name, table in comparison.schema.tables.items():
         if not comparison.has_table(name):
             continue
-        before, after = primary_key(comparison.found_table(name)), stated_key(table)
+        before, after = comparison.found_table(name).hinted("primary_key"), named(table, "primary_key")
         if set(before) != {comparison.old_column(name, column) for column in after}:
             yield name, KeyChange(before, after)
 
@@ -450,11 +450,6 @@ def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Map
         for name, change in changed_keys(comparison)
         if all(is_required(name, tables[name], column) for column in change.after)
     }
-
-
-def stated_key(table: Table) -> tuple[str, ...]:
-    """Return the names of the columns that a schema hints as a table's primary key; those without a type are none."""
-    return tuple(name for name in primary_key(table) if table.columns[name].is_complete)
 
 
 def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, Change]]:

@@ -36,7 +36,6 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
-    primary_key,
     table_of,
 )
 from schemactl.schema.coercion import coerce, type_of
@@ -237,7 +236,7 @@ def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool 
         engine.definition(column, is_unique=with_keys and bool(column.properties.get("unique")))
         for column in table.columns.values()
     ]
-    if with_keys and (primary := primary_key(table)):
+    if with_keys and (primary := table.hinted("primary_key")):
         parts.append(engine.sql.primary_key(primary))
     return engine.sql.create_table(engine.table(dataset, table.name), parts) + engine.made_as
 

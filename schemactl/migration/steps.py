@@ -426,8 +426,3 @@ def is_outside_transaction(step: Step) -> bool:
             return step.phase is Phase.BUILD_INDEX
         case _:
             return False
-
-
-def primary_key(table: Table) -> tuple[str, ...]:
-    """Return the names of the columns that are hinted as a table's primary key, in their order."""
-    return tuple(name for name, column in table.columns.items() if column.properties.get("primary_key"))

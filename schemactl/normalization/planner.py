@@ -78,12 +78,12 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
     merges = table.properties.get("write_disposition") == "merge"
     strategy = table.properties.get("x-merge-strategy") if merges else None
     if strategy in _BY_PRIMARY_KEY:
-        columns = tuple(name for name, column in table.columns.items() if column.properties.get("primary_key"))
+        columns = table.hinted("primary_key")
         if not columns:
             hint = f"`{strategy}` finds rows by it: give a column `primary_key: true`"
             raise InputError(f"the table `{table.name}` has no primary key", hint=hint)
         return RowKey.PRIMARY_KEY, columns
-    version = next((name for name, column in table.columns.items() if column.properties.get("x-row-version")), None)
+    version = next(iter(table.hinted("x-row-version")), None)
     if strategy == _BY_CONTENT and version == row_id:
         return RowKey.CONTENT, ()
     return RowKey.RANDOM, ()

@@ -107,6 +107,10 @@ class Table:
         """A table without any complete column counts as new for contracts (docs/dlt.md §7.2)."""
         return not any(column.is_complete for column in self.columns.values())
 
+    def hinted(self, hint: str) -> tuple[str, ...]:
+        """Return the names of the columns that have a hint, in their order."""
+        return tuple(name for name, column in self.columns.items() if column.properties.get(hint))
+
     def normalizer_hint(self, key: str) -> Any:
         """Return a value of the processing hint ``x-normalizer`` (``seen-data``, ``max_nesting``), None if unset."""
         return (self.properties.get("x-normalizer") or {}).get(key)

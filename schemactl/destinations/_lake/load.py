@@ -20,12 +20,12 @@ from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
-from schemactl.destinations._lake.types import arrow_type, can_partition, fits, partitions_of
+from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import DestinationError, Problem, SchemactlError
 from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
-from schemactl.schema.dispositions import complete, first
+from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
 from schemactl.schema.types import Column, Properties, Schema, Table
@@ -111,8 +111,8 @@ class LakeLoad(Load[_Commit]):
         columns = complete(table)
         if there is None:
             fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
-            description = description_of(table)
-            return lake.create(table.name, fields, load_id, partitions=partitions_of(table), description=description)
+            parts, description = named(table, "partition"), description_of(table)
+            return lake.create(table.name, fields, load_id, partitions=parts, description=description)
         # What is there already has no values for them.
         missing = [column for column in columns if column.name not in there.fields.names]
         fields = [_field(lake, column, is_nullable=True) for column in missing]
@@ -202,7 +202,7 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
     for one, other in lake.names.clashes(table.columns):
         raise DestinationError(f"columns `{one}` and `{other}` of `{table.name}` are one in `{lake.origin}`")
     if there is None:
-        for name in partitions_of(table):
+        for name in named(table, "partition"):
             kind = lake.kind_of(table.columns[name])
             if not can_partition(kind):
                 raise DestinationError(

@@ -34,7 +34,7 @@ from schemactl.schema.nested_types import (
     write_type,
 )
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType, Properties, Table
+from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
     import pyarrow
@@ -154,8 +154,3 @@ _PARTITIONING = frozenset(("text", "bigint", "bool", "date", "timestamp"))  # de
 def can_partition(kind: Properties) -> bool:
     """Return whether tables are partitioned by values of a type: each has one text, and equals itself alone."""
     return kind.get("data_type") in _PARTITIONING
-
-
-def partitions_of(table: Table) -> tuple[str, ...]:
-    """Return the columns that are hinted as a table's partitions, in their order."""
-    return tuple(name for name, each in table.columns.items() if each.is_complete and each.properties.get("partition"))

@@ -267,8 +267,7 @@ class SqlMigration(Ledger, Generic[D]):
         return count(keys) if keys else found
 
     def _primary_key(self, table: str) -> tuple[str, ...]:
-        found = self.read_tables().schema.tables[table]
-        return tuple(each.name for each in found.columns.values() if each.properties.get("primary_key"))
+        return self.read_tables().schema.tables[table].hinted("primary_key")
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):

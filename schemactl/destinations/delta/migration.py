@@ -21,7 +21,7 @@ from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration, render_step
-from schemactl.destinations._lake.types import arrow_type, partitions_of
+from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.catalogue import (
     COMMENT,
@@ -58,6 +58,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.arrow_types import plain_type
+from schemactl.schema.dispositions import named
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
 
@@ -164,7 +165,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
         with wrap_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
-            make_table(lake.place(table.name), fields, partitions_of(table), _mark("create table"))
+            make_table(lake.place(table.name), fields, named(table, "partition"), _mark("create table"))
 
     def drop(self, table: str) -> None:
         self.lake.drop(table)

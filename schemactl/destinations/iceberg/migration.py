@@ -21,7 +21,7 @@ from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._lake.table import in_fields
-from schemactl.destinations._lake.types import arrow_type, partitions_of
+from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.ledger import keys_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
@@ -56,6 +56,7 @@ from schemactl.migration.steps import (
     kind_of,
     table_of,
 )
+from schemactl.schema.dispositions import named
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import VERSION_TABLE, version_table
 from schemactl.schema.types import Column, Table
@@ -157,7 +158,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
 
     def create(self, table: Table) -> None:
         columns = [self.field(column) for column in table.columns.values() if column.is_complete]
-        self.lake.create(table.name, columns, "", partitions=partitions_of(table))
+        self.lake.create(table.name, columns, "", partitions=named(table, "partition"))
 
     def drop(self, table: str) -> None:
         self.table(table)

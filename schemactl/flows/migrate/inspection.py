@@ -23,7 +23,6 @@ from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.drafting import stated_key
 from schemactl.migration.effects import stating
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Run, RunState, StepState, Version
@@ -38,9 +37,10 @@ from schemactl.migration.reports import (
     VerifyReport,
 )
 from schemactl.migration.saved import mark_in
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step, column_of, primary_key
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step, column_of
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
+from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 
@@ -217,13 +217,13 @@ def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_C
                 # A conversion from a type to itself takes the values that are of this type.
                 kept = replace(stating(column, "nullable", None), name=column_there.name)
                 yield ChangeType(there.name, kept, kept), f"not of type {column.data_type}"
-            is_kept = column_there.properties.get("unique") or primary_key(there) == (column_there.name,)
+            is_kept = column_there.properties.get("unique") or there.hinted("primary_key") == (column_there.name,)
             if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
                 yield AddUnique(there.name, column_there.name), "in more than one row, though `unique`"
         if request.looks_for_twins and request.primary_keys:
-            parts = [columns.get(names.fold(name)) for name in stated_key(table)]
+            parts = [columns.get(names.fold(name)) for name in named(table, "primary_key")]
             key = tuple(column.name for column in parts if column is not None)
-            if key and len(key) == len(parts) and set(key) != set(primary_key(there)):
+            if key and len(key) == len(parts) and set(key) != set(there.hinted("primary_key")):
                 yield AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`"
 
 

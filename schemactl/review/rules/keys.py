@@ -30,7 +30,6 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRenamed,
 )
-from schemactl.schema.types import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +90,10 @@ def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
 
 def _sides(comparison: Comparison, table: str, hint: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns of a table's key before and after, by names of the head schema."""
-    old = _columns(comparison.base_table(table), hint)
-    before = tuple(comparison.head_columns.get((table, column), column) for column in old)
-    return before, _columns(comparison.head.schema.tables.get(table), hint)
-
-
-def _columns(table: Table | None, hint: str) -> tuple[str, ...]:
-    if table is None:
-        return ()
-    return tuple(name for name, column in table.columns.items() if column.properties.get(hint))
+    old, new = comparison.base_table(table), comparison.head.schema.tables.get(table)
+    columns = old.hinted(hint) if old else ()
+    before = tuple(comparison.head_columns.get((table, column), column) for column in columns)
+    return before, new.hinted(hint) if new else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -517,9 +517,9 @@ def find_validity_column_renamed(comparison: Comparison) -> Matches:
     """Yield each validity column of ``scd2`` that is another one now; dlt may keep the old one beside it."""
     for name, head in comparison.head.schema.tables.items():
         base = comparison.base_table(name)
-        for hint, role in _VALIDITY_ROLES.items() if base else ():
-            before = _columns_with(base, hint)
-            for column in _columns_with(head, hint):
+        for hint, role in _VALIDITY_ROLES.items():
+            before = base.hinted(hint) if base else ()
+            for column in head.hinted(hint):
                 if before and column not in before:
                     phrase = f"the {role} of a row's validity in `{name}` is `{column}` now"
                     yield Match(
@@ -530,11 +530,6 @@ def find_validity_column_renamed(comparison: Comparison) -> Matches:
                         before=before[0],
                         after=column,
                     )
-
-
-def _columns_with(table: Table | None, hint: str) -> list[str]:
-    columns = table.columns.values() if table else ()
-    return [column.name for column in columns if column.properties.get(hint)]
 
 
 T115 = Rule(
