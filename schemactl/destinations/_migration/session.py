@@ -118,10 +118,15 @@ class SqlMigration(Ledger, Generic[D]):
     def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
         """Run the statements of a step, or of those that one rewrite of their table does."""
         self.prepare_writing()
-        for statement in statements:
-            with self.database.wrap_errors("migrate"):
-                self.database.execute(statement)
-        self._drop_outdated_copies(steps)
+        with self.around(steps, statements):
+            for statement in statements:
+                with self.database.wrap_errors("migrate"):
+                    self.database.execute(statement)
+            self._drop_outdated_copies(steps)
+
+    def around(self, steps: Sequence[Step], statements: Sequence[str]) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Return a context in which the statements of steps about one table run."""
+        return nullcontext()
 
     def gives_rows(self, query: str, file: str) -> bool:
         with self.database.wrap_errors(f"ask the precondition of `{file}`"):
@@ -322,11 +327,10 @@ class FileMigration(SqlMigration[D]):
             except OSError as error:
                 raise DestinationError(f"cannot remove `{path}`: {error.strerror}") from error
 
-    def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
+    def around(self, steps: Sequence[Step], statements: Sequence[str]) -> AbstractContextManager[None]:
         start = f"CREATE TABLE {self.engine.table(self.place, COPY_PREFIX)[:-1]}"
         is_copied = any(statement.startswith(start) for statement in statements)
-        with self.copying(table_of(steps[0]), steps) if is_copied else nullcontext():
-            SqlMigration._run_all(self, steps, statements)
+        return self.copying(table_of(steps[0]), steps) if is_copied else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,8 +212,10 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
             statements = self._without_guard(step) or statements
         FileMigration.run(self, step, statements)
 
-    def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
-        FileMigration._run_all(self, steps, statements)
+    @contextmanager
+    def around(self, steps: Sequence[Step], statements: Sequence[str]) -> Iterator[None]:
+        with FileMigration.around(self, steps, statements):
+            yield
         for step in steps:
             self._forget(step)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -156,13 +156,12 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             statements = statements[1:]  # the index may be somebody's, or have got its name before a rename
         FileMigration.run(self, step, statements)
 
-    def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
+    def around(self, steps: Sequence[Step], statements: Sequence[str]) -> AbstractContextManager[None]:
         # A copy of the table must not have again what is unique no more, or in which a column goes.
-        self.prepare_writing()
         with self.database.wrap_errors("look for indexes"):
             for name in outdated_indexes(self.database, steps):
                 self.database.execute(_drop_index(name))
-        FileMigration._run_all(self, steps, statements)
+        return FileMigration.around(self, steps, statements)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
         dropped = (_index(step) for step in rewrite.changes if isinstance(step, DropUnique))
