@@ -27,7 +27,7 @@ _NEVER: Final = "1 = 0"
 
 
 def _moment_type(column: Column) -> str:
-    return "TIMESTAMP" if column.properties.get("timezone") is False else "TIMESTAMPTZ"
+    return "TIMESTAMP" if column.is_naive else "TIMESTAMPTZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +248,6 @@ def _same(names: Sequence[str]) -> str:
 def _moment(moment: datetime, column: Column, at: Relations) -> str:
     if at.moment is not None:
         return at.moment(moment)
-    is_naive = column.properties.get("timezone") is False
+    is_naive = column.is_naive
     text = (moment.replace(tzinfo=None) if is_naive else moment).isoformat(sep=" ")
     return f"CAST('{text}' AS {at.column_type(column)})"

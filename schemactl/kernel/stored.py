@@ -64,7 +64,7 @@ def stored_type(column: Column) -> pa.DataType:
             return pa.decimal128(*decimal_size(column))
         case DataType.TIMESTAMP:
             unit = "ns" if keeps_nanoseconds(column) else "us"
-            return pa.timestamp(unit, None if is_naive(column) else "UTC")
+            return pa.timestamp(unit, None if column.is_naive else "UTC")
         case None:
             raise ValueError(f"the column `{column.name}` has no data type yet")
         case data_type:
@@ -121,11 +121,6 @@ def _note(text: str) -> Any:
     return text if isinstance(value, str | dict | None) else value
 
 
-def is_naive(column: Column) -> bool:
-    """Return whether a column of timestamps keeps no time zone."""
-    return column.properties.get("timezone") is False
-
-
 def keeps_nanoseconds(column: Column) -> bool:
     """Return whether a column of timestamps is stored in nanoseconds."""
     return (column.properties.get("precision") or 0) > MICROSECOND_DIGITS
@@ -167,7 +162,7 @@ def stored_value(value: Any, column: Column) -> Any:
         case DataType.DECIMAL | DataType.WEI:
             return rounded(Decimal(value), *decimal_size(column))
         case DataType.TIMESTAMP:
-            moment = _moment(value, naive=is_naive(column))
+            moment = _moment(value, naive=column.is_naive)
             if keeps_nanoseconds(column) and not _FIRST_NANOSECOND <= moment.replace(tzinfo=UTC) <= _LAST_NANOSECOND:
                 return None
             return moment

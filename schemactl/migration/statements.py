@@ -362,7 +362,7 @@ def _text(stored: Any, column: Column, *, is_cast: bool) -> str:
             return "true" if stored else "false"
         case datetime():
             moment = stored.replace(tzinfo=UTC) if stored.tzinfo is None else stored.astimezone(UTC)
-            is_zoned = is_cast and column.properties.get("timezone") is not False
+            is_zoned = is_cast and not column.is_naive
             return (moment if is_zoned else moment.replace(tzinfo=None)).isoformat(" ", digits)
         case time():
             return stored.isoformat(digits)

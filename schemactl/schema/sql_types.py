@@ -222,7 +222,7 @@ def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911, P
             bits = 64 if size is None else size
             largest = words.integers[-1][1] if words.any_integer else None
             return next((word for limit, word in words.integers if bits <= limit), largest)
-        case DataType.TIMESTAMP if column.properties.get("timezone") is False:
+        case DataType.TIMESTAMP if column.is_naive:
             fitting = (word for most, word in words.naive_words if size is not None and size <= most)
             return _precise(next(fitting, words.naive), size, words)
         case DataType.TIMESTAMP:

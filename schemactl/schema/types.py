@@ -70,6 +70,11 @@ class Column:
         return True if stated is None else bool(stated)
 
     @property
+    def is_naive(self) -> bool:
+        """Whether a timestamp states that it has no time zone."""
+        return self.properties.get("timezone") is False
+
+    @property
     def is_variant(self) -> bool:
         return bool(self.properties.get("variant"))
 

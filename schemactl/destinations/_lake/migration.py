@@ -119,7 +119,7 @@ def type_words(column: Column) -> str:
     if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
         raise InputError(f"a size of column `{column.name}` is no integer: {sizes!r}")
     listed = f"({', '.join(map(str, sizes))})" if sizes else ""
-    is_naive = column.data_type is DataType.TIMESTAMP and properties.get("timezone") is False
+    is_naive = column.data_type is DataType.TIMESTAMP and column.is_naive
     return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"
 
 

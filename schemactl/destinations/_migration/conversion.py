@@ -68,19 +68,14 @@ def bits_of(column: Column) -> int:
     return min(int(column.properties.get("precision") or 64), 64)
 
 
-def is_zoned(column: Column) -> bool:
-    """Return whether a timestamp column has moments, not times on a wall."""
-    return column.properties.get("timezone") is not False
-
-
 def in_utc(column: Column, value: str) -> str:
     """Return a timestamp column's value in UTC, without its zone."""
-    return f"({value} AT TIME ZONE 'UTC')" if is_zoned(column) else value
+    return value if column.is_naive else f"({value} AT TIME ZONE 'UTC')"
 
 
 def from_utc(column: Column, naive: str, kind: str) -> str:
     """Return a timestamp without a zone, in UTC, as a column has it."""
-    return f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})" if is_zoned(column) else f"CAST({naive} AS {kind})"
+    return f"CAST({naive} AS {kind})" if column.is_naive else f"CAST(({naive}) AT TIME ZONE 'UTC' AS {kind})"
 
 
 def is_python_date(value: str) -> str:
@@ -319,7 +314,7 @@ def _written(value: Any, column: Column) -> str:
             return f"{_in_sizes(plain_number(value), column):f}"
         case datetime():
             in_utc = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-            zone = "" if column.properties.get("timezone") is False else "Z"
+            zone = "" if column.is_naive else "Z"
             return _in_precision(in_utc, column).isoformat() + zone
         case time():
             return _in_precision(value, column).isoformat()

@@ -23,7 +23,6 @@ from schemactl.destinations._migration.conversion import (
     is_python_date,
     is_python_timestamp,
     is_short,
-    is_zoned,
     keeps_fraction,
     plain_decimal,
     write_retype,
@@ -147,7 +146,7 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             inside = f"{value} BETWEEN '0002' AND '9999' AND regexp_full_match({value}, {literal(MOMENT)})"
             sure = conjoin(f"({is_usual} OR ({inside}))", keeps_fraction(retype, naive, type_of, "TRY_CAST"))
             zoned = f"CAST({value} AS TIMESTAMPTZ)"
-            return sure, zoned if is_zoned(after) else f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})"
+            return sure, f"CAST(({zoned} AT TIME ZONE 'UTC') AS {kind})" if after.is_naive else zoned
         case DataType.JSON if kind == "JSON":
             # DuckDB reads NaN and a comma too many, and keeps numbers that Python cannot.
             outside = f"regexp_replace({value}, {literal(_STRING)}, {literal(_EMPTY)}, 'gs')"
@@ -230,7 +229,7 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
         case DataType.TIMESTAMP:
             naive = f"CAST({in_utc(before, value)} AS TIMESTAMP)"
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE strftime({naive}, '.%f') END"
-            zone = " || '+00:00'" if is_zoned(before) else ""
+            zone = "" if before.is_naive else " || '+00:00'"
             return is_python_timestamp(naive), f"strftime({naive}, '%Y-%m-%dT%H:%M:%S') || {fraction}{zone}"
         case DataType.DATE:
             return is_python_date(value), text

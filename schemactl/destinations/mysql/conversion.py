@@ -38,7 +38,7 @@ def as_text(value: str, column: Column) -> str:
         case DataType.BINARY:
             return f"HEX({value})"
         case DataType.TIMESTAMP:
-            zone = "" if column.properties.get("timezone") is False else "Z"
+            zone = "" if column.is_naive else "Z"
             return f"date_format({value}, '%Y-%m-%dT%H:%i:%s.%f{zone}')"
         case DataType.TIME:
             return f"time_format({value}, '%H:%i:%s.%f')"

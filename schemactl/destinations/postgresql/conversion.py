@@ -28,7 +28,6 @@ from schemactl.destinations._migration.conversion import (
     is_python_date,
     is_python_timestamp,
     is_short,
-    is_zoned,
     plain_decimal,
 )
 from schemactl.destinations._session import literal
@@ -236,7 +235,7 @@ def _moment_of_text(retype: Retype, value: str, kind: str) -> OwnCast:
     inside = f"(left({value}, 4) NOT IN ('0001', '9999') OR {_matches(value, '.{10}[^+-]*')})"
     is_sure = conjoin(_matches(value, MOMENT), has_year, inside)
     zoned = f"CAST({value} AS TIMESTAMPTZ)"
-    cast = f"CAST({zoned if is_zoned(after) else f'''({zoned} AT TIME ZONE 'UTC')'''} AS {kind})"
+    cast = f"CAST({f'''({zoned} AT TIME ZONE 'UTC')''' if after.is_naive else zoned} AS {kind})"
     if not is_any_precision:
         return OwnCast(conjoin(is_sure, f"strpos({value}, '.') = 0"), cast)
     return OwnCast(is_sure, cast, _is_right_moment(value))
@@ -326,7 +325,7 @@ def _text_of(column: Column, value: str) -> tuple[str, str]:
         case DataType.TIMESTAMP:
             naive = in_utc(column, value)
             fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE to_char({naive}, '.US') END"
-            zone = " || '+00:00'" if is_zoned(column) else ""
+            zone = "" if column.is_naive else " || '+00:00'"
             return is_python_timestamp(naive), f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || {fraction}{zone}"
         case DataType.DATE:
             return is_python_date(value), text

@@ -249,7 +249,7 @@ def _text(value: Column, column: types.Column) -> Column:
             return value.cast("double").cast("string")
         case Kind.TIMESTAMP:
             naive = _timestamp(F.unix_micros(value), is_naive=True).cast("string")
-            return naive if _is_naive(column) else F.concat(naive, F.lit("+00:00"))
+            return naive if column.is_naive else F.concat(naive, F.lit("+00:00"))
         case _:
             return value.cast("string")
 
@@ -263,10 +263,6 @@ def _of_text(text: Column, column: types.Column, kind: str) -> Column:
             return text
         case _:
             return text.try_cast(kind)
-
-
-def _is_naive(column: types.Column) -> bool:
-    return column.properties.get("timezone") is False
 
 
 def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
@@ -290,7 +286,7 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             clock = naive.try_cast("timestamp_ntz")
             micros = F.unix_micros(clock)
             is_same = (clock.cast("string") == naive) & _in_calendar(micros)
-            return is_same, _timestamp(micros, is_naive=_is_naive(retype.after))
+            return is_same, _timestamp(micros, is_naive=retype.after.is_naive)
         case Kind.BIGINT | Kind.DOUBLE, Kind.BOOL:
             return value.isin(0, 1), value != 0
         case Kind.DECIMAL | Kind.WEI, Kind.BOOL:
@@ -303,7 +299,7 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             return value.between(-_EXACT_INTEGERS, _EXACT_INTEGERS), made
         case Kind.BIGINT, Kind.TIMESTAMP if retype.counts_seconds:
             micros = F.when(value.between(_FIRST_SECOND, _LAST_SECOND), value.cast("bigint")) * F.lit(_MICROS)
-            return micros.isNotNull(), _timestamp(micros, is_naive=_is_naive(retype.after))
+            return micros.isNotNull(), _timestamp(micros, is_naive=retype.after.is_naive)
         case Kind.DOUBLE, Kind.BIGINT:
             return (made.cast("double") == value) & (value < 2.0**63), made
         case Kind.DOUBLE, Kind.DECIMAL | Kind.WEI:
@@ -333,17 +329,17 @@ def _cast_moment(value: Column, retype: Retype) -> tuple[Column, Column]:
     match before.data_type, after.data_type:
         case Kind.TIMESTAMP, Kind.TEXT:
             text = _padded(F.replace(_timestamp(micros, is_naive=True).cast("string"), F.lit(" "), F.lit("T")), 26)
-            return inside, text if _is_naive(before) else F.concat(text, F.lit("+00:00"))
+            return inside, text if before.is_naive else F.concat(text, F.lit("+00:00"))
         case Kind.DATE, Kind.TEXT:
             return inside, value.cast("string")
         case Kind.TIMESTAMP, Kind.TIMESTAMP:
-            return F.lit(True), _timestamp(micros, is_naive=_is_naive(after))
+            return F.lit(True), _timestamp(micros, is_naive=after.is_naive)
         case Kind.TIMESTAMP, Kind.DATE:
             in_day = F.pmod(micros, F.lit(_DAY_MICROS))
             days = F.call_function("div", micros - in_day, F.lit(_DAY_MICROS)).cast("int")
             return inside & (in_day == 0) if retype.is_strict else inside, F.date_from_unix_date(days)
         case Kind.DATE, Kind.TIMESTAMP:
-            return inside, _timestamp(micros, is_naive=_is_naive(after))
+            return inside, _timestamp(micros, is_naive=after.is_naive)
         case _:
             return F.lit(True), value
 

@@ -80,7 +80,7 @@ def _decode(stored: Any, column: Column) -> Any:
         case (DataType.TIMESTAMP, str()):
             moment = datetime.fromisoformat(stored)
             in_utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return in_utc.replace(tzinfo=None) if column.properties.get("timezone") is False else in_utc
+            return in_utc.replace(tzinfo=None) if column.is_naive else in_utc
         case (DataType.DATE, str()):
             return date.fromisoformat(stored)
         case (DataType.TIME, str()):
