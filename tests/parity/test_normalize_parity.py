@@ -252,7 +252,8 @@ def test_documents_of_dlt_and_fixtures(spark, tmp_path, conformance, fixtures):
         rows = documents_of(source)
         file = tmp_path / f"{number:02}.{source.name}"
         if source.suffix == ".jsonl":
-            rows = without_great_integers(rows)
+            # dlt inserts each row with all thousand columns of the table: a minute for the whole files.
+            rows = without_great_integers([*rows[:40], *rows[40:][-40:]])
             file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         else:
             file.write_bytes(source.read_bytes())
