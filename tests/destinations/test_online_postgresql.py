@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -24,6 +25,8 @@ from schemactl.migration.planner import PlannedStep, Risk
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
 from schemactl.schema.types import Schema
+
+LIMIT_SECONDS = 60
 
 pytestmark = pytest.mark.destinations
 
@@ -200,19 +203,34 @@ def test_a_run_that_is_killed_is_taken_back_with_all_that_it_had_prepared(
     assert left_over(required) == []
 
 
+def commit_once_others_wait(connection: Any, url: str) -> None:
+    """End a transaction once somebody waits for its locks."""
+    import psycopg
+
+    limit = time.monotonic() + LIMIT_SECONDS
+    try:
+        with psycopg.connect(url, autocommit=True) as watching:
+            query = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            while time.monotonic() < limit and watching.execute(query).fetchone() == (0,):
+                time.sleep(0.02)
+    finally:
+        connection.commit()
+
+
 def test_an_index_that_was_broken_off_is_built_anew_or_dropped(required: Dataset) -> None:
     import psycopg
 
     schema = schema_of(ID, column("amount", "bigint"), column("note", unique=True), column("old"), before=REQUIRED)
     options = replace(ONLINE, compares_primary_keys=False)
-    with psycopg.connect(required.url.partition("?")[0]) as connection:
+    url = required.url.partition("?")[0]
+    with psycopg.connect(url) as connection:
         # Twice the same: it comes after the values were counted, and before the index is built.
         connection.execute("INSERT INTO shop.orders (id, amount, note) VALUES (-1, -1, 'n1')")
-        build = threading.Timer(1.0, connection.commit)
-        build.start()
+        committing = threading.Thread(target=commit_once_others_wait, args=(connection, url))
+        committing.start()
         with pytest.raises(DestinationError, match="unique index"):
             apply(required, put(schema, "wanted.yaml"), options)
-        build.join()
+        committing.join()
     assert left_over(required)
     required.sql("DELETE FROM @.orders WHERE id = -1")
     assert apply(required, "./wanted.yaml", options).outcome is Outcome.DONE

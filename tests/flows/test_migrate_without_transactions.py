@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from migrated_datasets import column, put
 
+from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
@@ -23,7 +25,7 @@ from schemactl.formats import dlt as dlt_format
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.schema.hash import bump
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.types import Column, Schema, Table
 
 pytestmark = pytest.mark.destinations
 
@@ -217,6 +219,32 @@ def test_a_plan_is_applied_and_undone_and_a_pipeline_goes_on_each_time(lake: Lak
         lake.load([{"id": 5, "amount": "x", "note": "m", "old": 0.5, "items": []}], Path.cwd()) == before.version_hash
     )
     assert lake.rows("id, amount, note, old")[-1] == (5, "x", "m", 0.5)
+
+
+def test_the_ledger_says_at_once_what_is_done_and_what_is_begun_next(
+    lake: Lake, before: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[list[str]] = []
+    real = ParquetMigration.replace_rows
+
+    def replace_rows(self: ParquetMigration, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if table.name == "_schemactl_steps":
+            written.append([row["state"] for row in rows])
+        real(self, table, rows)
+
+    monkeypatch.setattr(ParquetMigration, "replace_rows", replace_rows)
+    apply(lake, kept_of_two(before))
+    pending, first, between, last = written
+    assert first + last == ["running"] * len(first) + ["done"] * len(last)
+    assert between == ["done"] * len(first) + ["running"] * len(last)
+    assert len(pending) == len(between)
+    written.clear()
+
+    undo(lake)
+
+    first, between, last = written
+    assert between == ["undone"] * len(first) + ["running"] * len(last)
+    assert last == ["undone"] * len(last)
 
 
 def test_a_table_that_was_migrated_is_replaced_by_a_pipeline(lake: Lake, before: Schema) -> None:

@@ -127,15 +127,17 @@ class Runner:
             with self.session.transaction():
                 self.session.write_run(self.run)
                 self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.PENDING))
+        unsaid: Sequence[StepRecord] = ()
         for places, table in self._at_once(before):
             try:
-                self._keep_steps(places, table)
+                unsaid = self._keep_steps(places, table, unsaid)
             except DestinationError as error:
                 raise self._halfway(error, places) from error
             except StepBlocked as error:
                 if not places.start:
                     raise  # nothing was done
                 raise self._halfway(DestinationError(str(error)), places) from error
+        self._write_steps(unsaid)
         check_end(self.session, self.module, before, self._left, "what was done is kept")
         with self.session.transaction():
             self._write_end()
@@ -149,18 +151,23 @@ class Runner:
                 yield places, model.get(table_of(steps[places.start]))
                 apply_to_model(model, [steps[place] for place in places])
 
-    def _keep_steps(self, places: range, table: Table | None) -> None:
+    def _keep_steps(self, places: range, table: Table | None, unsaid: Sequence[StepRecord]) -> Sequence[StepRecord]:
+        """Run steps that are done at once; return the records that say so, which are written with what follows.
+
+        ``unsaid`` are those of the steps before. Who is killed in between was killed in the last of these steps.
+        """
         is_outside = is_outside_transaction(self.plan.steps[places.start].step)
         if self.module.ABILITIES.transactional_ddl and not is_outside:
+            self._write_steps(unsaid)
             self.retry.run(lambda: self._keep_at_once(places, table))
-            return
-        # Each time in one piece: so steps that are done at once are begun at once, too.
-        self._write_steps(self._records(places, StepState.RUNNING))
+            return ()
+        # In one piece: steps that are done at once are begun at once, too. Each write is a commit of a lake.
+        self._write_steps([*unsaid, *self._records(places, StepState.RUNNING)])
         if is_outside:
             self.retry.run(lambda: self._run_outside(places.start, table))
         else:
             self._run_steps(places, table)
-        self._write_steps(self._records(places, StepState.DONE))
+        return self._records(places, StepState.DONE)
 
     def _run_outside(self, place: int, table: Table | None) -> None:
         planned = self.plan.steps[place]

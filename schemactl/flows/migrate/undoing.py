@@ -242,22 +242,23 @@ def undo_one_by_one(undoing: Undoing, notify: Progress) -> None:
         session.write_run(replace(part.run, state=RunState.RUNNING, finished=None))
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
-        session.write_steps(part.records(part.broken_off, part.left))
         # Steps that were done at once may be undone in other company: the tables would no longer show which.
-        session.write_steps(part.records(part.unsaid, StepState.DONE))
+        unsaid = [*part.records(part.broken_off, part.left), *part.records(part.unsaid, StepState.DONE)]
         for numbers in _at_once(part, undoing.report.steps):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
                 notify(f"undoing {list_steps(numbers[0], numbers[-1])}", count / len(undoing.report.steps))
-                session.write_steps(part.records(numbers, StepState.RUNNING))
+                session.write_steps([*unsaid, *part.records(numbers, StepState.RUNNING)])
+                unsaid = []
             table = tables.get(table_of(steps[0])) if steps and len(numbers) > 1 else None
             try:
                 _run(session, [(step, render_step(step, tables, render)) for step in steps], table)
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
-            # In one piece, as it was said before that they are begun: so the tables show all of them.
-            session.write_steps(part.records(numbers, part.left))
+            # Written with what follows. In one piece, as they were begun: so the tables show all of them.
+            unsaid += part.records(numbers, part.left)
             count += len(numbers)
+        session.write_steps(unsaid)
         _write_base(session, part.run)
         _write_run(session, part)
     check_end(session, target.destination, undoing.tables, undoing.steps, "what was undone stays so")
