@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -165,25 +166,61 @@ def gather(
         return
     key = re.escape(json.dumps(dispatch.path[-1], ensure_ascii=False).encode(errors="replace"))
     pattern = re.compile(key + rb'[ \t\r\n]*:[ \t\r\n]*("[^"\\]*"|[0-9]+)')
-    held: dict[bytes, tuple[list[bytes], list[int]]] = {}
+    held: defaultdict[bytes, _Held] = defaultdict(_Held)
     size = 0
     for texts, first in runs:
         places: defaultdict[bytes, list[int]] = defaultdict(list)
         for at, value in enumerate(_guess(texts, pattern)):
             places[value].append(at)
         for value, of_value in places.items():
-            held_texts, numbers = held.setdefault(value, ([], []))
-            held_texts += _taken(texts, of_value)
-            numbers += [first + at for at in of_value]
-            while len(numbers) >= enough:
-                yield held_texts[:enough], numbers[:enough]
-                size -= sum(map(len, held_texts[:enough]))
-                del held_texts[:enough], numbers[:enough]
-        size += sum(map(len, texts))
+            of_table = held[value]
+            size += of_table.add(_taken(texts, of_value), [first + at for at in of_value])
+            if len(of_table.numbers) >= enough:
+                for found, numbers in of_table.take(enough):
+                    yield found, numbers
+                    size -= sum(map(len, found))
         if size >= _MOST_HELD:
             yield from _in_portions(held.values(), enough)
-            held, size = {}, 0
+            held.clear()
+            size = 0
     yield from _in_portions(held.values(), enough)
+
+
+_BETWEEN: Final = b"\n%s\n" % secrets.token_hex(8).encode()
+"""Stands between texts that wait: no text can be made to hold it, as nobody can guess it."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """Texts that seem to go to one table and wait for more of it.
+
+    Each by itself they would lie scattered over the memory, and what is made of them after them.
+
+    Attributes:
+        joined: the texts of each run.
+        numbers: of the texts.
+    """
+
+    joined: list[bytes] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+    def add(self, texts: Sequence[bytes], numbers: Sequence[int]) -> int:
+        """Take further texts; return how many bytes they have."""
+        self.joined.append(_BETWEEN.join(texts))
+        self.numbers += numbers
+        return len(self.joined[-1]) - len(_BETWEEN) * (len(texts) - 1)
+
+    def texts(self) -> list[bytes]:
+        """Return what waits."""
+        return _BETWEEN.join(self.joined).split(_BETWEEN)
+
+    def take(self, enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
+        """Yield as many as are parsed at once, as long as there are so many, and leave the others."""
+        texts, numbers = self.texts(), self.numbers
+        whole = len(texts) - len(texts) % enough
+        self.joined, self.numbers = [_BETWEEN.join(texts[whole:])] if texts[whole:] else [], numbers[whole:]
+        for start in range(0, whole, enough):
+            yield texts[start : start + enough], numbers[start : start + enough]
 
 
 def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
@@ -195,8 +232,8 @@ def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
     return values
 
 
-def _in_portions(held: Iterable[tuple[list[bytes], list[int]]], enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
-    records = [record for texts, numbers in held for record in zip(numbers, texts, strict=True)]
+def _in_portions(held: Iterable[_Held], enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
+    records = [record for each in held if each.numbers for record in zip(each.numbers, each.texts(), strict=True)]
     for start in range(0, len(records), enough):
         portion = sorted(records[start : start + enough])
         yield [text for _, text in portion], [number for number, _ in portion]

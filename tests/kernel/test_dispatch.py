@@ -107,7 +107,7 @@ def test_texts_that_look_as_if_they_went_elsewhere_go_where_their_field_says():
 
 
 @given(
-    st.lists(st.lists(st.sampled_from([b'{"type": "a"}', b'{"type": "b"}', b'{"type": 1}', b"{}", b"["]))),
+    st.lists(st.lists(st.sampled_from([b'{"type": "a"}', b'{"type":\n"b"}', b'{"type": 1}', b"{}", b"[", b"", b"\n"]))),
     st.integers(1, 5),
 )
 def test_each_record_is_gathered_once_in_ascending_order(runs, enough):
