@@ -37,12 +37,28 @@ MONTHS: Final = (
     *("August", "September", "October", "November", "December"),
 )
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_PARTS_OF_DAY: Final = {
+    "AM": (0, 720),
+    "PM": (720, 1440),
+    "midnight": (0, 0),
+    "noon": (720, 720),
+    "in the morning": (360, 720),
+    "in the afternoon": (720, 1080),
+    "in the evening": (1080, 1260),
+    "at night": (1260, 360),
+}
+"""The minutes of the day from which and up to which each part of it goes."""
+
+_SHORT_PARTS: Final = {"AM": "a", "PM": "p", "midnight": "mi", "noon": "n"}
 _NAMES: Final = {
     ("M", "full"): {name: at for at, name in enumerate(MONTHS, 1)},
     ("M", "short"): {name[:3]: at for at, name in enumerate(MONTHS, 1)},
     ("E", "full"): {name: at for at, name in enumerate(_DAYS, 1)},
     ("E", "short"): {name[:3]: at for at, name in enumerate(_DAYS, 1)},
     ("a", "short"): {"AM": 0, "PM": 1},
+    ("B", "short"): {name: at for at, name in enumerate(_PARTS_OF_DAY)},
+    ("B", "full"): {name: at for at, name in enumerate(_PARTS_OF_DAY)},
+    ("B", "narrow"): {_SHORT_PARTS.get(name, name): at for at, name in enumerate(_PARTS_OF_DAY)},
     ("G", "short"): {"BC": 0, "AD": 1},
     ("G", "full"): {"Before Christ": 0, "Anno Domini": 1},
     ("G", "narrow"): {"B": 0, "A": 1},
@@ -174,6 +190,8 @@ class DatePattern:
             return _number(Number(part.field, 1, 19, Sign.NORMAL), text, at, state)
         for name in sorted(names, key=len, reverse=True):
             if self._starts(text, at, name):
+                if part.field == "B":
+                    state.fields.pop("B", None)  # of several parts of the day Java takes the last one
                 state.put(part.field, names[name])
                 return at + len(name)
         raise _Failed
@@ -334,14 +352,17 @@ class _Resolver:
     def __init__(self, fields: dict[str, int], is_strict: bool) -> None:
         self._fields = fields
         self._is_strict = is_strict
+        self._states_nanos = False
 
     def resolve(self, zone: tzinfo | None) -> Moment:
         day = self._day()
         self._clocks()
         nano, carry = self._nano()
-        for name in self._fields:
-            if name in _OF_TIME:
-                self._check(name)
+        # Like Java, where parts between lack, which no time is made of, none of them is looked at.
+        if "H" not in self._fields or not self._has_gap():
+            for name in self._fields:
+                if name in _OF_TIME:
+                    self._check(name)
         offset = self._fields.get("offset")
         if offset is not None:
             self._check("offset")
@@ -452,8 +473,13 @@ class _Resolver:
         if "a" in fields and "K" in fields:
             half, hour = self._take("a"), self._take("K")
             self._update("H", half * 12 + hour)
+        if "B" in fields and "K" in fields:
+            hour = self._take("K")
+            is_afternoon = _is_within(fields.pop("B"), (hour + 12) * 60 + fields.get("m", 0))
+            self._update("H", hour + 12 * is_afternoon)
         if "N" in fields:
             self._of_day(self._take("N"))
+        self._states_nanos = "n" in fields
         if "A" in fields:
             milli = self._take("A")
             self._of_day(milli * 10**6)
@@ -470,10 +496,13 @@ class _Resolver:
         fields = self._fields
         minute, second, nano = fields.get("m"), fields.get("s"), fields.get("n")
         if "H" not in fields:
-            return None, 0
-        if (minute is None and (second is not None or nano is not None)) or (second is None and nano is not None):
+            return (self._middle() if minute is second is nano is None else None), 0
+        if self._has_gap():
             return None, 0
         hour, minute, second, nano = fields["H"], minute or 0, second or 0, nano or 0
+        # Where all four parts of a time are stated, Java does not look at the part of the day.
+        if "B" in fields and not self._states_nanos and not _is_within(fields["B"], hour * 60 + minute):
+            raise _Failed
         if hour == 24 and not self._is_strict and minute == second == nano == 0:
             for name in "Hmsn":
                 fields.pop(name, None)
@@ -482,6 +511,20 @@ class _Resolver:
             if name in fields:
                 self._take(name)
         return ((hour * 60 + minute) * 60 + second) * _SECOND + nano, 0
+
+    def _has_gap(self) -> bool:
+        """Return whether a part of the time lacks before one that is there."""
+        are_there = [name in self._fields for name in "msn"]
+        return are_there != sorted(are_there, reverse=True)
+
+    def _middle(self) -> int | None:
+        """Return the middle of the part of the day, or of its half, where nothing else says a time."""
+        if not self._is_strict and "B" in self._fields:
+            begin, end = list(_PARTS_OF_DAY.values())[self._fields["B"]]
+            return (begin + end + (1440 if begin > end else 0)) // 2 % 1440 * 60 * _SECOND
+        if not self._is_strict and "a" in self._fields:
+            return (self._take("a") * 12 + 6) * 3600 * _SECOND
+        return None
 
     def _cross_check(self, day: int | None, nano: int | None) -> None:
         """Refuse fields that say something else than the date and the time that others make."""
@@ -493,6 +536,14 @@ class _Resolver:
         for name, value in self._fields.items():
             if name in known and known[name]() != value:
                 raise _Failed
+
+
+def _is_within(part: int, minute: int) -> bool:
+    """Return whether a minute of the day is of a part of it; 24:00 is midnight."""
+    begin, end = list(_PARTS_OF_DAY.values())[part]
+    if begin == end:
+        return minute in (begin, begin or 1440)
+    return begin <= minute < end if begin < end else minute >= begin or minute < end
 
 
 def _agreed(known: int | None, day: int) -> int:

@@ -139,6 +139,20 @@ def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, repor
     assert str(caught.value.at) == place
 
 
+@pytest.mark.parametrize(
+    ("pattern", "reported"),
+    [
+        ("uuuu-MM F", "a day up to Java 18 and a week from Java 19 on: F"),
+        ("HH vv", "Wrong number of pattern letters: v"),
+        ("hh BB", "Wrong number of pattern letters: B"),
+    ],
+)
+def test_letters_without_one_meaning_are_refused_with_their_place(pattern: str, reported: str):
+    text = f'[\n{{"name":"a","nullable":true,"type":"date",\n"formatters":["{pattern}"]}}]'
+    with pytest.raises(InputError, match=f"f:3:1: .*{reported}"):
+        read_typing(text, "f")
+
+
 def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ZONE", "Australia/Sydney")
     text = """[{

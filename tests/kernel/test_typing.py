@@ -15,7 +15,7 @@ import pytest
 
 from schemactl.formats.arc import read_typing
 from schemactl.kernel.date_columns import DateColumn
-from schemactl.kernel.java_dates import civil, days_of, instant_of, week_of_year, week_year
+from schemactl.kernel.java_dates import DatePattern, civil, days_of, instant_of, iso_time, week_of_year, week_year
 from schemactl.kernel.typing import ERRORS_TYPE, TextColumn, TypedTexts, Typist
 from schemactl.schema.typing.model import Date, Field, Long, String, Timestamp, Typing
 from schemactl.schema.typing.zones import find_zone
@@ -210,6 +210,45 @@ def test_names_match_in_any_case_unless_case_matters():
 
 def test_parts_that_say_another_date_are_an_error():
     assert dates(["Fri, 01 Jan 2021", "Sat, 01 Jan 2021"], "EEE, dd MMM uuuu") == ["2021-01-01", None]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "moment"),
+    [
+        ("h:mm B", "8:30 in the morning", "08:30:00"),
+        ("h:mm B", "8:30 in the Evening", "20:30:00"),
+        ("h:mm B", "12:00 midnight", "00:00:00"),
+        ("h:mm B", "3:00 in the evening", "03:00:00"),
+        ("h:mm BBBBB", "12:00 n", "12:00:00"),
+        ("h:mm BBBBB", "12:00 noon", None),
+        ("HH:mm BBBB", "13:00 in the afternoon", "13:00:00"),
+        ("HH:mm BBBB", "13:00 in the morning", None),
+        ("HH:mm B", "05:59 at night", "05:59:00"),
+        ("HH:mm:ss.SSS B", "13:00:00.000 in the morning", "13:00:00"),
+        ("B", "at night", "01:30:00"),
+        ("B", "night", None),
+        ("a", "PM", "18:00:00"),
+        ("hh", "08", None),
+        ("HH ss", "08 99", None),
+    ],
+)
+def test_parts_of_the_day_are_java_s(pattern: str, text: str, moment: str | None):
+    found = DatePattern(pattern, is_case_sensitive=False, is_strict=False).parse(text)
+    nano = None if found is None else found.nano
+    assert (None if nano is None else iso_time(nano)) == moment
+
+
+def test_parts_of_the_day_alone_are_no_time_where_patterns_are_strict():
+    for pattern, text in (("B", "noon"), ("a", "PM"), ("HH ss", "25 99")):
+        found = DatePattern(pattern, is_case_sensitive=False, is_strict=True).parse(text)
+        assert found is not None
+        assert found.nano is None
+
+
+def test_zones_without_their_offset_are_named_as_others():
+    texts = ["2017-10-01 12:00 PT", "2017-10-01 12:00 Pacific Time"]
+    found = instants(texts, ["uuuu-MM-dd HH:mm v", "uuuu-MM-dd HH:mm vvvv"])
+    assert found == ["2017-10-01T19:00:00+00:00"] * 2
 
 
 def test_weeks_begin_on_sunday():

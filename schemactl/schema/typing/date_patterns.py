@@ -51,7 +51,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A name: of a month, a day, a half of the day, an era; ``style`` is ``short``, ``full`` or ``narrow``."""
+    """A name: of a month, a day, half or part of the day, an era; ``style`` is ``short``, ``full`` or ``narrow``."""
 
     field: str
     style: str
@@ -113,7 +113,7 @@ def parse_pattern(pattern: str) -> tuple[Part, ...]:
     """Return the parts of a pattern.
 
     Raises:
-        PatternError: Java refuses it, or it has a letter that only Java knows (``B``, ``v``).
+        PatternError: Java refuses it, or it has the letter ``F``, which means other things in other versions of Java.
     """
     return _Builder(pattern).build()
 
@@ -263,7 +263,7 @@ class _Builder:
             self._open_number[-1] = len(parts) - 1 if is_number else -1
 
 
-def _part(letter: str, count: int) -> Part:  # noqa: C901, PLR0912 - a case for each letter
+def _part(letter: str, count: int) -> Part:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
     if letter in _FIELDS:
         return _field(letter, count)
     match letter:
@@ -291,8 +291,14 @@ def _part(letter: str, count: int) -> Part:  # noqa: C901, PLR0912 - a case for 
             return Number("w", count, 2, Sign.NOT_NEGATIVE)
         case "Y":
             return _year("Y", count)
-        case "B" | "v" | "F":
-            raise PatternError(f"Pattern letter that only Java can parse: {letter}")
+        case "v" if count in (1, 4):
+            return Zone(_STYLES[max(count, 3)])
+        case "B" if count in (1, 4, 5):
+            return Text("B", _STYLES[max(count, 3)])
+        case "v" | "B":
+            raise PatternError(f"Wrong number of pattern letters: {letter}")
+        case "F":
+            raise PatternError("Pattern letter that means a day up to Java 18 and a week from Java 19 on: F")
         case "z" | "Z" | "X" | "x" | "W" | "w":
             raise PatternError(f"Too many pattern letters: {letter}")
         case _:
