@@ -73,9 +73,11 @@ def stored_type(column: Column) -> pa.DataType:
 
 _SPARK: Final[tuple[tuple[pa.DataType, str], ...]] = (
     (pa.string(), "string"), (pa.int64(), "long"), (pa.int32(), "integer"), (pa.int16(), "short"), (pa.int8(), "byte"),
-    (pa.float64(), "double"), (pa.bool_(), "boolean"), (pa.binary(), "binary"), (pa.date32(), "date"),
-    (INSTANT, "timestamp"), (NAIVE, "timestamp_ntz"),
+    (pa.float32(), "float"), (pa.float64(), "double"), (pa.bool_(), "boolean"), (pa.binary(), "binary"),
+    (pa.date32(), "date"), (CLOCK, "time(6)"), (INSTANT, "timestamp"), (NAIVE, "timestamp_ntz"),
 )  # fmt: skip
+"""Types that have no parts, as Spark's JSON of schemas calls them."""
+
 _ROW_METADATA: Final = "org.apache.spark.sql.parquet.row.metadata"
 """The key in the footer of a Parquet file under which Spark looks for its own form of the schema."""
 
@@ -92,24 +94,37 @@ def notes_of(column: Column) -> dict[str, str] | None:
 def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
     """Return the entry of a footer by which Spark gives its columns the notes as metadata, description as ``comment``.
 
-    None where there are no notes, and where a column is of a type that Spark keeps in another form.
+    None where there are no notes, and where a column is of a type that Spark lacks (nanoseconds).
     """
     if not any(field.metadata for field in fields):
         return None
-    made = []
-    for field in fields:
-        name = (
-            f"decimal({field.type.precision},{field.type.scale})"
-            if pa.types.is_decimal(field.type)
-            else next((name for of, name in _SPARK if of == field.type), None)
-        )
-        if name is None:
-            return None
-        notes = {key.decode(): _note(value.decode()) for key, value in (field.metadata or {}).items()}
-        if "description" in notes:
-            notes["comment"] = notes["description"]
-        made.append({"name": field.name, "type": name, "nullable": True, "metadata": notes})
-    return {_ROW_METADATA: json.dumps({"type": "struct", "fields": made})}
+    row = _spark_type(pa.struct(fields))
+    return None if row is None else {_ROW_METADATA: json.dumps(row)}
+
+
+def _spark_type(of: pa.DataType) -> Any:
+    """Return a type as Spark's JSON of schemas has it, with the notes of its fields; None where Spark lacks it."""
+    if pa.types.is_decimal(of):
+        return f"decimal({of.precision},{of.scale})"
+    if pa.types.is_struct(of):
+        made = [(field, _spark_type(field.type)) for field in of]
+        fields = [
+            {"name": field.name, "type": found, "nullable": True, "metadata": _spark_metadata(field)}
+            for field, found in made
+        ]
+        return None if any(found is None for _, found in made) else {"type": "struct", "fields": fields}
+    if pa.types.is_list(of):
+        element = _spark_type(of.value_type)
+        return element and {"type": "array", "elementType": element, "containsNull": True}
+    if pa.types.is_map(of):
+        key, value = _spark_type(of.key_type), _spark_type(of.item_type)
+        return key and value and {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+    return next((name for known, name in _SPARK if known == of), None)
+
+
+def _spark_metadata(field: pa.Field) -> dict[str, Any]:
+    notes = {key.decode(): _note(value.decode()) for key, value in (field.metadata or {}).items()}
+    return {**notes, "comment": notes["description"]} if "description" in notes else notes
 
 
 def _note(text: str) -> Any:
