@@ -17,6 +17,7 @@ REGEXES = [
     "[a-z&&[^b]]+", r"[\w&&[^\d_]]+", "[^a-c[x-z]]+", "[a-z&&b-y&&[^c]]", r"[^\p{L}&&[^a-z]]+", r"[\Q]^\E]+",
     r"\h+", r"\v+", r"\R+", r"\S+", r"\w+", r"\W+", r"\d+", r"\x{1F600}", r"(?i)(a)\1", "(?i)é|A+", "(?i)[k-l]+",
     ".", "(?s).", "(?s).*", "(?m)^a$\n^b$", r"(?m)a$(?s:.)+", "a$\n?", r"a\Z\n?",
+    r"\p{IsLatin}+", r"\p{script=Han}+", r"\p{sc=common}+", r"(?i)[\p{IsLATIN}&&[^a]]+", r"\P{IsInherited}+",
 ]  # fmt: skip
 WORDS = [r"\bÉl\b.*", r".*\b.", r".\B.", r".*\b日.*"]
 """Java 19 and later take letters of ASCII only for parts of words."""

@@ -1,6 +1,7 @@
 """Sets of characters as Java's regular expressions name them, and their algebra.
 
-Categories are those of Python's ``unicodedata``; Java's own version of Unicode may be a little older or newer.
+Categories are those of Python's ``unicodedata``, scripts those of pyarrow's regular expressions (RE2); Java's own
+version of Unicode may be a little older or newer.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Characters: TypeAlias = tuple[tuple[int, int], ...]
 """Ranges of code points, both ends included, sorted and apart from one another."""
@@ -106,11 +108,14 @@ def property_of(name: str, *, is_any_case: bool) -> Characters | None:
     """Return the characters of a property, as its name stands in braces; None where it is not known.
 
     Args:
-        name: the name: of a class of POSIX, of a category, or of a property of Unicode with ``Is`` before it.
+        name: the name: of a class of POSIX, of a category, or of a property or script of Unicode with ``Is`` before it.
         is_any_case: whether ``(?i)`` holds: upper case, lower case and title case are one then.
     """
     if name.startswith("Is"):
-        return _unicode(name[2:].upper(), is_any_case=is_any_case) or _general(name[2:], is_any_case=is_any_case)
+        known = _unicode(name[2:].upper(), is_any_case=is_any_case) or _general(name[2:], is_any_case=is_any_case)
+        return known or script(name[2:])
+    if stated := re.fullmatch(r"(?i:sc|script)=(.*)", name):
+        return script(stated[1])
     if name in ASCII:
         return ASCII["Alpha" if is_any_case and name in ("Upper", "Lower") else name]
     stated = re.fullmatch(r"(?i:gc|general_category)=(.*)", name)
@@ -126,6 +131,31 @@ def _general(name: str, *, is_any_case: bool) -> Characters | None:
         case "L1":
             return ((0, 255),)
     return category("LC" if is_any_case and name in _CASED else name)
+
+
+@cache
+def script(name: str) -> Characters | None:
+    """Return the characters of a script by its whole name in any case (``Old_Italic``); None where it is not known.
+
+    Nothing else here needs pyarrow, without which no script is known.
+    """
+    known = "SignWriting" if name.lower() == "signwriting" else name.title()
+    if not re.fullmatch("[A-Za-z_]+", name) or known == "Any" or category(known):
+        return None
+    with suppress(ImportError, ValueError):  # Arrow's errors of expressions are ValueErrors
+        import pyarrow.compute as pc
+
+        found = pc.match_substring_regex(_each_character(), rf"\p{{{known}}}")
+        return union((at, at) for at in pc.indices_nonzero(found).to_pylist())
+    return None
+
+
+@cache
+def _each_character() -> Any:
+    """Return Arrow's texts of one character each, empty for halves of surrogate pairs; takes half a second, once."""
+    import pyarrow as pa
+
+    return pa.array(["" if 0xD800 <= code < 0xE000 else chr(code) for code in range(_LAST + 1)])
 
 
 def _unicode(name: str, *, is_any_case: bool) -> Characters | None:

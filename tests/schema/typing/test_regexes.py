@@ -88,7 +88,8 @@ def test_what_java_s_own_classes_and_flags_mean_is_known(regex: str, matching: l
 @pytest.mark.parametrize(
     "regex",
     [
-        r"\p{IsLatin}", r"\p{InGreek}", r"\p{IsAlphabetic}", r"\p{IsAlpha}", r"\p{javaLowerCase}", r"\X", r"\G",
+        r"\p{Latin}", r"\p{InGreek}", r"\p{IsGrek}", r"\p{sc=Lu}", r"\p{script=Any}", r"\p{IsOldItalic}",
+        r"\p{IsAlphabetic}", r"\p{IsAlpha}", r"\p{javaLowerCase}", r"\X", r"\G",
         r"\b{g}", r"\N{DIGIT ONE}", "(?u)a", "(?x)a", "(?U)a", "[a&&]", "[&&a]", "[a&&&b]", "[a&&[b]c&&d]",
         r"(a)\10", r"\uD83D", r"\y",
     ],
@@ -96,6 +97,24 @@ def test_what_java_s_own_classes_and_flags_mean_is_known(regex: str, matching: l
 def test_what_only_java_can_report_is_refused(regex: str):
     with pytest.raises(RegexError, match="only to Java"):
         translate(regex)
+
+
+@pytest.mark.parametrize(
+    ("regex", "matching", "others"),
+    [
+        (r"\p{IsLatin}+", ["aZé", "ªẞ", "Ⅷ"], ["1", "я", "-", "λ", ""]),
+        (r"\p{script=Greek}+", ["λόγος"], ["logos", "\u0301"]),
+        (r"\p{IsHAN}\P{sc=han}", ["日a", "々ア"], ["日日", "aa"]),
+        (r"[\p{IsCyrillic}\d&&[^я]]+", ["ж1"], ["я", "z"]),
+        (r"(?i)\p{IsOld_Italic}", ["\U00010300"], ["a"]),
+        (r"\p{IsSignWriting}", ["\U0001d800"], ["a"]),
+        (r"\p{IsCommon}+", ["1 -😀"], ["a"]),
+    ],
+)
+def test_scripts_are_unicode_s(regex: str, matching: list[str], others: list[str]):
+    expression = translate(regex)
+    assert [text for text in matching if expression.fullmatch(text) is None] == []
+    assert [text for text in others if expression.fullmatch(text) is not None] == []
 
 
 def test_the_hint_for_letters_names_what_is_known():
