@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemactl.errors import CommandWarning, InputError, nearest_or_all
 from schemactl.installation import install_command
 from schemactl.registry import import_if_there
-from schemactl.schema.contract import Contract, Mode, Stated
+from schemactl.schema.contract import Contract, Entity, Mode, Stated
 from schemactl.schema.hints import ColumnHint, Hints, with_hints
 from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.naming import naming_of
@@ -189,8 +189,8 @@ def hints_of(model: TableModel, schema: Schema, root: str) -> Hints:
 def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -> tuple[Schema, tuple[Violation, ...]]:
     """Return a schema with what a model says of a root table, and what the contract does not let it say.
 
-    A table that is new evolves once, as dlt has it. The contract that the model implies is written into the table,
-    unless the call states one.
+    A table that is new evolves once, as dlt has it, and is left to the data where the contract refuses new tables. The
+    contract that the model implies is written into the table, unless the call states one.
     """
     known = schema.tables.get(root)
     stated = with_hints(schema, hints_of(model, schema, root), root)
@@ -198,7 +198,10 @@ def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -
     table = _with(_table(stated, root), implied)
     if known is None or known.is_new:
         marks = {**(table.properties.get("x-normalizer") or {}), "evolve-columns-once": True}
-        return stated.with_table(_with(table, {"x-normalizer": marks})), ()
+        marked = stated.with_table(_with(table, {"x-normalizer": marks}))
+        violations = judge(schema, marked, contract).violations
+        is_refused = any(each.entity is Entity.TABLES and each.table == root for each in violations)
+        return (schema if is_refused else marked), ()
     if model.is_authoritative:
         return stated.with_table(table), ()
     judgment = judge(schema.with_table(_with(known, implied)), stated.with_table(table), contract)

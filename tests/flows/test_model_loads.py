@@ -465,6 +465,18 @@ def test_a_model_that_grows_is_judged_by_the_contract(shop: Shop) -> None:
     assert "more" in stored().tables["orders"].columns
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["freeze", "discard_row"])
+def test_a_model_makes_no_table_where_the_contract_refuses_new_ones(shop: Shop, mode: str) -> None:
+    report = load(shop, "Order", ORDERS, f"tables={mode}")
+    (violation,) = report.inference.violations
+    assert (violation.table, violation.column, violation.mode) == ("orders", None, mode)
+    assert report.stops == ((Stop.CONTRACT,) if mode == "freeze" else ())
+    folder = SchemasFolder.at(Path("schemas"))
+    schema = open_schemas(folder, "shop").schema
+    assert schema is None or "orders" not in schema.tables
+
+
 def test_models_are_imported_as_tables() -> None:
     import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Order", table="orders"))
     assert stored().tables["orders"].properties["schema_contract"]["columns"] == "discard_value"
