@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
+from rich.styled import Styled
 from rich.text import Text
 
 from schemactl.errors import LOG_COMMANDS
@@ -44,7 +46,7 @@ class Look:
 def print_sections(sections: Iterable[Sequence[RenderableType]], look: Look) -> str:
     """Return sections as text, an empty line between them; those that hold nothing are left out."""
     buffer = io.StringIO()
-    console = Console(
+    console = _Console(
         file=buffer,
         width=look.width or UNLIMITED_WIDTH,
         force_terminal=look.color,
@@ -60,6 +62,20 @@ def print_sections(sections: Iterable[Sequence[RenderableType]], look: Look) -> 
             console.print()
         console.print(Group(*section))
     return "".join(_shown(line) + "\n" for line in buffer.getvalue().splitlines())
+
+
+class _Console(Console):
+    """A console that wraps no label of a tree that fits on its line: of 10,000 labels, wrapping is most of the time."""
+
+    def render_lines(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None, *, pad: bool = True, **others: Any
+    ) -> list[list[Segment]]:
+        if options is not None and not pad and not others and isinstance(renderable, Styled) and not renderable.style:
+            text = renderable.renderable
+            is_plain = isinstance(text, Text) and text.justify is None and text.plain.isprintable()
+            if is_plain and isinstance(text, Text) and text.cell_len <= options.max_width:
+                return [[*text.render(self)]]
+        return super().render_lines(renderable, options, pad=pad, **others)
 
 
 def print_line(text: str, look: Look, style: str = "") -> str:
