@@ -7,7 +7,7 @@ documents value by value; tests hold this to it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, compress, repeat
@@ -36,6 +36,9 @@ _BOOL: Final = str(DataType.BOOL)
 
 MOST_LEVELS: Final = 200
 """How deep documents may nest: what comes after goes through them level by level, as Python's stack allows."""
+
+_MOST_AT_ONCE: Final = 1 << 16
+"""Objects whose values are taken together."""
 
 
 class Observer:
@@ -258,24 +261,24 @@ class _Batch:
             yield _Column(column.node.at(ELEMENT), elements, owners)
 
     def _observe_objects(self, column: _Column) -> Iterator[_Column]:
-        forms = list(map(tuple, column.values))
-        are_alike = forms.count(forms[0]) == len(forms)
-        distinct = {forms[0]: 0} if are_alike else {keys: at for at, keys in enumerate(dict.fromkeys(forms))}
-        if any(map(is_row_key, set(chain.from_iterable(distinct)))):
+        numbers: defaultdict[tuple[str, ...], int] = defaultdict()
+        numbers.default_factory = numbers.__len__
+        forms = list(map(numbers.__getitem__, map(tuple, column.values)))
+        if any(map(is_row_key, set(chain.from_iterable(numbers)))):
             self._see_keyed(column)
         else:
             self._see(column.node, OBJECT, column.owners[0], len(column.values))
-        if are_alike:
-            for key, values in zip(forms[0], zip(*map(dict.values, column.values), strict=True), strict=True):
+        if len(numbers) == 1:
+            for key, values in zip(next(iter(numbers)), _transpose(column.values), strict=True):
                 yield _Column(column.node.at(key), values, column.owners)
             return
-        places: list[list[int]] = [[] for _ in distinct]
-        for at, keys in enumerate(forms):
-            places[distinct[keys]].append(at)
+        places: list[list[int]] = [[] for _ in numbers]
+        for at, form in enumerate(forms):
+            places[form].append(at)
         parts_by_key: dict[str, dict[int, Sequence[Any]]] = {}
-        for keys, form in distinct.items():
+        for keys, form in numbers.items():
             objects = [column.values[at] for at in places[form]]
-            for key, values in zip(keys, zip(*map(dict.values, objects), strict=True), strict=True):
+            for key, values in zip(keys, _transpose(objects), strict=True):
                 parts_by_key.setdefault(key, {})[form] = values
         # Many keys are of the same forms, the objects of which are brought in order once.
         merged: dict[tuple[int, ...], tuple[itemgetter[Any], Sequence[int]]] = {}
@@ -303,6 +306,18 @@ class _Batch:
             seen.example = None if value is None else example_of(value)
             self._first_documents[position] = self._documents[owner]
         return seen
+
+
+def _transpose(objects: Sequence[dict[str, Any]]) -> Iterator[Sequence[Any]]:
+    """Yield the values of each key of objects with the same keys; iterators of all at once are as large as objects."""
+    if len(objects) <= _MOST_AT_ONCE:
+        yield from zip(*map(dict.values, objects), strict=True)
+        return
+    columns: list[list[Any]] = [[] for _ in objects[0]]
+    for at in range(0, len(objects), _MOST_AT_ONCE):
+        for column, values in zip(columns, _transpose(objects[at : at + _MOST_AT_ONCE]), strict=True):
+            column.extend(values)
+    yield from columns
 
 
 class _OfClass(NamedTuple):

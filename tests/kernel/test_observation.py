@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import is_row_key
 from schemactl.inference.evidence import Evidence, Position, merge, observe
+from schemactl.kernel import observation
 from schemactl.kernel.observation import Observer
 from schemactl.kernel.parsing import parse_texts
 
@@ -200,3 +202,23 @@ def test_cells_of_columns_are_seen_as_documents_without_the_empty_ones(data: st.
 
     documents = [{name: cell for name, cell in zip(names, row, strict=True) if cell is not None} for row in rows]
     assert_same(observer.evidence(), observe((Position("a", at), each) for at, each in enumerate(documents, 1)))
+
+
+def test_a_long_list_is_observed_in_little_memory() -> None:
+    rows = 200_000
+    documents = [{"rows": [{"a": at, "b": at} for at in range(rows)]}]
+    tracemalloc.start()
+    try:
+        Observer().add(documents, [Position("a.json", 1)])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak / rows < 120  # bytes: some references to each row, and nothing as large as the row
+
+
+def test_long_lists_are_seen_as_they_are(fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observation, "_MOST_AT_ONCE", 3)
+    lines = (fixtures / "github_events.jsonl").read_bytes().split(b"\n")
+
+    assert_same(observed(placed(lines), 100), reference(placed(lines)))
