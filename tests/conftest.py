@@ -23,6 +23,7 @@ from _pytest.mark.expression import Expression
 from filelock import FileLock
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+from outside_data import OutsideData, outside_data
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,16 +156,9 @@ def _share_java_classes() -> None:
 
 
 @pytest.fixture(scope="session")
-def conformance() -> Path:
-    """The folder of conformance data, which is kept outside the repository."""
-    stated = os.environ.get("SCHEMACTL_CONFORMANCE")
-    folder = Path(stated) if stated else REPOSITORY.parent / "shared" / "conformance"
-    if not folder.is_dir():
-        pytest.skip(
-            "no conformance data: SCHEMACTL_CONFORMANCE names a folder of files from the tests of dlt and Arc; "
-            "docs/development.md says which"
-        )
-    return folder
+def conformance() -> OutsideData:
+    """Data of dlt and Arc, which is kept outside the repository."""
+    return outside_data()
 
 
 @pytest.fixture(scope="session")

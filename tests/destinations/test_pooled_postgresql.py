@@ -71,7 +71,7 @@ def pool(dataset: Dataset) -> Iterator[str]:
     """The address of a pool that gives each transaction another connection."""
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
-        pytest.skip("there is no `pgbouncer`")
+        pytest.skip("there is no `pgbouncer`: `apt-get install pgbouncer` brings it")
     server, port = urlsplit(dataset.url), _free_port()
     place = f"host={server.hostname} port={server.port} dbname=postgres user=loader password={password_of(dataset.url)}"
     url = f"postgresql://loader@127.0.0.1:{port}/postgres"

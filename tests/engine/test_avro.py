@@ -41,7 +41,7 @@ def test_avro_files_state_their_types_and_are_counted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not has_reader(spark):
-        pytest.skip("Spark's package for Avro is not here")
+        pytest.skip("Spark's package for Avro is not among its jars: org.apache.spark:spark-avro_2.13 of its version")
     monkeypatch.chdir(tmp_path)
     rows = spark.createDataFrame([(1, "x"), (2, None)], "id BIGINT, name STRING")
     rows.coalesce(1).write.format("avro").save("written")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from outside_data import OutsideData
 from pyspark.sql import SparkSession
 
 from schemactl.engine.input import shown_path
@@ -87,9 +88,11 @@ def test_a_fixture_is_seen_as_it_is(spark: SparkSession, fixtures: Path, name: s
     assert_same(scan(spark, fixtures / name).evidence, reference(fixtures / name))
 
 
-def test_documents_of_the_field_are_seen_as_they_are(spark: SparkSession, conformance: Path, tmp_path: Path) -> None:
+def test_documents_of_the_field_are_seen_as_they_are(
+    spark: SparkSession, conformance: OutsideData, tmp_path: Path
+) -> None:
     rows: list[Any] = []
-    for file in sorted((conformance / "dlt" / "documents").glob("*.json")):
+    for file in sorted(conformance("dlt/documents").glob("*.json")):
         document = json.loads(file.read_text(encoding="utf-8"))
         rows += document if isinstance(document, list) else [document]
     assert rows

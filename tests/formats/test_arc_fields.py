@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
+from outside_data import OutsideData
 
 from schemactl.errors import CommandWarning, InputError
 from schemactl.formats._tree import Source
@@ -18,8 +18,8 @@ from schemactl.schema.typing.model import Array, Decimal, Field, FieldType, Stru
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'
 
 
-def cases(conformance: Path) -> list[dict[str, Any]]:
-    return json.loads((conformance / "arc" / "schema_cases.json").read_text())
+def cases(conformance: OutsideData) -> list[dict[str, Any]]:
+    return json.loads(conformance("arc/schema_cases.json").read_text())
 
 
 def column_metadata(of: Field) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def type_of(of: FieldType) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::schemactl.errors.CommandWarning")
-def test_files_mean_what_arc_measured(conformance: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_mean_what_arc_measured(conformance: OutsideData, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", "/root")
     wrong = []
     for case in cases(conformance):
@@ -76,7 +76,7 @@ def test_files_mean_what_arc_measured(conformance: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.filterwarnings("ignore::schemactl.errors.CommandWarning")
-def test_what_is_written_reads_back(conformance: Path):
+def test_what_is_written_reads_back(conformance: OutsideData):
     for case in cases(conformance):
         if case["outcome"] == "ok" and "HOME" not in case["schema_text"]:
             typing = read_typing(case["schema_text"], "case")

@@ -7,11 +7,11 @@ import json
 import random
 import re
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from outside_data import OutsideData
 
 from schemactl.formats.arc import read_typing
 from schemactl.kernel.date_columns import DateColumn
@@ -72,9 +72,9 @@ def micros_of(text: str) -> int:
 
 
 @pytest.mark.filterwarnings("ignore::schemactl.errors.CommandWarning")
-def test_texts_become_what_arc_measured(conformance: Path):
+def test_texts_become_what_arc_measured(conformance: OutsideData):
     wrong = []
-    for case in json.loads((conformance / "arc" / "cases.json").read_text()):
+    for case in json.loads(conformance("arc/cases.json").read_text()):
         if not case["json_reachable"] and "json_driven_value" in case:
             # What Arc's own test built by hand, no file states.
             case = {**case, "value": case["json_driven_value"], "error": case["json_driven_error"]}

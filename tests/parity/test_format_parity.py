@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 from dlt.common.schema import Schema as DltSchema
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from outside_data import OutsideData
 
 from schemactl.formats import dlt as dlt_format
 from schemactl.formats._emit import yaml_text
@@ -32,8 +32,8 @@ def dlt_reads(text: str, is_json: bool = False) -> DltSchema:
 
 
 @pytest.mark.parametrize("name", CONFORMANCE_FILES)
-def test_files_of_all_engine_versions_read_as_dlt_reads_them(conformance: Path, name: str):
-    document = dlt_format.load(conformance / "dlt" / "schemas" / name)
+def test_files_of_all_engine_versions_read_as_dlt_reads_them(conformance: OutsideData, name: str):
+    document = dlt_format.load(conformance("dlt/schemas") / name)
     text = document.layout.source.text
     theirs = DltSchema.from_dict(yaml.safe_load(text))
     ours = bump(document.schema)
@@ -46,8 +46,8 @@ def test_files_of_all_engine_versions_read_as_dlt_reads_them(conformance: Path, 
 
 
 @pytest.mark.parametrize("name", CONFORMANCE_FILES)
-def test_dlts_exports_read_and_write_back_unchanged(conformance: Path, name: str):
-    text = (conformance / "dlt" / "schemas" / name).read_text()
+def test_dlts_exports_read_and_write_back_unchanged(conformance: OutsideData, name: str):
+    text = (conformance("dlt/schemas") / name).read_text()
     theirs = DltSchema.from_dict(yaml.safe_load(text))
     for export, path in ((theirs.to_pretty_yaml(), "a.yaml"), (theirs.to_pretty_json(), "a.json")):
         document = dlt_format.read(export, path)

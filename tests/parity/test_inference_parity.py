@@ -423,13 +423,13 @@ JSON_DOCUMENTS = (
 
 @pytest.mark.parametrize("name", JSON_DOCUMENTS)
 def test_the_documents_of_dlt(name, conformance, tmp_path):
-    documents = json_of(conformance / "dlt" / "documents" / name)
+    documents = json_of(conformance("dlt/documents") / name)
     assert comparable(by_runs([documents], "docs")) == comparable(by_pipeline(tmp_path, [documents], "docs"))
 
 
 def test_a_document_of_dlt_with_a_collision(conformance):
     """dlt loses the text at `data__custom` to the null at `data.custom`."""
-    documents = json_of(conformance / "dlt" / "documents" / "mod_bot_case.json")
+    documents = json_of(conformance("dlt/documents") / "mod_bot_case.json")
     theirs, _ = by_dlt(PLAIN, "docs", documents)
     ours = by_schemactl(PLAIN, "docs", documents)
     assert ours["tables"]["docs"]["columns"].pop("data__custom")["data_type"] == "text"
@@ -448,7 +448,7 @@ def test_documents_that_are_lists():
 
 @pytest.mark.parametrize("name", ["freshman_lbs.csv", "mlb_teams_2012.csv"])
 def test_rows_of_dlt(name, conformance, tmp_path):
-    with (conformance / "dlt" / "documents" / name).open(encoding="utf-8") as file:
+    with (conformance("dlt/documents") / name).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, skipinitialspace=True))
     assert comparable(by_runs([rows], "rows")) == comparable(by_pipeline(tmp_path, [rows], "rows"))
 

@@ -246,7 +246,7 @@ FIXTURES = (
 def test_documents_of_dlt_and_fixtures(spark, tmp_path, conformance, fixtures):
     """All of them into one table, which so becomes as wide and mixed as tables get."""
     files, found = [], []
-    sources = [conformance / "dlt" / "documents" / name for name in (*JSON_DOCUMENTS, *CSV_DOCUMENTS)]
+    sources = [conformance("dlt/documents") / name for name in (*JSON_DOCUMENTS, *CSV_DOCUMENTS)]
     sources += [fixtures / name for name in ("customers.csv", "products.json", *FIXTURES)]
     for number, source in enumerate(sources):
         rows = documents_of(source)

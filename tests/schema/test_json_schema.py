@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from outside_data import OutsideData
 
 import schemactl.errors
 from schemactl.formats.dlt import read, write
@@ -42,8 +43,8 @@ def test_files_that_are_written_are_valid(validator: jsonschema.Draft202012Valid
     validator.validate(json.loads(write(schema, "shop.schema.json")))
 
 
-def test_conformance_schemas_are_valid(validator: jsonschema.Draft202012Validator, conformance: Path) -> None:
-    files = sorted((conformance / "dlt" / "schemas").iterdir())
+def test_conformance_schemas_are_valid(validator: jsonschema.Draft202012Validator, conformance: OutsideData) -> None:
+    files = sorted(conformance("dlt/schemas").iterdir())
     assert files
     for file in files:
         validator.validate(yaml.safe_load(file.read_text()))
