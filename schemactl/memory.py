@@ -10,7 +10,7 @@ from typing import Final
 _ASSUMED_BYTES: Final = 4 << 30
 _CGROUP_LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _TIMES: Final = 20
-"""A document of many small objects takes twelve to thirteen times its size, Java beside it half a GB."""
+"""A document of many small objects takes nine to eleven times its size, Java beside it half a GB."""
 
 _LEAST_LIMIT: Final = 32 << 20
 
