@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type
 
 from schemactl.engine.sql import quoted
-from schemactl.kernel import stored as kernel
 from schemactl.kernel.stored import decimal_size
 from schemactl.schema import types
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_properties, structure_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
+
+_FIXED_TYPES: Final[dict[DataType, T.DataType]] = {
+    DataType.TEXT: T.StringType(),
+    DataType.JSON: T.StringType(),
+    DataType.DOUBLE: T.DoubleType(),
+    DataType.BOOL: T.BooleanType(),
+    DataType.BINARY: T.BinaryType(),
+    DataType.DATE: T.DateType(),
+    DataType.TIME: T.TimeType(6),
+}
+_INTEGERS: Final = {8: T.ByteType(), 16: T.ShortType(), 32: T.IntegerType()}
 
 
 def stored_type(column: types.Column) -> T.DataType:
@@ -20,9 +31,18 @@ def stored_type(column: types.Column) -> T.DataType:
     Raises:
         ValueError: the column has no data type yet.
     """
-    if column.data_type in (DataType.DECIMAL, DataType.WEI):
-        return T.DecimalType(*decimal_size(column))  # more than 38 digits are for Spark to refuse
-    return from_arrow_type(kernel.stored_type(column), prefer_timestamp_ntz=True)
+    match column.data_type:
+        case DataType.BIGINT:
+            bits = column.properties.get("precision") or 64
+            return next((kind for limit, kind in _INTEGERS.items() if bits <= limit), T.LongType())
+        case DataType.DECIMAL | DataType.WEI:
+            return T.DecimalType(*decimal_size(column))
+        case DataType.TIMESTAMP:
+            return T.TimestampNTZType() if column.is_naive else T.TimestampType()
+        case None:
+            raise ValueError(f"the column `{column.name}` has no data type yet")
+        case data_type:
+            return _FIXED_TYPES[data_type]
 
 
 def structure_type(of: NestedType) -> T.DataType:
