@@ -194,7 +194,7 @@ _BETWEEN: Final = b"\n%s\n" % secrets.token_hex(8).encode()
 class _Held:
     """Texts that seem to go to one table and wait for more of it.
 
-    Each by itself they would lie scattered over the memory, and what is made of them after them.
+    They are kept joined: texts that lie scattered in memory are slow to parse.
 
     Attributes:
         joined: the texts of each run.

@@ -261,6 +261,7 @@ class _Batch:
             yield _Column(column.node.at(ELEMENT), elements, owners)
 
     def _observe_objects(self, column: _Column) -> Iterator[_Column]:
+        # Numbers the forms in the order in which they come.
         numbers: defaultdict[tuple[str, ...], int] = defaultdict()
         numbers.default_factory = numbers.__len__
         forms = list(map(numbers.__getitem__, map(tuple, column.values)))
@@ -309,7 +310,7 @@ class _Batch:
 
 
 def _transpose(objects: Sequence[dict[str, Any]]) -> Iterator[Sequence[Any]]:
-    """Yield the values of each key of objects with the same keys; iterators of all at once are as large as objects."""
+    """Yield the values of each key of objects with the same keys, a part at a time: each object takes an iterator."""
     if len(objects) <= _MOST_AT_ONCE:
         yield from zip(*map(dict.values, objects), strict=True)
         return

@@ -122,7 +122,7 @@ def merge_of(root: Table, now: datetime) -> Merge:
 
 
 def named(table: Table, hint: str) -> tuple[str, ...]:
-    """Return the names of the columns that have a hint."""
+    """Return the names of the complete columns that have a hint; ``Table.hinted`` takes others as well."""
     return tuple(column.name for column in complete(table) if column.properties.get(hint))
 
 

@@ -127,17 +127,17 @@ class Runner:
             with self.session.transaction():
                 self.session.write_run(self.run)
                 self.session.write_steps(self._records(range(len(self.plan.steps)), StepState.PENDING))
-        unsaid: Sequence[StepRecord] = ()
+        unwritten: Sequence[StepRecord] = ()
         for places, table in self._at_once(before):
             try:
-                unsaid = self._keep_steps(places, table, unsaid)
+                unwritten = self._keep_steps(places, table, unwritten)
             except DestinationError as error:
                 raise self._halfway(error, places) from error
             except StepBlocked as error:
                 if not places.start:
                     raise  # nothing was done
                 raise self._halfway(DestinationError(str(error)), places) from error
-        self._write_steps(unsaid)
+        self._write_steps(unwritten)
         check_end(self.session, self.module, before, self._left, "what was done is kept")
         with self.session.transaction():
             self._write_end()
@@ -151,18 +151,18 @@ class Runner:
                 yield places, model.get(table_of(steps[places.start]))
                 apply_to_model(model, [steps[place] for place in places])
 
-    def _keep_steps(self, places: range, table: Table | None, unsaid: Sequence[StepRecord]) -> Sequence[StepRecord]:
+    def _keep_steps(self, places: range, table: Table | None, unwritten: Sequence[StepRecord]) -> Sequence[StepRecord]:
         """Run steps that are done at once; return the records that say so, which are written with what follows.
 
-        ``unsaid`` are those of the steps before. Who is killed in between was killed in the last of these steps.
+        ``unwritten`` are those of the steps before. A run killed before they are written goes on within these steps.
         """
         is_outside = is_outside_transaction(self.plan.steps[places.start].step)
         if self.module.ABILITIES.transactional_ddl and not is_outside:
-            self._write_steps(unsaid)
+            self._write_steps(unwritten)
             self.retry.run(lambda: self._keep_at_once(places, table))
             return ()
         # In one piece: steps that are done at once are begun at once, too. Each write is a commit of a lake.
-        self._write_steps([*unsaid, *self._records(places, StepState.RUNNING)])
+        self._write_steps([*unwritten, *self._records(places, StepState.RUNNING)])
         if is_outside:
             self.retry.run(lambda: self._run_outside(places.start, table))
         else:

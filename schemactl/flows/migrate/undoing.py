@@ -243,22 +243,22 @@ def undo_one_by_one(undoing: Undoing, notify: Progress) -> None:
         # First: a pipeline that finds its schema's hash makes no columns.
         session.forget_version(part.run.to_hash)
         # Steps that were done at once may be undone in other company: the tables would no longer show which.
-        unsaid = [*part.records(part.broken_off, part.left), *part.records(part.unsaid, StepState.DONE)]
+        unwritten = [*part.records(part.broken_off, part.left), *part.records(part.unsaid, StepState.DONE)]
         for numbers in _at_once(part, undoing.report.steps):
             steps = [step for number in numbers for step in undone.get((part.run.run_id, number), ())]
             if steps:
                 notify(f"undoing {list_steps(numbers[0], numbers[-1])}", count / len(undoing.report.steps))
-                session.write_steps([*unsaid, *part.records(numbers, StepState.RUNNING)])
-                unsaid = []
+                session.write_steps([*unwritten, *part.records(numbers, StepState.RUNNING)])
+                unwritten = []
             table = tables.get(table_of(steps[0])) if steps and len(numbers) > 1 else None
             try:
                 _run(session, [(step, render_step(step, tables, render)) for step in steps], table)
             except DestinationError as error:
                 raise _halfway(error, numbers, count) from error
             # Written with what follows. In one piece, as they were begun: so the tables show all of them.
-            unsaid += part.records(numbers, part.left)
+            unwritten += part.records(numbers, part.left)
             count += len(numbers)
-        session.write_steps(unsaid)
+        session.write_steps(unwritten)
         _write_base(session, part.run)
         _write_run(session, part)
     check_end(session, target.destination, undoing.tables, undoing.steps, "what was undone stays so")
