@@ -25,7 +25,7 @@ from schemactl.cli.completing import (
     complete_normalizers,
     complete_references,
 )
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.progress import no_progress
 from schemactl.store.sources import is_local
 
@@ -116,6 +116,7 @@ class OptionSpec:
         is_destination: whether it takes the address of a destination, or a name that settings give one.
         is_reference: whether it takes references to schemas, of which one may be the name of a destination.
         callback: called with its value before anything else is done; None for none.
+        check: raises InputError for a value that it cannot have; None where any will do, or the field's type says it.
     """
 
     help: str
@@ -135,6 +136,7 @@ class OptionSpec:
     is_destination: bool = False
     is_reference: bool = False
     callback: Callable[[bool], None] | None = None
+    check: Callable[[str], object] | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -206,14 +208,34 @@ def text_or_json(**more: Any) -> str:
     return option("How the result is printed.", Group.OUTPUT, Setting(), default="text", **more)
 
 
-def findings_format() -> str:
-    """Declare ``--format`` of a command whose result has findings."""
-    return text_or_json(annotation=Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"])
-
-
 def output_file() -> str | None:
     """Declare ``--output``, where the result of a command may go to a file."""
     return option("Write the result to a file instead.", Group.OUTPUT, metavar="FILE", short="-o")
+
+
+def check_output(name: str) -> None:
+    """Raise InputError where there is no such output of a review."""
+    from schemactl.render.reviews import OUTPUTS
+
+    known = ("text", *OUTPUTS)
+    if name not in known:
+        raise InputError(f"there is no output `{name}`", hint=nearest_or_all(name, known))
+
+
+def parse_report(stated: str) -> tuple[str, str]:
+    """Return the format and the file of a ``--report``.
+
+    >>> parse_report("sarif=review.sarif")
+    ('sarif', 'review.sarif')
+
+    Raises:
+        InputError: it lacks one of them, or there is no such output.
+    """
+    name, _, file = stated.partition("=")
+    if not name or not file:
+        raise InputError(f"`--report {stated}` lacks a part", hint="write it like `--report sarif=review.sarif`")
+    check_output(name)
+    return name, file
 
 
 def migration_folder() -> str:
@@ -258,6 +280,25 @@ class CommonOptions:
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:  # noqa: ARG003
         """Return what decides the values that the call leaves open; a command may go by other files than those here."""
         return here
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class FindingsOptions(CommonOptions):
+    """The options of a command whose result has findings."""
+
+    format: str = text_or_json(annotation=Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"])
+    report: Sequence[str] = option(
+        "Write the result to a file as well, in a format of its own; may be given more than once.",
+        Group.OUTPUT,
+        metavar="FORMAT=FILE",
+        default=[],
+        check=parse_report,
+    )
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """All formats in which the result is asked for."""
+        return (self.format, *(parse_report(each)[0] for each in self.report))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

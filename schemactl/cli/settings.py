@@ -229,6 +229,18 @@ def _from_here(file: SettingsFile, path: str) -> str:
 
 
 def _convert(spec: OptionSpec, found: _Value) -> Any:
+    value = _converted(spec, found)
+    if spec.check is not None:
+        try:
+            for each in value if spec.kind is list else [value]:
+                spec.check(each)
+        except InputError as error:
+            error.at = error.at or found.at
+            raise
+    return value
+
+
+def _converted(spec: OptionSpec, found: _Value) -> Any:
     if spec.kind is bool:
         return read_flag(found.value, found.origin, found.at)
     if spec.kind is list:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -91,15 +91,36 @@ def write_report(  # noqa: PLR0913 - a function for each form
     ``findings`` makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
     ``fails`` is what of the report fails the command; nothing, or False, where all is well.
     """
-    if options.format == "json":
-        from schemactl.render.json import render_document
 
-        terminal.write(render_document(document(report)))
-    elif options.format != "text" and findings is not None:
-        terminal.write(findings(options.format))
-    else:
-        terminal.write(text(report, terminal.look(options)))
+    def render(name: str, terminal: Terminal) -> str:
+        if name == "json":
+            from schemactl.render.json import render_document
+
+            return render_document(document(report))
+        return text(report, terminal.look(options)) if name == "text" or findings is None else findings(name)
+
+    write_in_formats(terminal, options, render)
     return ExitCode.FINDINGS if fails else ExitCode.DONE
+
+
+def write_in_formats(
+    terminal: Terminal, options: CommonOptions, render: Callable[[str, Terminal], str], output: str | None = None
+) -> None:
+    """Write a result as each ``--report`` says, and then as ``--format`` says.
+
+    Args:
+        terminal: where it goes.
+        options: say in which formats.
+        render: makes the text of a format.
+        output: the file that it goes to in place of standard output.
+    """
+    from schemactl.cli.options import FindingsOptions, parse_report
+
+    in_file = replace(terminal, color=False, width=None)
+    if isinstance(options, FindingsOptions):
+        for name, file in map(parse_report, options.report):
+            terminal.write(render(name, in_file), file)
+    terminal.write(render(options.format, terminal if output is None else in_file), output)
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:

@@ -466,6 +466,41 @@ def test_a_call_that_means_nothing_is_refused(
     assert message in capsys.readouterr().err
 
 
+def test_one_run_reports_in_several_formats(work: Path, capsys: pytest.CaptureFixture[str]):
+    command = ["diff", "base.yaml", "head.yaml", "--color", "always"]
+    formats = ("text", "json", "sarif", "junit")
+    for name in formats:
+        assert run([*command, "--format", name, "--output", f"alone/{name}"]) == 1
+
+    assert run([*command, *(f"--report={name}=out/{name}" for name in formats)]) == 1
+
+    assert "\x1b[" in capsys.readouterr().out
+    for name in formats:
+        assert (work / "out" / name).read_text() == (work / "alone" / name).read_text(), name
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ("sarif", "`--report sarif` lacks a part"),
+        ("sarif=", "`--report sarif=` lacks a part"),
+        ("=a.json", "`--report =a.json` lacks a part"),
+        ("sarf=a.json", "there is no output `sarf`"),
+    ],
+)
+def test_a_report_that_cannot_be_made_is_refused_first(
+    work: Path, capsys: pytest.CaptureFixture[str], stated: str, message: str
+):
+    assert run(["diff", "no-such.yaml", "head.yaml", "--report", stated]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_settings_file_does_not_name_files_to_write(work: Path, capsys: pytest.CaptureFixture[str]):
+    (work / "schemactl.toml").write_text('[diff]\nreport = ["json=taken.json"]\n')
+    assert run(["diff", "base.yaml", "head.yaml"]) == 2
+    assert not (work / "taken.json").exists()
+
+
 @pytest.mark.parametrize("output", ["markdown", "github", "gitlab", "sarif", "junit"])
 def test_every_output_reports_the_finding(work: Path, capsys: pytest.CaptureFixture[str], output: str):
     assert run(["diff", "base.yaml", "head.yaml", "--format", output]) == 1

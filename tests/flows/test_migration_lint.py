@@ -80,9 +80,11 @@ def test_a_pull_request_sees_steps_risk_lock_and_undo(capsys: pytest.CaptureFixt
     assert "| not possible: its values are gone |" in out
 
 
-@pytest.mark.parametrize("name", ["gitlab", "sarif", "junit"])
-def test_systems_of_ci_read_the_findings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "M102" in lint(capsys, "--format", name, code=1)
+def test_systems_of_ci_read_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [f"{name}.out" for name in ("json", "gitlab", "sarif", "junit")]
+    assert "M102" in lint(capsys, *(f"--report={Path(file).stem}={file}" for file in files), code=1)
+    for file in files:
+        assert "M102" in Path(file).read_text(), file
 
 
 def test_how_bad_a_finding_has_to_be_is_for_the_caller_and_not_for_a_settings_file(
@@ -138,12 +140,24 @@ def test_plan_status_and_verify_have_the_same_formats(capsys: pytest.CaptureFixt
     assert run(["migrate", "apply", "./first.yaml", *to, "--yes", "--quiet"]) == 0
     with duckdb.connect("file.duckdb") as connection:
         connection.execute("ALTER TABLE shop.orders DROP COLUMN old")
-    capsys.readouterr()
-    for name in ("markdown", "github", "gitlab", "sarif", "junit"):
-        for words, code, rule in (
-            (["plan", "./added.yaml"], 0, "M202"),
-            (["status", "--check"], 1, "M203"),
-            (["verify"], 1, "M203"),
-        ):
-            assert run(["migrate", *words, *to, "--format", name]) == code, name
-            assert rule in capsys.readouterr().out, name
+    files = [f"{name}.out" for name in ("github", "gitlab", "sarif", "junit")]
+    reports = [f"--report={Path(file).stem}={file}" for file in files]
+    for words, code, rule in (
+        (["plan", "./added.yaml"], 0, "M202"),
+        (["status", "--check"], 1, "M203"),
+        (["verify"], 1, "M203"),
+    ):
+        capsys.readouterr()
+        assert run(["migrate", *words, *to, "--format", "markdown", *reports]) == code, words
+        assert rule in capsys.readouterr().out, words
+        for file in files:
+            assert rule in Path(file).read_text(), (words, file)
+
+
+def test_a_script_has_no_report_for_ci(capsys: pytest.CaptureFixture[str]) -> None:
+    script = ["migrate", "plan", "./first.yaml", "--dialect", "snowflake"]
+    assert run([*script, "--report", "sarif=script.sarif"]) == 2
+    assert "this result has no `sarif`" in capsys.readouterr().err
+    assert not Path("script.sarif").exists()
+    assert run([*script, "--report", "json=script.json"]) == 0
+    assert json.loads(Path("script.json").read_text())["plan"]["steps"]

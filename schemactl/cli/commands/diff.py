@@ -23,15 +23,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
 from schemactl.cli.options import (
+    FindingsOptions,
     Group,
     Setting,
     SparkCommandOptions,
     StatedTable,
+    check_output,
     flag,
     option,
     output_file,
@@ -39,7 +42,7 @@ from schemactl.cli.options import (
     ref,
 )
 from schemactl.cli.settings import Surroundings, resolve
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ DEFAULT_TIMEOUT, NEVER = "300", "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(SparkCommandOptions):
+class Options(FindingsOptions, SparkCommandOptions):
     """Options of ``schemactl diff``."""
 
     references: Sequence[str] = ref("[BASE [HEAD]]", "What to compare; by default what an edit will do.", default=[])
@@ -107,6 +110,7 @@ class Options(SparkCommandOptions):
         metavar="FORMAT",
         completes=complete_outputs,
         default="text",
+        check=check_output,
     )
     timeout: str | None = option(
         "Give up, with exit code 2, after so long; `0` never. By default 300, and never with `--data`.",
@@ -144,14 +148,13 @@ def _review(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.diff import diff_schemas
     from schemactl.render.progress import show_progress
 
-    check_format(options.format)
     if options.git:
         return run_for_git(options, terminal)
     if len(options.references) > 2:
         raise InputError(f"`{options.references[2]}` is one reference too many", hint="BASE and HEAD are compared")
     with show_progress(terminal.progress if options.data else None) as progress:
         report = diff_schemas(make_request(options), progress)
-    terminal.write(render(report, options, terminal), options.output)
+    write_in_formats(terminal, options, partial(render, report, options), options.output)
     return exit_code_of(report, options.fail_on)
 
 
@@ -182,7 +185,7 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
             f"{escape(path)}: no typed changes: {escape(error.message)}\n{text_diff(_state(old), _state(new))}"
         )
     else:
-        terminal.write(render(report, options, terminal))
+        terminal.write(render(report, options, options.format, terminal))
     return ExitCode.DONE
 
 
@@ -286,25 +289,14 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
     return found
 
 
-def check_format(name: str) -> None:
-    """Raise InputError where there is no such output, before anything else is done."""
-    from schemactl.render.reviews import OUTPUTS
-
-    known = ("text", *OUTPUTS)
-    if name not in known:
-        raise InputError(f"there is no output `{name}`", hint=nearest_or_all(name, known))
-
-
-def render(report: Report, options: Options, terminal: Terminal) -> str:
-    """Return the report as it was asked for."""
-    if options.format != "text":
+def render(report: Report, options: Options, name: str, terminal: Terminal) -> str:
+    """Return the report in the format of this name."""
+    if name != "text":
         from schemactl.render.reviews import OUTPUTS
 
-        return OUTPUTS[options.format].render(report)
+        return OUTPUTS[name].render(report)
     from schemactl.render.review_text import print_review
 
-    if options.output is not None:
-        terminal = replace(terminal, color=False, width=None)
     return print_review(report, terminal.look(options), explains_mode=options.explain)
 
 

@@ -19,13 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.cli.options import DataOptions, Group, Setting, findings_format, flag, option
+from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, flag, option
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(DataOptions):
+class Options(FindingsOptions, DataOptions):
     """Options of ``schemactl normalize``."""
 
     to: str = option(
@@ -56,7 +56,6 @@ class Options(DataOptions):
         Setting(is_path=True),
         metavar="DIR",
     )
-    format: str = findings_format()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import wraps
@@ -186,14 +186,15 @@ class FolderOptions(MigrateOptions):
     dir: str | None = option("The folder of the migrations that live in git: `migrations`.", metavar="DIR")
 
 
-def check_is_plain(name: str, instead: str) -> None:
-    """Refuse a format that a result has not.
+def check_is_plain(formats: Iterable[str], instead: str) -> None:
+    """Refuse formats that a result has not.
 
     Raises:
-        InputError: it is neither text nor JSON.
+        InputError: one is neither text nor JSON.
     """
-    if name not in ("text", "json"):
-        raise InputError(f"this result has no `{name}` (`--format`)", hint=f"known: `text`, `json`; {instead}")
+    for name in formats:
+        if name not in ("text", "json"):
+            raise InputError(f"this result has no `{name}` (`--format`)", hint=f"known: `text`, `json`; {instead}")
 
 
 O = TypeVar("O", bound=MigrateOptions)  # noqa: E741 - it stands for options

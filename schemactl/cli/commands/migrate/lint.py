@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from schemactl.cli.options import CommonOptions, argument, findings_format, option, output_file
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.options import FindingsOptions, argument, option, output_file
+from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(CommonOptions):
+class Options(FindingsOptions):
     """Options of ``schemactl migrate lint``."""
 
     target: str = argument("DIR|PLAN", "A folder of migrations, or a plan `*.plan.json`.")
@@ -33,7 +33,6 @@ class Options(CommonOptions):
         "Judge only migrations that this revision does not have; others must be as it has them.", metavar="git:REV"
     )
     fail_on: Literal["error", "warn", "never"] = option("How bad a finding has to be for exit code 1.", default="error")
-    format: str = findings_format()
     output: str | None = output_file()
 
 
@@ -44,14 +43,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import lint_document, print_findings, render_findings
 
     judged = judge(Path(options.target), options.since)
-    match options.format:
-        case "text":
-            text = print_findings(judged.report)
-        case "json":
-            from schemactl.render.json import render_document
 
-            text = render_document(lint_document(judged.report, judged.plans))
-        case _:
-            text = render_findings(judged.report, judged.plans, options.format, "Migrations")
-    terminal.write(text, options.output)
+    def render(name: str, _: Terminal) -> str:
+        match name:
+            case "text":
+                return print_findings(judged.report)
+            case "json":
+                from schemactl.render.json import render_document
+
+                return render_document(lint_document(judged.report, judged.plans))
+            case _:
+                return render_findings(judged.report, judged.plans, name, "Migrations")
+
+    write_in_formats(terminal, options, render, options.output)
     return exit_code_of(judged.report, options.fail_on)

@@ -33,7 +33,7 @@ from schemactl.cli.commands.migrate._options import (
     with_spark,
 )
 from schemactl.cli.completing import complete_dialects, complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, Group, findings_format, flag, option, ref
+from schemactl.cli.options import VARIABLE_PREFIX, FindingsOptions, Group, flag, option, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions, SigningOptions, FolderOptions):
+class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
     """Options of ``schemactl migrate plan``."""
 
-    format: str = findings_format()
     reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
     out: str | None = option("Keep the plan in FILE, named `*.plan.json`.", Group.OUTPUT, metavar="FILE", short="-o")
     check: bool = flag("Exit with 1 where there is anything to do.")
@@ -149,7 +148,7 @@ def _command(options: Options) -> str:
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
     from schemactl.flows.migrate.script import write_script
 
-    check_is_plain(options.format, "a script is text")
+    check_is_plain(options.formats, "a script is text")
     if options.to is not None:
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
     if options.out is not None or options.sign_key is not None:
@@ -168,7 +167,7 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     from schemactl.render.migrate import print_next
     from schemactl.render.migrate_json import document
 
-    check_is_plain(options.format, "`schemactl migrate lint DIR` prints the others")
+    check_is_plain(options.formats, "`schemactl migrate lint DIR` prints the others")
     if options.out is not None or options.sign_key is not None:
         raise InputError("a migration has a file in its folder", hint="leave `--out` and `--sign-key` out")
     if options.to is not None and options.dialect is not None:

@@ -20,16 +20,15 @@ from functools import partial
 from pathlib import Path
 
 from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, with_spark
-from schemactl.cli.options import findings_format, flag, ref
+from schemactl.cli.options import FindingsOptions, flag, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PlanningOptions, FolderOptions):
+class Options(FindingsOptions, PlanningOptions, FolderOptions):
     """Options of ``schemactl migrate status``."""
 
-    format: str = findings_format()
     reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
     check: bool = flag("Exit with 1 where something is pending, unfinished or changed by hand.")
 

@@ -21,16 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.cli.commands.migrate._options import KeyOptions, with_spark
-from schemactl.cli.options import findings_format, flag, option, ref
+from schemactl.cli.options import FindingsOptions, flag, option, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(KeyOptions):
+class Options(FindingsOptions, KeyOptions):
     """Options of ``schemactl migrate verify``."""
 
-    format: str = findings_format()
     reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
     skip_rows: bool = flag("Look at tables and columns alone, not at the values of rows.")
     sample: str = option("How many rows of a table are read.", metavar="10%|ROWS|full", default="full")
