@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 from schemactl.destinations._bookkeeping import (
-    ReadRows,
     find_columns,
     find_names,
     knows_schema,
@@ -21,57 +20,82 @@ from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import DataType, Table
 
 
-def reader(session: Session, dataset: str) -> ReadRows:
-    """Return what reads rows of a dataset."""
-    return partial(read_rows, session, dataset)
+@dataclass(frozen=True, slots=True)
+class Bookkeeping:
+    """The small tables of a dataset.
 
-
-def read_rows(session: Session, dataset: str, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-    """Return rows of a table; see ``ReadRows``."""
-    rows: list[dict[str, Any]] = []
-    for relation, columns in _found(session, dataset, table):
-        # As numbers, because DuckDB hands out timestamps with a time zone only where pytz is installed.
-        values = [
-            session.seconds_of(quote(name)) if table.columns[column].data_type is DataType.TIMESTAMP else quote(name)
-            for column, name in columns.items()
-        ]
-        query = f"SELECT {', '.join(values)} FROM {qualify(dataset, relation.name)}{_where(columns, equal)}"
-        rows += rows_of(table, session.query(query))
-    return rows
-
-
-def replace_rows(
-    session: Session, dataset: str, table: Table, rows: Sequence[Mapping[str, Any]], keys: Iterable[str]
-) -> None:
-    """Write rows in the place of those with the same keys; the table is made where it is missing.
-
-    Raises:
-        InputError: an early version of dlt made the table.
+    Attributes:
+        session: an open connection.
+        dataset: the database's own name for it.
+        known: the tables that were found, by the names that dlt or we give them: each is looked for until it is there.
     """
-    target, columns = qualify(dataset, table.name), {name: name for name in table.columns}
-    relation = session.relations(dataset, table.name.lower()).get(table.name.lower())
-    if relation is None:
-        session.execute(create_table(session, dataset, table))
-    else:
-        found = find_columns(table, relation.columns, dataset)
-        if found is None:
-            raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
-        target, columns = qualify(dataset, relation.name), found
-    for row in rows:
-        session.execute(f"DELETE FROM {target}{_where(columns, {name: str(row[name]) for name in keys})}")
-    if rows:
-        session.insert(target, tuple(columns.values()), [tuple(row[name] for name in columns) for row in rows])
 
+    session: Session
+    dataset: str
+    known: dict[str, list[Relation]] = field(default_factory=dict)
 
-def remove_rows(session: Session, dataset: str, table: Table, /, **equal: str) -> None:
-    """Remove rows of a table."""
-    for relation, columns in _found(session, dataset, table):
-        session.execute(f"DELETE FROM {qualify(dataset, relation.name)}{_where(columns, equal)}")
+    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
+        """Return rows of a table; see ``ReadRows``."""
+        rows: list[dict[str, Any]] = []
+        for target, columns in self._find(table):
+            # As numbers, because DuckDB hands out timestamps with a time zone only where pytz is installed.
+            values = [
+                self.session.seconds_of(quote(name))
+                if table.columns[column].data_type is DataType.TIMESTAMP
+                else quote(name)
+                for column, name in columns.items()
+            ]
+            rows += rows_of(
+                table, self.session.query(f"SELECT {', '.join(values)} FROM {target}{_where(columns, equal)}")
+            )
+        return rows
+
+    def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> None:
+        """Write rows in the place of those with the same keys; the table is made where it is missing.
+
+        Raises:
+            InputError: an early version of dlt made the table.
+        """
+        target, columns = qualify(self.dataset, table.name), {name: name for name in table.columns}
+        relation = next((each for each in self._relations(table) if each.name.lower() == table.name.lower()), None)
+        if relation is None:
+            self.session.execute(create_table(self.session, self.dataset, table))
+        else:
+            found = find_columns(table, relation.columns, self.dataset)
+            if found is None:
+                raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
+            target, columns = qualify(self.dataset, relation.name), found
+        for row in rows:
+            self.session.execute(f"DELETE FROM {target}{_where(columns, {name: str(row[name]) for name in keys})}")
+        if rows:
+            values = [tuple(row[name] for name in columns) for row in rows]
+            self.session.insert(target, tuple(columns.values()), values)
+
+    def remove_rows(self, table: Table, /, **equal: str) -> None:
+        """Remove rows of a table."""
+        for target, columns in self._find(table):
+            self.session.execute(f"DELETE FROM {target}{_where(columns, equal)}")
+
+    def _find(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield the tables that a table is in the dataset, with the names of its columns there."""
+        for relation in self._relations(table):
+            columns = find_columns(table, relation.columns, self.dataset) if relation.is_table else None
+            if columns is not None:
+                yield qualify(self.dataset, relation.name), columns
+
+    def _relations(self, table: Table) -> list[Relation]:
+        if table.name not in self.known:
+            names = find_names(self.session.relation_names(self.dataset), table.name)
+            found = [each for name in names if (each := self.session.relation(self.dataset, name)) is not None]
+            if not found:
+                return []
+            self.known[table.name] = found
+        return self.known[table.name]
 
 
 def write_bookkeeping(session: Session, dataset: str, package: LoadPackage) -> None:
     """Write the rows that complete a load."""
-    for table, rows in rows_of_load(package, reader(session, dataset)):
+    for table, rows in rows_of_load(package, Bookkeeping(session, dataset).read_rows):
         session.insert(qualify(dataset, table.name), tuple(table.columns), rows)
 
 
@@ -83,7 +107,7 @@ def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[
     known = session.datasets()
     if asked is not None:
         return [name for name in known if name == asked]
-    return [name for name in without_staging(known) if knows_schema(reader(session, name), schema_name)]
+    return [name for name in without_staging(known) if knows_schema(Bookkeeping(session, name).read_rows, schema_name)]
 
 
 def choose_migrated(session: Session, asked: str | None, schema_name: str) -> str:
@@ -98,16 +122,6 @@ def choose_migrated(session: Session, asked: str | None, schema_name: str) -> st
         return loaded[0]
     known = [name for name in session.datasets() if session.relation_names(name)]
     return choose_dataset(known, None, session.shown) if known else schema_name
-
-
-def _found(session: Session, dataset: str, table: Table) -> Iterator[tuple[Relation, Mapping[str, str]]]:
-    """Yield the tables that a table is in a dataset, with the names of its columns there."""
-    for name in find_names(session.relation_names(dataset), table.name):
-        relation = session.relation(dataset, name)
-        if relation is not None and relation.is_table:
-            columns = find_columns(table, relation.columns, dataset)
-            if columns is not None:
-                yield relation, columns
 
 
 def _where(columns: Mapping[str, str], equal: Mapping[str, str]) -> str:

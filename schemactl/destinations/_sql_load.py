@@ -24,7 +24,7 @@ from schemactl.destinations._session import (
     qualify,
     quote,
 )
-from schemactl.destinations._sql_bookkeeping import find_dataset, reader, write_bookkeeping
+from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem
 from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
@@ -53,7 +53,7 @@ def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoa
     """Return what the dataset that a load would go into knows of earlier loads."""
     dataset = choose_target(session, asked, schema_name)
     with session.wrap_errors("read"):
-        return _bookkeeping.past_loads(reader(session, dataset), schema_name)
+        return _bookkeeping.past_loads(Bookkeeping(session, dataset).read_rows, schema_name)
 
 
 def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
@@ -108,7 +108,9 @@ class SqlLoad(Load[None]):
 
     def is_loaded(self) -> bool:
         with self.session.wrap_errors("read"):
-            return is_loaded(reader(self.session, self.dataset), self.package.schema.name, self.package.load_id)
+            return is_loaded(
+                Bookkeeping(self.session, self.dataset).read_rows, self.package.schema.name, self.package.load_id
+            )
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_names(self.session, self.package.schema, chains)

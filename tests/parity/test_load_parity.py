@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -374,13 +374,21 @@ class MariaDb:
 
 
 @pytest.fixture(scope="module")
-def mysql_url() -> Iterator[str]:
-    with mysql_server.running() as url:
+def mysql_url() -> Iterator[str | None]:
+    """Run a server; None where the machine has none, which tests/destinations/test_mysql_load.py reports."""
+    with ExitStack() as running:
+        try:
+            url = running.enter_context(mysql_server.running())
+        except pytest.skip.Exception:
+            url = None
         yield url
 
 
 @pytest.fixture
-def maria(mysql_url: str) -> Iterator[MariaDb]:
+def maria(mysql_url: str | None) -> Iterator[MariaDb | None]:
+    if mysql_url is None:
+        yield None
+        return
     yield MariaDb(mysql_url)
     with pymysql.connect(
         user="loader", password=mysql_server.PASSWORD, unix_socket=mysql_url.partition("unix_socket=")[2]
@@ -409,13 +417,13 @@ def by_dlts_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByDltsLoa
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_every_load_leaves_the_rows_of_dlt(
-    scenario: Scenario, postgres_database: str, by_dlts_loader: ByDltsLoader, maria: MariaDb, tmp_path: Path
+    scenario: Scenario, postgres_database: str, by_dlts_loader: ByDltsLoader, maria: MariaDb | None, tmp_path: Path
 ) -> None:
     ours = (
         Duck(tmp_path / "ours.duckdb"),
         Postgres(postgres_database),
         Sqlite(tmp_path / "ours.db"),
-        maria,
+        *([maria] if maria else []),
         by_dlts_loader,
     )
     for number, taken in enumerate(run_dlt(scenario, tmp_path)):

@@ -15,7 +15,7 @@ from schemactl.destinations._migration.conversion import coerce_text, has_spelli
 from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS, count_query, undo_query, undone_of, unfit_of
 from schemactl.destinations._session import Relation, Session, qualify
-from schemactl.destinations._sql_bookkeeping import read_rows, remove_rows, replace_rows
+from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.own import DATASET
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
@@ -59,6 +59,7 @@ class SqlMigration(Ledger, Generic[D]):
         engine: how its statements are written.
         schema: the database's own name for the dataset; the same, but for SQLite.
         database: an open connection on which every statement is kept at once.
+        known: the tables of its bookkeeping that are known to be there; see ``Bookkeeping``.
     """
 
     engine: ClassVar[Engine]
@@ -67,6 +68,7 @@ class SqlMigration(Ledger, Generic[D]):
     database: D
     dataset: str = field()  # else its default would be the property of the base class
     is_read_only: bool = False
+    known: dict[str, list[Relation]] = field(default_factory=dict, init=False)
 
     @abstractmethod
     def read_tables(self) -> Catalogue:
@@ -79,6 +81,11 @@ class SqlMigration(Ledger, Generic[D]):
     @property
     def origin(self) -> str:
         return self.database.shown
+
+    @property
+    def bookkeeping(self) -> Bookkeeping:
+        """The tables of its ledger."""
+        return Bookkeeping(self.database, self.place, self.known)
 
     @property
     def place(self) -> str:
@@ -108,6 +115,7 @@ class SqlMigration(Ledger, Generic[D]):
         self.database.execute("BEGIN")
 
     def _roll_back(self) -> None:
+        self.known.clear()
         # Where the connection is lost the database rolls back by itself; what failed first is reported.
         with suppress(DestinationError), self.database.wrap_errors("take the migration back"):
             self.database.execute("ROLLBACK")
@@ -118,6 +126,9 @@ class SqlMigration(Ledger, Generic[D]):
     def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
         """Run the statements of a step, or of those that one rewrite of their table does."""
         self.prepare_writing()
+        changed = {table_of(step).lower() for step in steps}
+        if any(relation.name.lower() in changed for found in self.known.values() for relation in found):
+            self.known.clear()
         with self.around(steps, statements):
             for statement in statements:
                 with self.database.wrap_errors("migrate"):
@@ -134,6 +145,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
         self.prepare_writing()
+        self.known.clear()
         for number, statement in enumerate(statements, 1):
             with self.database.wrap_errors(f"run statement {number} of `{file}`"):
                 self.database.execute(self._of_dataset(statement))
@@ -177,7 +189,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     def prepare_writing(self) -> None:
         Ledger.prepare_writing(self)
-        if self.schema is None:
+        if self.schema is None and not self.known:  # a dataset with tables is there
             with self.database.wrap_errors("make the dataset"):
                 if self.dataset not in self.database.datasets():
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.engine.name(self.dataset)}")
@@ -276,15 +288,15 @@ class SqlMigration(Ledger, Generic[D]):
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):
-            return read_rows(self.database, self.place, table, **equal)
+            return self.bookkeeping.read_rows(table, **equal)
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         with self.database.wrap_errors("write the ledger"):
-            replace_rows(self.database, self.place, table, rows, keys_of(table))
+            self.bookkeeping.replace_rows(table, rows, keys_of(table))
 
     def remove_version(self, version_hash: str) -> None:
         with self.database.wrap_errors("write the ledger"):
-            remove_rows(self.database, self.place, version_table(), version_hash=version_hash)
+            self.bookkeeping.remove_rows(version_table(), version_hash=version_hash)
 
 
 _MARK: Final = ".before-"

@@ -21,7 +21,7 @@ from schemactl.destinations._bookkeeping import knows_schema
 from schemactl.destinations._catalogue import choose_dataset
 from schemactl.destinations._migration.session import FileMigration
 from schemactl.destinations._session import Relation
-from schemactl.destinations._sql_bookkeeping import reader
+from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.destinations.sqlite.catalogue import read_session
 from schemactl.destinations.sqlite.conversion import convert
 from schemactl.destinations.sqlite.dependents import (
@@ -262,7 +262,7 @@ def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
         loaded = []
         for name, path in held.items():
             with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read the ledger"):
-                if knows_schema(reader(database, MAIN), schema_name):
+                if knows_schema(Bookkeeping(database, MAIN).read_rows, schema_name):
                     loaded.append(name)
         if len(loaded) == 1:
             return loaded[0], held[loaded[0]]
