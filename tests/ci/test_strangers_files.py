@@ -166,3 +166,26 @@ def test_a_link_out_of_the_repository_is_not_followed(work: Work, place: str, re
 
     assert "link out of the repository" in reported or "outside the git repository" in reported
     assert "SECRET" not in reported
+
+
+ARC = """\
+[{"id": "1", "name": ${SECRET}, "description": ${SECRET}, "type": "string", "trim": true, "nullable": true,
+  "nullableValues": [""], "primaryKey": false}]
+"""
+
+
+def test_a_typing_file_gives_a_review_no_value_of_the_environment(work: Work):
+    work.save({"id": "bigint"})
+    work.write("schemas/export/stranger.conf", ARC)
+    work.write("stranger.json", ARC)
+
+    reports = [work.run("schemactl", "diff", "git:main", code=1, SECRET="hunter2")]
+    reports += [
+        work.run("schemactl", "diff", "git:main:schemas/export/shop.schema.yaml", file, code=2, SECRET="hunter2")
+        for file in ("stranger.json", "schemas/export/stranger.conf")
+    ]
+
+    assert GONE in reports[0]
+    assert not [each for each in reports if "hunter2" in each]
+    work.run("schemactl", "import", "stranger.json", "--from", "arc", "--name", "taken", SECRET="hunter2")
+    assert "hunter2" in (work.top / "schemas/export/taken.schema.yaml").read_text()
