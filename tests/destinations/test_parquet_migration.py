@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -218,13 +217,11 @@ def test_a_table_does_not_take_a_folder_that_is_in_use(folder: Path) -> None:
 
 def test_who_comes_second_waits_and_is_reported_who_holds_the_lock(folder: Path) -> None:
     with holder(folder) as process:
-        start = time.monotonic()
         with (
             pytest.raises(DestinationError, match=f"in use by process {process.pid}"),
             opened(folder, patience=Patience(0.3)),
         ):
             pass
-        assert time.monotonic() - start < 4
         with opened(folder, is_read_only=True) as session:
             assert session.row_count("orders") == 3
         process.send_signal(signal.SIGKILL)
