@@ -85,11 +85,13 @@ def write_report(  # noqa: PLR0913 - a function for each form
     findings: Callable[[str], str] | None = None,
     *,
     fails: object = False,
+    output: str | None = None,
 ) -> ExitCode:
     """Write a report in the form that the options ask for, and return the exit code.
 
     ``findings`` makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
-    ``fails`` is what of the report fails the command; nothing, or False, where all is well.
+    ``fails`` is what of the report fails the command; nothing, or False, where all is well. ``output`` is the file that
+    it goes to in place of standard output.
     """
 
     def render(name: str, terminal: Terminal) -> str:
@@ -99,7 +101,7 @@ def write_report(  # noqa: PLR0913 - a function for each form
             return render_document(document(report))
         return text(report, terminal.look(options)) if name == "text" or findings is None else findings(name)
 
-    write_in_formats(terminal, options, render)
+    write_in_formats(terminal, options, render, output)
     return ExitCode.FINDINGS if fails else ExitCode.DONE
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from schemactl.cli.options import FindingsOptions, argument, option, output_file
-from schemactl.cli.terminal import Terminal, write_in_formats
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
@@ -43,17 +43,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import lint_document, print_findings, render_findings
 
     judged = judge(Path(options.target), options.since)
-
-    def render(name: str, _: Terminal) -> str:
-        match name:
-            case "text":
-                return print_findings(judged.report)
-            case "json":
-                from schemactl.render.json import render_document
-
-                return render_document(lint_document(judged.report, judged.plans))
-            case _:
-                return render_findings(judged.report, judged.plans, name, "Migrations")
-
-    write_in_formats(terminal, options, render, options.output)
-    return exit_code_of(judged.report, options.fail_on)
+    return write_report(
+        terminal,
+        options,
+        judged,
+        lambda found: lint_document(found.report, found.plans),
+        lambda found, _: print_findings(found.report),
+        lambda form: render_findings(judged.report, judged.plans, form, "Migrations"),
+        fails=exit_code_of(judged.report, options.fail_on) is ExitCode.FINDINGS,
+        output=options.output,
+    )
