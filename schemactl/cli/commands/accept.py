@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl accept``."""
-
     fingerprints: Sequence[str] = argument(
         "FINGERPRINT...", "Of the findings, as `schemactl diff` shows them.", default=[]
     )

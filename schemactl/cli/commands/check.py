@@ -23,8 +23,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl check``."""
-
     files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
     format: str = text_or_json()
 
@@ -36,6 +34,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
     from schemactl.render.files import check_document, print_check
 
-    return write_report(
-        terminal, options, found, check_document, print_check, fails=any(problems for _, problems in found)
-    )
+    fails = any(problems for _, problems in found)
+    return write_report(terminal, options, found, check_document, print_check, fails=fails)

@@ -60,8 +60,6 @@ DEFAULT_TIMEOUT, NEVER = "300", "0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, SparkCommandOptions):
-    """Options of ``schemactl diff``."""
-
     references: Sequence[str] = ref("[BASE [HEAD]]", "What to compare; by default what an edit will do.", default=[])
     compat: Literal["readers", "writers", "full", "none"] = option(
         "Whom a change must not break; stored data counts for all but `none`.", setting=Setting(), default="full"

@@ -27,8 +27,6 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl edit``."""
-
     name: str = argument("NAME", "The schema.", completes=complete_names)
     column: Sequence[str] = option(
         "What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may be given more than once.",

@@ -26,8 +26,6 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl export``."""
-
     reference: str = ref("REF", "The schema; a folder or revision of several with `--output DIR`.")
     to: str = option("The format to write.", metavar="FORMAT", completes=complete_formats, default="dlt")
     output: str | None = option(

@@ -25,8 +25,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl fmt``."""
-
     files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
     check: bool = flag("Write nothing; exit with 1 where a file would change.")
     format: str = text_or_json()
@@ -39,11 +37,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
     from schemactl.render.files import format_document, print_format
 
-    return write_report(
-        terminal,
-        options,
-        found,
-        format_document,
-        partial(print_format, is_check=options.check),
-        fails=options.check and any(is_changed for _, is_changed in found),
-    )
+    text = partial(print_format, is_check=options.check)
+    fails = options.check and any(is_changed for _, is_changed in found)
+    return write_report(terminal, options, found, format_document, text, fails=fails)

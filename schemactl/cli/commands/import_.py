@@ -26,8 +26,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl import``."""
-
     files: Sequence[str] = argument(
         "FILE...", "Files, or addresses of destinations; each brings tables of its own.", is_reference=True, default=[]
     )

@@ -19,6 +19,7 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, flag, option
@@ -28,8 +29,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, DataOptions):
-    """Options of ``schemactl infer``."""
-
     to: str | None = option(
         "The destination that the schema is for: names get no longer than it keeps them, and what its "
         "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
@@ -70,12 +69,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_data_findings
     from schemactl.render.infer import print_inference
 
-    return write_report(
-        terminal,
-        options,
-        report,
-        lambda found: found.to_dict(),
-        print_inference,
-        lambda form: render_data_findings(report, form, "schemactl infer"),
-        fails=report.is_refused or (report.is_check and report.changes_schema),
-    )
+    findings = partial(render_data_findings, report, command="schemactl infer")
+    fails = report.is_refused or (report.is_check and report.changes_schema)
+    return write_report(terminal, options, report, lambda of: of.to_dict(), print_inference, findings, fails=fails)

@@ -20,8 +20,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl list``."""
-
     format: str = text_or_json()
 
 

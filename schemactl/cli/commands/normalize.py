@@ -17,6 +17,7 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, flag, option
@@ -26,8 +27,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, DataOptions):
-    """Options of ``schemactl normalize``."""
-
     to: str = option(
         "Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
         "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, "
@@ -83,12 +82,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_data_findings
     from schemactl.render.normalize import print_load
 
-    return write_report(
-        terminal,
-        options,
-        report,
-        lambda loaded: loaded.to_dict(),
-        print_load,
-        lambda form: render_data_findings(report.inference, form, "schemactl normalize"),
-        fails=report.stops,
-    )
+    findings = partial(render_data_findings, report.inference, command="schemactl normalize")
+    return write_report(terminal, options, report, lambda of: of.to_dict(), print_load, findings, fails=report.stops)

@@ -24,8 +24,6 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl rules``."""
-
     rule: str | None = argument("[RULE]", "The id of a rule, such as C204.", completes=complete_rules)
     format: str = text_or_json()
 

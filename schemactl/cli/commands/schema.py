@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl schema``."""
-
     kind: Literal["file", "config", "pyproject"] = argument("file|config|pyproject", "Which files it describes.")
     output: str | None = option("Write it to FILE.", Group.OUTPUT, metavar="FILE", short="-o")
     name_in: Sequence[str] = option(

@@ -23,8 +23,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl show``."""
-
     reference: str | None = ref("[REF]", "What to show.")
     lineage: bool = flag("Show where in the data each table and column comes from.")
     format: str = text_or_json()

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl sync``."""
-
     names: Sequence[str] = argument("[NAME...]", "Schemas; by default all.", completes=complete_names, default=[])
     check: bool = flag("Write nothing; exit with 1 where an edit is not taken over.")
     to: str | None = option(

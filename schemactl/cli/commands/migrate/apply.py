@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
-    """Options of ``schemactl migrate apply``."""
-
     format: str = text_or_json()
     reference: str | None = ref("[REF|PLAN]", "The schema, or a plan `*.plan.json`.")
     batch_rows: str = option(

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(WritingOptions):
-    """Options of ``schemactl migrate baseline``."""
-
     format: str = text_or_json()
     reference: str = ref("REF", "The schema that the database has.")
     force: bool = flag("Record it although the tables are otherwise.")

@@ -24,8 +24,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl migrate check``."""
-
     dir: str = migration_folder()
     schema: str | None = option(
         "The schema that the last migration must lead to.",

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(WritingOptions):
-    """Options of ``schemactl migrate clean``."""
-
     format: str = text_or_json()
 
 

@@ -23,8 +23,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl migrate compare``."""
-
     base: str = argument("BASE", "A destination, or its name.", is_destination=True)
     head: str = argument("HEAD", "The other one.", is_destination=True)
     format: str = text_or_json()

@@ -23,8 +23,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl migrate hash``."""
-
     dir: str = migration_folder()
     format: str = text_or_json()
 

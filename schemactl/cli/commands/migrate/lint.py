@@ -26,8 +26,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions):
-    """Options of ``schemactl migrate lint``."""
-
     target: str = argument("DIR|PLAN", "A folder of migrations, or a plan `*.plan.json`.")
     since: str | None = option(
         "Judge only migrations that this revision does not have; others must be as it has them.", metavar="git:REV"

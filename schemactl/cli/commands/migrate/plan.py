@@ -22,6 +22,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
-    """Options of ``schemactl migrate plan``."""
-
     reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
     out: str | None = option("Keep the plan in FILE, named `*.plan.json`.", Group.OUTPUT, metavar="FILE", short="-o")
     check: bool = flag("Exit with 1 where there is anything to do.")
@@ -73,14 +72,12 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
         """Return the settings, without the destination where what is asked for has none: a script, or a migration."""
         if not any(part.get("dialect") or part.get("dir") for part in stated):
             return here
-        files = tuple(replace(file, table=_without_to(file.table)) for file in here.files)
+
+        def without_to(table: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: without_to(of) if key == "migrate" else of for key, of in table.items() if key != "to"}
+
+        files = tuple(replace(file, table=without_to(file.table)) for file in here.files)
         return replace(here, files=files, environ={**here.environ, f"{VARIABLE_PREFIX}TO": ""})
-
-
-def _without_to(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    own = table.get("migrate", {})
-    kept = {key: value for key, value in table.items() if key != "to"}
-    return {**kept, "migrate": {key: value for key, value in own.items() if key != "to"}} if own else kept
 
 
 @with_spark
@@ -114,15 +111,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_plan_report
     from schemactl.render.migrate_json import document
 
-    code = write_report(
-        terminal,
-        options,
-        report,
-        document,
-        print_plan_report,
-        lambda form: render_findings(report_of_plan(report), (report.plan,), form, "Migration plan"),
-        fails=report.stops or (options.check and report.plan.steps),
-    )
+    findings = partial(render_findings, report_of_plan(report), (report.plan,), title="Migration plan")
+    fails = report.stops or (options.check and report.plan.steps)
+    code = write_report(terminal, options, report, document, print_plan_report, findings, fails=fails)
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
         terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:

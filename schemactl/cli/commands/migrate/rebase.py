@@ -25,8 +25,6 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    """Options of ``schemactl migrate rebase``."""
-
     dir: str = migration_folder()
     names: Sequence[str] = argument("[MIGRATION...]", "Those that move: `0007_add_amount`.", default=[])
     format: str = text_or_json()

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(WritingOptions, FolderOptions):
-    """Options of ``schemactl migrate rollback``."""
-
     format: str = text_or_json()
     name: str | None = argument("[NAME]", "The schema's name, where there are several.")
     steps: str | None = option("Undo the last N steps that are done.", metavar="N")

@@ -27,8 +27,6 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, PlanningOptions, FolderOptions):
-    """Options of ``schemactl migrate status``."""
-
     reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
     check: bool = flag("Exit with 1 where something is pending, unfinished or changed by hand.")
 
@@ -46,15 +44,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate_json import document
 
     plans = (report.planned.plan,) if report.planned else ()
-    return write_report(
-        terminal,
-        options,
-        report,
-        document,
-        print_status,
-        lambda form: render_findings(report_of_status(report), plans, form, "State of the destination"),
-        fails=options.check and not report.is_settled,
-    )
+    findings = partial(render_findings, report_of_status(report), plans, title="State of the destination")
+    fails = options.check and not report.is_settled
+    return write_report(terminal, options, report, document, print_status, findings, fails=fails)
 
 
 def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitCode:
@@ -68,15 +60,10 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
     from schemactl.render.migrate import print_standings
     from schemactl.render.migrate_json import standings_document
 
-    return write_report(
-        terminal,
-        options,
-        standings,
-        partial(standings_document, folder),
-        print_standings,
-        lambda form: render_findings(report_of_standings(standings), (), form, "Migrations"),
-        fails=options.check and not all(each.is_settled for each in standings),
-    )
+    document = partial(standings_document, folder)
+    findings = partial(render_findings, report_of_standings(standings), (), title="Migrations")
+    fails = options.check and not all(each.is_settled for each in standings)
+    return write_report(terminal, options, standings, document, print_standings, findings, fails=fails)
 
 
 def _all_destinations() -> list[str]:

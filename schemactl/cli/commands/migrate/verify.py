@@ -18,6 +18,7 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from schemactl.cli.commands.migrate._options import KeyOptions, with_spark
@@ -28,8 +29,6 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, KeyOptions):
-    """Options of ``schemactl migrate verify``."""
-
     reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
     skip_rows: bool = flag("Look at tables and columns alone, not at the values of rows.")
     sample: str = option("How many rows of a table are read.", metavar="10%|ROWS|full", default="full")
@@ -60,12 +59,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_verified
     from schemactl.render.migrate_json import document
 
-    return write_report(
-        terminal,
-        options,
-        report,
-        document,
-        print_verified,
-        lambda form: render_findings(report_of_verification(report), (), form, "Verification"),
-        fails=not report.is_clean,
-    )
+    findings = partial(render_findings, report_of_verification(report), (), title="Verification")
+    return write_report(terminal, options, report, document, print_verified, findings, fails=not report.is_clean)
