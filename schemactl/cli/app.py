@@ -135,12 +135,10 @@ def _first_line(module: CommandModule | ModuleType) -> str:
 
 def _make_group(words: tuple[str, ...], package: ModuleType) -> Any:
     """Return the commands of a package as one command."""
-    cls = type("Group", (LazyGroup,), {"package": package, "words": words})
-    text = package.__doc__ or ""
     app = typer.Typer(
         name=words[-1],
-        cls=cls,
-        help=text,
+        cls=type("Group", (LazyGroup,), {"package": package, "words": words}),
+        help=package.__doc__ or "",
         short_help=_first_line(package),
         invoke_without_command=True,
         rich_markup_mode=None,
@@ -158,8 +156,7 @@ def _ask_for_command(context: typer.Context) -> None:
 
 def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
     invocation: Invocation = context.obj
-    before_name = context.find_root().params
-    parts: tuple[Stated, ...] = (stated, before_name)
+    parts: tuple[Stated, ...] = (stated, context.find_root().params)
     here = find_surroundings(all_options)
     surroundings = module.Options.surround(parts, here)
     for file in surroundings.files:
@@ -167,16 +164,13 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
             check_keys(file, all_options())
     parts, surroundings = at_environment(module.Options, name, parts, surroundings)
     options = at_references(resolve(module.Options, name, parts, surroundings), surroundings)
-    invocation.options = options
-    invocation.debug = options.debug
-    invocation.color = options.color
+    invocation.options, invocation.debug, invocation.color = options, options.debug, options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
-    with (
-        _reported_warnings(invocation, terminal),
-        admit_modules(options.naming_module),
-        show_examples(_examples(options)),
-    ):
+    shown = options.examples if isinstance(options, SparkCommandOptions) else None
+    # Where nothing is stated, how values of rows are shown goes by the column.
+    examples = Examples(shown) if shown else Examples.MASKED if os.environ.get("CI") else None
+    with _reported_warnings(invocation, terminal), admit_modules(options.naming_module), show_examples(examples):
         warn_of_misspelt(os.environ, module.Options, all_options)
         try:
             invocation.code = module.run(options, terminal)
@@ -198,12 +192,6 @@ def _remove_left() -> None:
         from schemactl.store.own_folder import remove_left
 
         remove_left(folder)
-
-
-def _examples(options: CommonOptions) -> Examples | None:
-    """Return how values of rows are shown; None where that goes by the column."""
-    stated = options.examples if isinstance(options, SparkCommandOptions) else None
-    return Examples(stated) if stated else Examples.MASKED if os.environ.get("CI") else None
 
 
 @contextmanager
@@ -245,10 +233,7 @@ class RootOptions(CommonOptions):
     """The options that may stand before the command's name."""
 
     version: bool = flag(
-        "Print the versions of schemactl, Python, Spark and Java.",
-        Group.GLOBAL,
-        short="-V",
-        callback=_print_version,
+        "Print the versions of schemactl, Python, Spark and Java.", Group.GLOBAL, short="-V", callback=_print_version
     )
 
 

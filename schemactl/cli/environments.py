@@ -8,7 +8,7 @@ address, redacted, and only where it is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -66,7 +66,9 @@ def find_environment(name: str, surroundings: Surroundings) -> Environment | Non
         if table is not None:
             stated = {str(key).replace("_", "-"): value for key, value in table.items()}
             options = {key: value for key, value in stated.items() if key not in OF_DESTINATIONS}
-            address = _with_dataset(_address(name, stated, file, surroundings.environ), stated.get("dataset"))
+            address, dataset = _address(name, stated, file, surroundings.environ), stated.get("dataset")
+            if dataset is not None and not re.search(r"[?&]dataset=", address):
+                address += f"{'&' if '?' in address else '?'}dataset={dataset}"
             is_protected = read_flag(stated.get("protected", False), "`protected`", file.locate(name))
             return Environment(name, address, is_protected, options)
     return None
@@ -95,12 +97,6 @@ def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: 
     return written
 
 
-def _with_dataset(address: str, dataset: Any) -> str:
-    if dataset is None or re.search(r"[?&]dataset=", address):
-        return address
-    return f"{address}{'&' if '?' in address else '?'}dataset={dataset}"
-
-
 def at_environment(
     options: type[CommonOptions], command: str, stated: tuple[Stated, ...], surroundings: Surroundings
 ) -> tuple[tuple[Stated, ...], Surroundings]:
@@ -121,7 +117,10 @@ def at_environment(
             continue
         found[spec.name] = environment.address
         if spec.name == "to":
-            surroundings = replace(surroundings, files=(*_own_options(environment, command), *surroundings.files))
+            named = {"name": environment.name, "protected": environment.is_protected}
+            table = {command: {**environment.options, "named-destination": [named]}}
+            own = SettingsFile(Path(f"[{DESTINATIONS}.{environment.name}]"), Path.cwd(), "", table)
+            surroundings = replace(surroundings, files=(own, *surroundings.files))
     return ((found, *stated) if found else stated), surroundings
 
 
@@ -138,11 +137,11 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
         return options
     from schemactl.store.folder import SchemasFolder
 
-    folder = SchemasFolder.at(Path(options.schemas))
+    taken = SchemasFolder.at(Path(options.schemas)).names
 
     def address_of(reference: str) -> str:
-        is_taken = reference in folder.names or Path(reference).exists()
-        found = None if is_taken else find_environment(reference, surroundings)
+        is_named = reference in names and reference not in taken and not Path(reference).exists()
+        found = find_environment(reference, surroundings) if is_named else None
         return found.address if found is not None else reference
 
     changed: dict[str, Any] = {}
@@ -150,12 +149,6 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
         value = getattr(options, spec.name)
         stated = value if isinstance(value, list) else [value]
         if names.intersection(stated):
-            found = [address_of(each) if each in names else each for each in stated]
+            found = list(map(address_of, stated))
             changed[spec.name] = found if isinstance(value, list) else found[0]
     return replace(options, **changed)
-
-
-def _own_options(environment: Environment, command: str) -> Iterator[SettingsFile]:
-    named = {"name": environment.name, "protected": environment.is_protected}
-    place = Path(f"[{DESTINATIONS}.{environment.name}]")
-    yield SettingsFile(place, Path.cwd(), "", {command: {**environment.options, "named-destination": [named]}})

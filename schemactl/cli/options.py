@@ -180,9 +180,7 @@ def option(
 ) -> T:
     """Declare an option, in place of its field's default; ``more`` are attributes of `OptionSpec`."""
     spec = OptionSpec(help=help, group=group, setting=setting, default=default, **more)
-    start: dict[str, Any] = {"default": default}
-    if isinstance(default, list):
-        start = {"default_factory": default.copy}
+    start: dict[str, Any] = {"default_factory": default.copy} if isinstance(default, list) else {"default": default}
     return cast("T", field(**({} if spec.is_required else start), metadata={_SPEC: spec}))
 
 
@@ -532,11 +530,10 @@ class DataOptions(SparkCommandOptions):
         from schemactl.store.sources import file_beside, schema_for
 
         if not self.all_sources():
-            hint = "name files, folders or patterns, or `--table TABLE=SOURCE`"
-            raise InputError("there is no source", hint=hint)
+            raise InputError("there is no source", hint="name files, folders or patterns, or `--table TABLE=SOURCE`")
         table, others = parse_tables(self.table)
         model = find_model(self.model, self.contract) if self.model else None
-        is_named = self.name is not None
+        folder = SchemasFolder.at(Path(self.schemas))
         return InferRequest(
             sources=tuple(self.sources),
             name=self.name if self.name is not None else schema_for(self.sources),
@@ -546,7 +543,7 @@ class DataOptions(SparkCommandOptions):
             agrees=agrees,
             schemas=Path(self.schemas),
             contract=self.contract,
-            hints=parse_hints(self, None if is_named else file_beside(self.sources[0])),
+            hints=parse_hints(self, None if self.name is not None else file_beside(self.sources[0])),
             on_bad_record=self.on_bad_record,
             input_format=self.input_format,
             resolve_collisions=self.resolve_collisions,
@@ -554,9 +551,7 @@ class DataOptions(SparkCommandOptions):
             normalizer=self.normalizer,
             detect=self.detect,
             null_values=tuple(dict.fromkeys(self.null_value)),
-            typing=find_typing(self.typing, self.typing_errors, SchemasFolder.at(Path(self.schemas)))
-            if self.typing
-            else None,
+            typing=find_typing(self.typing, self.typing_errors, folder) if self.typing else None,
             dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
             model=model,
             spark=self.spark(),
@@ -637,10 +632,8 @@ def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
         if not equals or not name.strip():
             # Its value may be a secret, with something else before it than `=`.
             said = f"`{name.split()[0]}`" if name.strip() and not equals else "what begins with `=`"
-            raise InputError(
-                f"{said} is not a setting of Spark (`--conf`)",
-                hint="write it like `spark.driver.memory=2g`",
-            )
+            hint = "write it like `spark.driver.memory=2g`"
+            raise InputError(f"{said} is not a setting of Spark (`--conf`)", hint=hint)
         conf[name.strip()] = value.strip()
     return conf
 

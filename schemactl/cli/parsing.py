@@ -26,19 +26,12 @@ class _AsTyped:
         return () if value is None and (param.multiple or param.nargs == -1) else value
 
 
-_AS_TYPED = _AsTyped()
-
-
-def _show_no_type(ctx: Any) -> None:
-    """Stand in for ``<list[str]>``, which means nothing to a reader of the help."""
-
-
 def _leave_as_typed(params: list[Any]) -> list[Any]:
     for param in params:
         # Where a later typer has no such attributes, its own conversions apply: slower, and right as well.
-        param._runtime_param = _AS_TYPED
+        param._runtime_param = _AsTyped()
         if param.param_type_name == "argument":
-            param.display_type_rich = _show_no_type
+            param.display_type_rich = lambda _ctx: None  # `<list[str]>` means nothing to a reader of the help
     return params
 
 
@@ -75,11 +68,8 @@ class PlainCommand(TyperCommand):
         return _leave_as_typed(super().get_params(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        params = self.get_params(ctx)
-        return [
-            "[OPTIONS]",
-            *(each.metavar or each.name.upper() for each in params if each.param_type_name == "argument"),
-        ]
+        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        return ["[OPTIONS]", *(each.metavar or each.name.upper() for each in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         _format_groups(self.get_params(ctx), ctx, formatter)

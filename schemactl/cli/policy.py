@@ -23,12 +23,9 @@ JUDGING: Final = ("compat", "fail-on", "severity", "silence", "transitive")
 
 
 def files_for(base: str | None, policy: str | None, here: tuple[SettingsFile, ...]) -> tuple[SettingsFile, ...]:
-    """Return the settings files that decide a review, the first one first.
+    """Return the settings files that decide a review, the first one first; ``here`` are those of the working folder.
 
-    Args:
-        base: the REF of the base; None where the call leaves it out.
-        policy: a file, or ``git:REV``; None where the call names none.
-        here: the settings files of the working folder.
+    ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None where the call names none.
 
     Raises:
         InputError: git is absent, a revision is unknown, a file is not TOML, or there is no such policy.
@@ -37,11 +34,12 @@ def files_for(base: str | None, policy: str | None, here: tuple[SettingsFile, ..
     if policy is None:
         return files
     revision = revision_of(policy)
-    found = _files_at(revision) if revision is not None else _named(Path(policy))
+    if revision is None and not Path(policy).is_file():
+        raise InputError(f"there is no file `{policy}` (`--policy`)")
+    found = _files_at(revision) if revision is not None else tuple(filter(None, [read_file(Path(policy))]))
     if not found:
-        raise InputError(
-            f"`{policy}` holds no settings (`--policy`)", hint="a settings file, or `git:REV` that has one"
-        )
+        hint = "a settings file, or `git:REV` that has one"
+        raise InputError(f"`{policy}` holds no settings (`--policy`)", hint=hint)
     return (*found, *(replace(file, table=_without_judging(file.table)) for file in files))
 
 
@@ -86,13 +84,6 @@ def _own_files() -> tuple[SettingsFile, ...]:
     except InputError:
         is_of_head = False
     return (file,) if file and not is_of_head else ()
-
-
-def _named(path: Path) -> tuple[SettingsFile, ...]:
-    if not path.is_file():
-        raise InputError(f"there is no file `{path}` (`--policy`)")
-    file = read_file(path)
-    return (file,) if file else ()
 
 
 def _without_judging(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,19 +58,15 @@ class SettingsFile:
 
     def locate(self, key: str) -> Location:
         """Return the place of a key: the first line that sets such a key, since tomllib keeps no places."""
-        return Location(shown_path(self.path), next(self._lines_of(key), None))
+        return self.places(key)[0]
 
-    def locate_each(self, key: str, count: int) -> list[Location]:
-        """Return the places of ``[[key]]`` tables; of tables in one list, the place of the list."""
-        lines = list(self._lines_of(key))
-        whole = lines if len(lines) == count else lines[:1] * count
+    def places(self, key: str) -> list[Location]:
+        """Return the places of all lines that set such a key, the file's own where none does."""
         shown = shown_path(self.path)
-        return [Location(shown, line) for line in whole] or [Location(shown)] * count
-
-    def _lines_of(self, key: str) -> Iterator[int]:
         spelling = "[-_]".join(re.escape(part) for part in re.split("[-_]", key))
         pattern = re.compile(rf"""\s*(\[.*[.\["']?\s*)?["']?{spelling}["']?\s*[=\].]""")
-        return (number for number, line in enumerate(self.text.splitlines(), start=1) if pattern.match(line))
+        lines = (number for number, line in enumerate(self.text.splitlines(), start=1) if pattern.match(line))
+        return [Location(shown, line) for line in lines] or [Location(shown)]
 
 
 def shown_path(path: Path) -> str:
@@ -159,9 +155,7 @@ def find_place(
 
 
 def warn_of_misspelt(
-    environ: Mapping[str, str],
-    options: type[CommonOptions],
-    commands: Callable[[], Mapping[str, type[CommonOptions]]],
+    environ: Mapping[str, str], options: type[CommonOptions], commands: Callable[[], Mapping[str, type[CommonOptions]]]
 ) -> None:
     """Warn of variables that are none of ours and look like one."""
     own = {spec.variable for spec in option_specs(options)}
@@ -198,18 +192,13 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
     if spec.setting.in_environment and surroundings.environ.get(spec.variable):
         yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`")
     if spec.setting.in_file:
+        section, name = spec.setting.section or (None, spec.key)
         for file in surroundings.files:
-            yield from _found_in_file(spec, command, file)
-
-
-def _found_in_file(spec: OptionSpec, command: str, file: SettingsFile) -> Iterator[_Value]:
-    section, name = spec.setting.section or (None, spec.key)
-    tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
-    for table in tables:
-        for key, value in table.items():
-            if key.replace("_", "-") == name:
-                is_path = spec.setting.is_path and isinstance(value, str)
-                yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
+            tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
+            for key, value in (item for table in tables for item in table.items()):
+                if key.replace("_", "-") == name:
+                    is_path = spec.setting.is_path and isinstance(value, str)
+                    yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
 
 
 def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTable]:
@@ -218,7 +207,9 @@ def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTa
         return []
     if not isinstance(stated, list) or not all(isinstance(table, dict) for table in stated):
         raise InputError(f"`{spec.key}` must be a list of tables", at=file.locate(spec.key))
-    places = file.locate_each(spec.key, len(stated))
+    places = file.places(spec.key)
+    if len(places) != len(stated):  # the tables stand in one list
+        places = places[:1] * len(stated)
     return [StatedTable(table, at) for table, at in zip(stated, places, strict=True)]
 
 
@@ -259,11 +250,8 @@ def _converted(spec: OptionSpec, found: _Value) -> Any:
         raise InputError(f"{found.origin} must be a path, in quotes", at=found.at)
     value = str(found.value)
     if spec.choices and value not in spec.choices:
-        raise InputError(
-            f"`{value}` is not a value of {found.origin}",
-            at=found.at,
-            hint=nearest_or_all(value, spec.choices),
-        )
+        hint = nearest_or_all(value, spec.choices)
+        raise InputError(f"`{value}` is not a value of {found.origin}", at=found.at, hint=hint)
     return value
 
 
@@ -289,20 +277,12 @@ def _plain(value: Any) -> str:
 
 
 def find_files(folder: Path) -> tuple[SettingsFile, ...]:
-    """Return the settings file nearest upward from ``folder`` and the user's own, as far as there are such.
-
-    Raises:
-        InputError: as ``find_file``.
-    """
+    """Return the settings file nearest upward from ``folder`` and the user's own, as far as there are such."""
     return tuple(file for file in (find_file(folder), find_own_file()) if file)
 
 
 def find_own_file() -> SettingsFile | None:
-    """Return the user's own settings file, None where there is none (XDG Base Directory Specification 0.8).
-
-    Raises:
-        InputError: as ``read_file``.
-    """
+    """Return the user's own settings file, None where there is none (XDG Base Directory Specification 0.8)."""
     stated = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
         folder = stated if stated.is_absolute() else Path.home() / ".config"
@@ -385,7 +365,11 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
         for name, options in commands.items()
     }
     shared = sorted({key for keys in per_command.values() for key in keys})
-    tables = {**_sections(commands), **per_command}
+    specs = (spec for options in commands.values() for spec in option_specs(options))
+    tables: dict[str, tuple[str, ...]] = {}
+    for section, key in sorted({spec.setting.section for spec in specs if spec.setting.section}):
+        tables[section] = (*tables.get(section, ()), key)
+    tables |= per_command
     for key, value in file.table.items():
         if key == DESTINATIONS:
             for name, stated in _subtable({key: value}, key, file.path).items():
@@ -397,13 +381,6 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
                 _check_key(inner, f"{key}.", tables[key], file)
         else:
             _check_key(key, "", (*shared, *tables), file)
-
-
-def _sections(commands: Mapping[str, type[CommonOptions]]) -> dict[str, tuple[str, ...]]:
-    """Return the keys of the tables that are no command's."""
-    specs = (spec for options in commands.values() for spec in option_specs(options))
-    stated = {spec.setting.section for spec in specs if spec.setting.section}
-    return {section: tuple(key for name, key in sorted(stated) if name == section) for section, _ in stated}
 
 
 def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile) -> None:

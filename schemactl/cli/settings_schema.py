@@ -26,10 +26,14 @@ def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, An
     for each in (each for found in specs.values() for each in found):
         if (section := each.setting.section) is not None:
             sections.setdefault(section[0], {})[section[1]] = _shape(each)
+    of_destination = {
+        **_keys([*own.get("migrate", ()), *own.get("normalize", ())]),
+        **{key: {"type": "boolean" if key == "protected" else "string"} for key in OF_DESTINATIONS},
+    }
     tables = {
         **{name: _table(_keys(found)) for name, found in own.items()},
         **{name: _table(keys) for name, keys in sections.items()},
-        DESTINATIONS: _destinations([*own.get("migrate", ()), *own.get("normalize", ())]),
+        DESTINATIONS: {"type": "object", "additionalProperties": _table(of_destination)},
     }
     return {
         "$schema": DIALECT,
@@ -38,13 +42,6 @@ def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, An
         # A `schemactl.toml` may have the table of a `pyproject.toml`, too.
         **_table({**_keys(everywhere), **tables, "tool": {"type": "object"}}),
     }
-
-
-def _destinations(specs: Iterable[OptionSpec]) -> dict[str, Any]:
-    """Return the JSON Schema of the destinations that settings name, with the settings that hold for one."""
-    text, flag = {"type": "string"}, {"type": "boolean"}
-    own = {key: flag if key == "protected" else text for key in OF_DESTINATIONS}
-    return {"type": "object", "additionalProperties": _table({**_keys(specs), **own})}
 
 
 def project_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any]:

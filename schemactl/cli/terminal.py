@@ -126,22 +126,21 @@ def write_in_formats(
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:
-    """Return how to write in this process.
+    """Return how to write in this process; ``color`` is ``auto``, ``always`` or ``never``.
 
-    Args:
-        color: ``auto``, ``always`` or ``never``.
-        is_quiet: whether ``--quiet`` was asked for.
-        environ: where ``NO_COLOR``, ``FORCE_COLOR``, ``CI``, ``COLUMNS`` are looked up (https://no-color.org,
-            https://force-color.org).
+    ``environ`` has ``NO_COLOR``, ``FORCE_COLOR``, ``CI``, ``COLUMNS`` (https://no-color.org, https://force-color.org).
 
     Raises:
         InputError: a variable has no number where it needs one.
     """
-    return Terminal(
-        color=wants_color(color, sys.stdout, environ),
-        width=_width(environ),
-        progress=None if is_quiet else _progress(environ),
-    )
+    width = None
+    columns = environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        width = int(columns)
+    else:
+        with contextlib.suppress(OSError, ValueError):
+            width = os.get_terminal_size(sys.stdout.fileno()).columns or None
+    return Terminal(wants_color(color, sys.stdout, environ), width, None if is_quiet else _progress(environ))
 
 
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -153,7 +152,8 @@ def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
         return color == "always"
     if environ.get("NO_COLOR"):
         return False
-    return bool(environ.get("FORCE_COLOR")) or _is_paged(environ) or _is_terminal(stream, environ)
+    is_paged = environ.get("GIT_PAGER_IN_USE") in ("true", "1") and environ.get("TERM") != "dumb"
+    return bool(environ.get("FORCE_COLOR")) or is_paged or _is_terminal(stream, environ)
 
 
 def _progress(environ: Mapping[str, str]) -> float | None:
@@ -165,22 +165,8 @@ def _progress(environ: Mapping[str, str]) -> float | None:
         raise InputError(f"`{environ[PROGRESS_VARIABLE]}` is no number of seconds (`{PROGRESS_VARIABLE}`)") from None
 
 
-def _is_paged(environ: Mapping[str, str]) -> bool:
-    """Return whether git has started the command and shows its output to a person, through a pager."""
-    return environ.get("GIT_PAGER_IN_USE") in ("true", "1") and environ.get("TERM") != "dumb"
-
-
 def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty() and environ.get("TERM") != "dumb"
-
-
-def _width(environ: Mapping[str, str]) -> int | None:
-    columns = environ.get("COLUMNS", "")
-    if columns.isdigit() and int(columns) > 0:
-        return int(columns)
-    with contextlib.suppress(OSError, ValueError):
-        return os.get_terminal_size(sys.stdout.fileno()).columns or None
-    return None
 
 
 def make_streams_safe() -> None:
@@ -230,10 +216,7 @@ def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *,
 def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> bool:
     """Return whether a person has typed the name of a protected destination at which data will be lost.
 
-    Args:
-        name: of the destination; None where it is not protected, or nothing will be lost.
-        typed: beforehand (``--confirm``); None where nothing was.
-        terminal: where it is asked for.
+    It may be ``typed`` beforehand (``--confirm``); ``name`` is None where nothing is protected, or will be lost.
 
     Raises:
         InputError: another name was typed beforehand, or there is nobody to ask.

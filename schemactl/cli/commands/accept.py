@@ -28,8 +28,6 @@ from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from schemactl.review.report import Finding, Report
 
 
@@ -103,8 +101,8 @@ def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> l
     for each in fingerprints:
         if each not in findings:
             shows = "`schemactl diff --verbose` shows the fingerprints of findings"
-            other = "" if has_base else "; of a review against another base: `--base git:main...`"
-            hint = did_you_mean(each, findings) or f"{shows}{other}"
+            shows += "" if has_base else "; of a review against another base: `--base git:main...`"
+            hint = did_you_mean(each, findings) or shows
             raise InputError(f"no finding has the fingerprint `{each}`", hint=hint)
     return [findings[each] for each in dict.fromkeys(fingerprints)]
 

@@ -46,13 +46,10 @@ from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
 
 if TYPE_CHECKING:
-    from schemactl.cli.settings import SettingsFile
     from schemactl.flows.diff import DiffRequest
     from schemactl.flows.survival import DataRequest
     from schemactl.review.report import Report
     from schemactl.review.severity import Severity
-
-    _SidesOfSettings = tuple[tuple[SettingsFile, ...], tuple[SettingsFile, ...]]
 
 
 DEFAULT_TIMEOUT, NEVER = "300", "0"
@@ -133,11 +130,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.time_limit import time_limit
 
     seconds = read_seconds(options.timeout or (NEVER if options.data else DEFAULT_TIMEOUT), "--timeout")
-
-    def given_up() -> InputError:
-        hint = "`--timeout SECONDS` gives it more; `--timeout 0` takes the limit away"
-        return InputError(f"this takes longer than {seconds:g} s, and was given up", hint=hint)
-
+    hint = "`--timeout SECONDS` gives it more; `--timeout 0` takes the limit away"
+    given_up = partial(InputError, f"this takes longer than {seconds:g} s, and was given up", hint=hint)
     with time_limit(seconds, given_up):
         return _review(options, terminal)
 
@@ -179,9 +173,8 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     try:
         report = diff_files(path, _state(old), _state(new), make_request(replace(options, references=[])))
     except InputError as error:
-        terminal.write(
-            f"{escape(path)}: no typed changes: {escape(error.message)}\n{text_diff(_state(old), _state(new))}"
-        )
+        shown = text_diff(_state(old), _state(new))
+        terminal.write(f"{escape(path)}: no typed changes: {escape(error.message)}\n{shown}")
     else:
         terminal.write(render(report, options, options.format, terminal))
     return ExitCode.DONE
@@ -198,14 +191,16 @@ def make_request(options: Options) -> DiffRequest:
     Raises:
         InputError: a severity or a silence cannot be read.
     """
-    from schemactl.cli.policy import JUDGING
+    from schemactl.cli.policy import JUDGING, files_of, revision_of
     from schemactl.flows.diff import DiffRequest
     from schemactl.review.comparison import SettingChange
     from schemactl.review.report import Compatibility
     from schemactl.review.silences import parse_silences
 
     base, head, *_ = (*options.references, None, None)
-    files = _sides_of_settings(options)
+    # Of the base and of the head; none where the base is no revision of git.
+    is_of_git = not options.git and revision_of(base) is not None
+    files = (files_of(base), files_of(head)) if is_of_git else ((), ())
     data: DataRequest | None = None
     if options.data:
         from schemactl.flows.survival import DataRequest
@@ -213,6 +208,9 @@ def make_request(options: Options) -> DiffRequest:
         sources = tuple(options.data)
         data = DataRequest(sources, options.table, options.input_format, options.sample, options.spark())
     before, after = (resolve(Options, "diff", (), Surroundings({}, each)) for each in files)
+    # The head's own silences that state a fingerprint are its purpose.
+    known = [table.values for table in options.silence]
+    own = (each for each in after.silence if "fingerprint" in each.values and each.values not in known)
     found = []
     for key in ("schemas",) if options.policy else ("schemas", *JUDGING):
         was, becomes = (_plain(getattr(each, key.replace("-", "_"))) for each in (before, after))
@@ -227,29 +225,12 @@ def make_request(options: Options) -> DiffRequest:
         compatibility=Compatibility(options.compat),
         is_transitive=options.transitive,
         severities=parse_severities(options.severity),
-        silences=parse_silences([(table.values, table.at) for table in _accepted(options, files)]),
+        silences=parse_silences([(table.values, table.at) for table in (*options.silence, *own)]),
         settings=tuple(found),
         data=data,
         model=options.model,
         table=options.table,
     )
-
-
-def _sides_of_settings(options: Options) -> _SidesOfSettings:
-    """Return the settings files of the base and of the head; none where the base is no revision of git."""
-    from schemactl.cli.policy import files_of, revision_of
-
-    base, head, *_ = (*options.references, None, None)
-    if options.git or revision_of(base) is None:
-        return (), ()
-    return files_of(base), files_of(head)
-
-
-def _accepted(options: Options, files: _SidesOfSettings) -> list[StatedTable]:
-    """Return the silences: those that decide, and the head's own that state a fingerprint, which are its purpose."""
-    known = [table.values for table in options.silence]
-    head = resolve(Options, "diff", (), Surroundings({}, files[1])).silence
-    return [*options.silence, *(each for each in head if "fingerprint" in each.values and each.values not in known)]
 
 
 def _plain(value: Any) -> Any:

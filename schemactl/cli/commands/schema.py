@@ -17,15 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from schemactl.cli.options import CommonOptions, Group, argument, option
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,14 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """
     from schemactl.render.json import render_document
 
-    text = render_document(dict(_schema(options.kind)))
+    if options.kind == "file":
+        from schemactl.schema.json_schema import file_schema as schema
+    else:
+        from schemactl.cli.commands import all_options
+        from schemactl.cli.settings_schema import project_schema, settings_schema
+
+        schema = partial(settings_schema if options.kind == "config" else project_schema, all_options())
+    text = render_document(schema())
     if options.output is None:
         if options.name_in:
             raise InputError("`--name-in` names a file", hint="write it: `--output FILE`")
@@ -67,14 +72,3 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if not options.quiet:
         terminal.report("".join(f"wrote {each}\n" for each in written))
     return ExitCode.DONE
-
-
-def _schema(kind: str) -> Mapping[str, Any]:
-    if kind == "file":
-        from schemactl.schema.json_schema import file_schema
-
-        return file_schema()
-    from schemactl.cli.commands import all_options
-    from schemactl.cli.settings_schema import project_schema, settings_schema
-
-    return settings_schema(all_options()) if kind == "config" else project_schema(all_options())

@@ -214,16 +214,12 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
         from schemactl.engine.session import open_session
         from schemactl.render.progress import show_progress
 
-        if options.to is not None:
-            read_address(options.to)  # a wrong one is reported before Spark starts
+        read_address(options.to or "")  # a wrong one is reported before Spark starts
         with ExitStack() as shown:
 
             def notify(stage: str, fraction: float | None) -> None:
                 # Only with a stage to report: the command has a line of progress of its own, which counts its steps.
-                if not stage:
-                    return
-                report = shown.enter_context(show_progress(terminal.progress))
-                if report is not None:
+                if stage and (report := shown.enter_context(show_progress(terminal.progress))) is not None:
                     report(stage, fraction)
 
             with open_session(options.spark(), notify):

@@ -44,11 +44,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return options.agree(terminal, "record this", print_baseline(report, terminal.look(options)))
 
     report = record_baseline(
-        options.reference,
-        options.to,
-        Path(options.schemas),
-        options.patience(),
-        agree,
-        is_forced=options.force,
+        options.reference, options.to, Path(options.schemas), options.patience(), agree, is_forced=options.force
     )
     return write_report(terminal, options, report, document, print_baseline, fails=report.is_refused)

@@ -67,11 +67,7 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
 
 
 def _all_destinations() -> list[str]:
-    """Return the addresses of all destinations that settings name.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the addresses of all destinations that settings name, of which there must be one."""
     from schemactl.cli.environments import environment_names, find_environment
     from schemactl.cli.settings import Surroundings, find_files
 
