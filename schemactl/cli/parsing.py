@@ -31,7 +31,7 @@ def _leave_as_typed(params: list[Any]) -> list[Any]:
         # Where a later typer has no such attributes, its own conversions apply: slower, and right as well.
         param._runtime_param = _AsTyped()
         if param.param_type_name == "argument":
-            param.display_type_rich = lambda _ctx: None  # `<list[str]>` means nothing to a reader of the help
+            param.display_type_rich = lambda ctx: None  # noqa: ARG005 - typer's name; `<list[str]>` says nothing
     return params
 
 

@@ -10,7 +10,7 @@ Third parties use the entry-point group ``schemactl.format``.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, cast
 
 from schemactl.errors import InputError
 from schemactl.formats._losses import Loss as Loss
@@ -104,10 +104,10 @@ def in_dialect(module: Format, name: str, dialect: str | None, *, has_references
     """
     if dialect is None and not has_references:
         return module
-    if not _has_dialects(module):
+    if stated(module, "in_dialect") is None:
         option = "--foreign-keys" if dialect is None else "--dialect"
         raise InputError(f"the format `{name}` has no dialects (`{option}`)", hint="SQL has some: `sql`")
-    return module.in_dialect(dialect, has_references=has_references)
+    return cast(DialectFormat, module).in_dialect(dialect, has_references=has_references)
 
 
 def is_binary(module: Format) -> bool:
@@ -115,18 +115,10 @@ def is_binary(module: Format) -> bool:
     return bool(stated(module, "IS_BINARY", False))
 
 
-def _has_dialects(module: Format) -> TypeGuard[DialectFormat]:
-    return stated(module, "in_dialect") is not None
-
-
-def _says_losses(module: Format) -> TypeGuard[LossyFormat]:
-    return stated(module, "losses") is not None
-
-
 def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) -> tuple[Loss, ...]:
     """Return what ``text``, which the format wrote of the schema, does not say of it; ``path`` names its file."""
-    if _says_losses(module):
-        return module.losses(schema)
+    if stated(module, "losses") is not None:
+        return cast(LossyFormat, module).losses(schema)
     return losses_between(schema, module.read(text, path).schema) if is_readable(module) else ()
 
 

@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
-from schemactl.formats._json_edit import edit_json
 from schemactl.formats._json_tree import parse_json
+from schemactl.formats._line_merge import ConflictError, merge_lines
 from schemactl.formats._losses import Loss
 from schemactl.formats._stated import stated
 from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
@@ -74,28 +73,6 @@ class Document:
     def locate(self, *keys: Key) -> Location:
         """Return the line and column of a key or an item, or of what would hold it where it is not stated."""
         return self.layout.source.locate(self.layout.finder.find(keys))
-
-
-def load(path: Path) -> Document:
-    """Read a schema file.
-
-    Raises:
-        InputError: the file cannot be read, is not UTF-8, or ``read`` refuses it.
-    """
-    try:
-        if path.stat().st_size > 4 * _tree.MAX_CHARACTERS:
-            raise _too_large(str(path))
-        content = path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise InputError(f"the file cannot be read: {reason}", at=Location(str(path))) from error
-    try:
-        return read(content.decode(), str(path))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        column = error.start - content.rfind(b"\n", 0, error.start)
-        hint = "save it as UTF-8; is it a text file at all?"
-        raise InputError("the file is not UTF-8", at=Location(str(path), line, column), hint=hint) from error
 
 
 def read(text: str, path: str) -> Document:
@@ -155,13 +132,10 @@ def losses(schema: Schema) -> tuple[Loss, ...]:  # noqa: ARG001 - the form of al
 
 
 def write(schema: Schema, path: str | None = None, layout: Layout | None = None) -> str:
-    """Return the text of a schema file, in the form of dlt's exports (docs/dlt.md §1.7).
+    """Return the text of a schema file, in the form of dlt's exports (docs/dlt.md §1.7), version and hash as they are.
 
-    Args:
-        schema: what to write; its version and hash are written as they are.
-        path: the file that the text is for: JSON where it ends in ``.json``.
-        layout: of the file that is to be written over: only what differs is changed, comments and formatting
-            stay, YAML stays YAML and JSON stays JSON.
+    Without the ``layout`` of a file that is to be written over it is JSON where ``path`` ends in ``.json``, else YAML.
+    With it only what differs is changed: comments and formatting stay, YAML stays YAML and JSON stays JSON.
 
     Raises:
         InputError: comments and formatting of YAML would not stay.
@@ -203,10 +177,8 @@ def _renamed(meaning: dict[str, Any], renamed: Mapping[Keys, str]) -> dict[str, 
         way: Keys = ("tables", name)
         columns = (table or {}).get("columns")
         if columns:
-            table = {
-                **table,
-                "columns": {renamed.get((*way, "columns", each), each): of for each, of in columns.items()},
-            }
+            named = {renamed.get((*way, "columns", each), each): of for each, of in columns.items()}
+            table = {**table, "columns": named}
         tables[renamed.get(way, name)] = table
     return {**meaning, "tables": tables} if tables else meaning
 
@@ -218,12 +190,11 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     text, raw = layout.source.text, _tree.value_of(layout.root)
     wanted = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
     if layout.is_json or _is_json_text(text):
-        yield from edit_json(text, raw, wanted)
+        yield from _json_edits(text, raw, wanted)
     elif yaml_text(raw) == text:
         yield yaml_text(wanted)
     else:
         from schemactl.formats._abridged import abridge
-        from schemactl.formats._line_merge import ConflictError
         from schemactl.formats._yaml_edit import Edit, edit_yaml, indentation_of
 
         short = abridge(text, layout.root, wanted, layout.renamed)
@@ -232,6 +203,21 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
             with suppress(ConflictError):
                 edit = Edit(short.wanted, layout.renamed, expands)
                 yield short.restored(edit_yaml(short.text, short.root, edit, indentation))
+
+
+def _json_edits(text: str, old: Any, new: Any) -> Iterator[str]:
+    """Yield JSON with another value: in its own lines, then as a whole in its indentation."""
+    indented = re.match(r"\s*[{[][^\S\n]*\n([ \t]+)", text)
+    options: dict[str, Any] = {
+        "indent": indented[1] if indented else None,
+        "separators": ("," if indented or '", "' not in text else ", ", ": " if '": ' in text else ":"),
+        "ensure_ascii": text.isascii() and "\\u" in text,
+    }
+    end = text[len(text.rstrip()) :]
+    before, after = (json.dumps(value, **options) + end for value in (old, new))
+    with suppress(ConflictError):
+        yield merge_lines(before, text, after)
+    yield after
 
 
 def _is_json_text(text: str) -> bool:
@@ -267,7 +253,9 @@ def _is_json(source: Source) -> bool:
 
 def _parse(source: Source, is_json: bool) -> Node:
     if len(source.text) > _tree.MAX_CHARACTERS:
-        raise _too_large(source.path)
+        limit = _tree.MAX_CHARACTERS // 2**20
+        hint = f"schema files have at most {limit} million characters: keep its tables in several schemas"
+        raise InputError("the file is too large for a schema", at=Location(source.path), hint=hint)
     # Looking for the marks alone first is five times as fast as the pattern.
     has_marks = any(mark * 7 in source.text for mark in "<|>")
     if has_marks and (conflict := _CONFLICT.search(source.text)):
@@ -278,12 +266,6 @@ def _parse(source: Source, is_json: bool) -> Node:
         hint = "a schema file starts with keys such as `name:` and `tables:`"
         raise source.refuse("the file does not hold a mapping", root.start, hint)
     return root
-
-
-def _too_large(path: str) -> InputError:
-    limit = _tree.MAX_CHARACTERS // 2**20
-    hint = f"schema files have at most {limit} million characters: keep its tables in several schemas"
-    return InputError("the file is too large for a schema", at=Location(path), hint=hint)
 
 
 def _upgraded(raw: dict[str, Any], source: Source, finder: Finder) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from urllib.parse import quote, unquote
 
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._limits import LIMITS, limits_in
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
@@ -25,6 +24,15 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema, Table
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
+
+LIMITS: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
+    "x-pattern": ("pattern", str), "x-minimum": ("minimum", (int, float)), "x-maximum": ("maximum", (int, float)),
+    "x-exclusive-minimum": ("exclusiveMinimum", (int, float)),
+    "x-exclusive-maximum": ("exclusiveMaximum", (int, float)), "x-multiple-of": ("multipleOf", (int, float)),
+    "x-min-length": ("minLength", int), "x-min-items": ("minItems", int), "x-max-items": ("maxItems", int),
+    "x-unique-items": ("uniqueItems", bool), "x-deprecated": ("deprecated", bool),
+}  # fmt: skip
+"""Hints that JSON Schema, and data contracts, have keywords for, with the type that their values must have there."""
 
 _ANY: Final = ["object", "array", "string", "number", "boolean"]
 _BY_TYPE: Final[Mapping[DataType, Mapping[str, Any]]] = {
@@ -66,16 +74,13 @@ def recognises(text: str) -> bool:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the JSON Schema of documents that are rows of the tables of a schema."""
     tables = list(data_tables(schema))
-    refs = [{"$ref": f"#/$defs/{_pointer(table.name)}"} for table in tables]
+    pointers = (quote(table.name.replace("~", "~0").replace("/", "~1"), safe="~!$&'()*+,;=:@") for table in tables)
+    refs = [{"$ref": f"#/$defs/{each}"} for each in pointers]
     root: dict[str, Any] = {"$schema": DIALECT, "title": schema.name, HINTS: schema_hints(schema)}
     if refs:
         root |= refs[0] if len(refs) == 1 else {"anyOf": refs}
     document = {**root, "$defs": {table.name: _table(table) for table in tables}}
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
-
-
-def _pointer(name: str) -> str:
-    return quote(name.replace("~", "~0").replace("/", "~1"), safe="~!$&'()*+,;=:@")
 
 
 def _table(table: Table) -> dict[str, Any]:
@@ -158,7 +163,13 @@ def read(text: str, path: str) -> Document:
     ]
     if not records and HINTS not in root:
         raise source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
-    losses = [loss for name, each in tables.items() for loss in (*_other_title(name, each), *_unread(name, each))]
+    losses: list[Loss] = []
+    normalize = naming_of(new_schema("title")).normalize_table_identifier
+    for name, each in tables.items():
+        title = each.get("title")
+        if isinstance(title, str) and title.strip() and normalize(name) != normalize(title.strip()):
+            losses.append(Loss(name, "title", title))
+        losses += _unread(name, each)
     return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
 
 
@@ -176,13 +187,9 @@ def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) 
     return record(name, columns, native.get("description"), native.get(HINTS))
 
 
-def _other_title(name: str, native: dict[str, Any]) -> Iterator[Loss]:
-    """Yield the title of a table that goes by another name."""
-    title, naming = native.get("title"), naming_of(new_schema("title"))
-    if isinstance(title, str) and title.strip():
-        named, entitled = map(naming.normalize_table_identifier, (name, title.strip()))
-        if named != entitled:
-            yield Loss(name, "title", title)
+def limits_in(native: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the hints that keywords state."""
+    return {hint: native[word] for hint, (word, of) in LIMITS.items() if isinstance(native.get(word), of)}
 
 
 def _required(native: dict[str, Any]) -> frozenset[str]:
@@ -236,8 +243,7 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 def _pointed(root: Any, reference: str) -> Any:
     for part in unquote(reference[1:]).split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        root = root.get(key) if isinstance(root, dict) else None
+        root = root.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(root, dict) else None
     return root
 
 
@@ -329,12 +335,7 @@ def _unread(place: str, native: Any) -> Iterator[Loss]:
     for word, value in native.items():
         is_mixed = word in ("anyOf", "oneOf") and isinstance(value, list) and len([e for e in value if e != _NULL]) > 1
         is_closed = word == "additionalProperties" and isinstance(value, bool)
-        is_format = (
-            word == "format"
-            and value not in _BY_FORMAT
-            and value not in _BITS
-            and value not in ("int64", "double", "float")
-        )
+        is_format = word == "format" and value not in (*_BY_FORMAT, *_BITS, "int64", "double", "float")
         if word not in _READ or is_mixed or is_closed or is_format:
             yield Loss(place, word, value)
     properties = native.get("properties")

@@ -13,17 +13,15 @@ from typing import Any, Final
 
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
-from schemactl.formats._limits import LIMITS, limits_in
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.formats.jsonschema import LIMITS, limits_in
 from schemactl.schema.types import DataType, Schema, Table
 
 ENDINGS: Final = (".odcs.yaml", ".odcs.yml", ".yaml", ".yml", ".json")
-
-API_VERSION: Final = "v3.1.0"
 
 _LOGICAL: Final = {
     DataType.TEXT: "string", DataType.DOUBLE: "number", DataType.BOOL: "boolean", DataType.TIMESTAMP: "timestamp",
@@ -37,21 +35,11 @@ _BY_LOGICAL: Final[Mapping[str, str]] = {
 _SAME: Final = {"classification": "x-classification", "tags": "x-tags", "businessName": "x-business-name"}
 """Words of ODCS that are hints here, as they are."""
 
+_BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
 _READ: Final = frozenset(
     (
-        *(
-            "name",
-            "logicalType",
-            "physicalType",
-            "description",
-            "required",
-            "unique",
-            "primaryKey",
-            "properties",
-            "items",
-        ),
-        *("primaryKeyPosition", "partitioned", "partitionKeyPosition", "customProperties", "id", *_SAME),
-        "logicalTypeOptions",
+        *("name", "logicalType", "physicalType", "description", "required", "unique", "primaryKey", "properties"),
+        *("items", "partitioned", "id", "logicalTypeOptions", *_SAME, *_BESIDE),
     )
 )
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -66,21 +54,18 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the data contract of the tables of a schema, as YAML; its status is a draft."""
     from schemactl.formats._emit import yaml_text
 
-    custom = _custom(schema_hints(schema))
-    purpose = {"description": {"purpose": schema.description}} if schema.description else {}
-    return yaml_text(
-        {
-            "apiVersion": API_VERSION,
-            "kind": "DataContract",
-            "id": schema.name,
-            "name": schema.name,
-            "version": str(schema.version),
-            "status": "draft",
-            **purpose,
-            "schema": [_table(table) for table in data_tables(schema)],
-            **custom,
-        }
-    )
+    document = {
+        "apiVersion": "v3.1.0",
+        "kind": "DataContract",
+        "id": schema.name,
+        "name": schema.name,
+        "version": str(schema.version),
+        "status": "draft",
+        **({"description": {"purpose": schema.description}} if schema.description else {}),
+        "schema": [_table(table) for table in data_tables(schema)],
+        **_custom(schema_hints(schema)),
+    }
+    return yaml_text(document)
 
 
 def _custom(hints: dict[str, Any]) -> dict[str, Any]:
@@ -97,8 +82,12 @@ def _table(table: Table) -> dict[str, Any]:
             native["primaryKeyPosition"] = keys.index(field.name) + 1
         properties.append({**native, **_custom(CODEC.hints(field))})
     head = {"name": table.name, "logicalType": "object", "physicalType": "table"}
-    described = note(table.properties.get("description"))
-    return {**head, **described, "properties": properties, **_custom(table_hints(table))}
+    return {
+        **head,
+        **note(table.properties.get("description")),
+        "properties": properties,
+        **_custom(table_hints(table)),
+    }
 
 
 def _write(field: Field) -> dict[str, Any]:
@@ -107,11 +96,6 @@ def _write(field: Field) -> dict[str, Any]:
 
 def _element(field: Field) -> dict[str, Any]:
     logical = "object" if field.fields or field.values else "array" if field.element else _LOGICAL[field.data_type]
-    below: dict[str, Any] = {}
-    if field.fields:
-        below = {"properties": [_write(each) for each in field.fields]}
-    elif field.element:
-        below = {"items": _element(field.element)}
     stated = field.properties
     identity = stated.get("x-id")
     return {
@@ -124,7 +108,8 @@ def _element(field: Field) -> dict[str, Any]:
         **({"unique": True} if stated.get("unique") is True else {}),
         **({"partitioned": True} if stated.get("partition") is True else {}),
         **{word: stated[hint] for word, hint in _SAME.items() if _is_valid(word, stated.get(hint))},
-        **below,
+        **({"properties": [_write(each) for each in field.fields]} if field.fields else {}),
+        **({"items": _element(field.element)} if field.element and not field.fields else {}),
     }
 
 
@@ -139,9 +124,8 @@ def read(text: str, path: str) -> Document:
     source = Source(path, text)
     root = value_of(parse_json(source) if path.lower().endswith(".json") else parse_yaml(source))
     if not isinstance(root, dict) or not str(root.get("apiVersion")).startswith("v3"):
-        raise source.refuse(
-            "this is no data contract of ODCS 3", 0, "it has `kind: DataContract` and `apiVersion: v3...`"
-        )
+        hint = "it has `kind: DataContract` and `apiVersion: v3...`"
+        raise source.refuse("this is no data contract of ODCS 3", 0, hint)
     tables = named(root.get("schema"))
     hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
     losses = tuple(loss for each in tables for loss in _losses(each))
@@ -154,9 +138,6 @@ def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
             found: dict[str, Any] = each["value"]
             return found
     return None
-
-
-_BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
@@ -204,6 +185,5 @@ CODEC: Final = Codec(_write, _read)
 
 
 def _losses(table: dict[str, Any]) -> Iterator[Loss]:
-    known = _READ | {"name", "physicalName", "properties", "customProperties", "id"}
-    yield from (Loss(table["name"], key) for key in table if key not in known)
+    yield from (Loss(table["name"], key) for key in table if key not in _READ | {"physicalName"})
     yield from losses_of((_read(each["name"], each) for each in named(table.get("properties"))), table["name"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.formats.dlt import load, write
+from schemactl.formats.dlt import read, write
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -51,7 +51,7 @@ class Work:
     def save(self, columns: dict[str, str], path: str = SCHEMA_PATH) -> None:
         """Write a schema whose table ``orders`` has these columns: the next version of the one that is there."""
         file = self.top / path
-        schema = load(file).schema if file.exists() else new_schema("shop")
+        schema = read(file.read_text(encoding="utf-8"), str(file)).schema if file.exists() else new_schema("shop")
         made = {name: Column(name, {"data_type": kind, "nullable": True}) for name, kind in columns.items()}
         table = Table("orders", made, {"resource": "orders", "write_disposition": "append"})
         self.write(path, write(bump(schema.with_table(table)), path))

@@ -12,6 +12,7 @@ from schemactl.formats import dlt
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
+from schemactl.store.text import read_text
 
 FOREIGN = {"type": "object", "properties": {"id": {"type": "integer", "examples": [1]}, "note": {"type": "string"}}}
 
@@ -30,7 +31,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stored(work: Path):
-    return dlt.load(work / "schemas" / "export" / "shop.schema.yaml").schema
+    return dlt.read(read_text(work / "schemas" / "export" / "shop.schema.yaml"), "schema.yaml").schema
 
 
 def test_nested_tables_are_folded_where_asked(work: Path, capsys: pytest.CaptureFixture[str]):
@@ -102,7 +103,7 @@ def test_a_file_is_reported_by_its_name_and_content(work: Path, name: str):
     (file,) = Path("out").iterdir()
     plain = file.rename(f"orders__lines.{file.suffix[1:]}")
     assert run(["import", str(plain), "--name", "again", "--quiet"]) == 0
-    again = dlt.load(work / "schemas" / "export" / "again.schema.yaml").schema
+    again = dlt.read(read_text(work / "schemas" / "export" / "again.schema.yaml"), "schema.yaml").schema
     assert again.tables["orders__lines"].columns["sku"].data_type == "text"
 
 
@@ -110,7 +111,8 @@ def test_files_of_bytes_go_out_and_come_in(work: Path, capfdbinary: pytest.Captu
     selected = ["export", "shop", "--table", "orders__lines", "--to"]
     assert run([*selected, "parquet", "--output", "orders__lines.parquet"]) == 0
     assert run(["import", "orders__lines.parquet", "--name", "lines"]) == 0
-    assert list(dlt.load(work / "schemas/export/lines.schema.yaml").schema.tables["orders__lines"].columns) == ["sku"]
+    lines = dlt.read(read_text(work / "schemas/export/lines.schema.yaml"), "schema.yaml").schema
+    assert list(lines.tables["orders__lines"].columns) == ["sku"]
     capfdbinary.readouterr()
     assert run([*selected, "arrow"]) == 0
     assert capfdbinary.readouterr().out[:6] == b"ARROW1"

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from schemactl.cli.app import run
 from schemactl.errors import InputError
 from schemactl.formats import dlt
+from schemactl.store.text import read_text
 from tests.cli.test_diff_command import BASE, HEAD, commit, write
 
 SCHEMA = "schemas/export/shop.schema.yaml"
@@ -196,14 +197,14 @@ def test_a_hostile_folder_does_nothing_and_does_not_pass(
     assert not [line for line in reported.splitlines() if line.lstrip().startswith("::")]
     if code == 0:
         assert link != SCHEMA
-        assert dlt.load(top / SCHEMA).schema.tables.keys() >= BASE.tables.keys()
+        assert dlt.read(read_text(top / SCHEMA), "schema.yaml").schema.tables.keys() >= BASE.tables.keys()
     if not is_readable(top / SCHEMA):
         assert code == 2
 
 
 def is_readable(path: Path) -> bool:
     try:
-        dlt.load(path)
+        dlt.read(read_text(path), str(path))
     except InputError:
         return False
     return True

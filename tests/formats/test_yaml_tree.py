@@ -19,8 +19,9 @@ from schemactl.errors import InputError
 from schemactl.formats import _yaml_events
 from schemactl.formats._tree import Alias, Finder, Mapping, Node, Scalar, Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml, read_block_lines
-from schemactl.formats.dlt import load, read, write
+from schemactl.formats.dlt import read, write
 from schemactl.schema.templates import new_schema
+from schemactl.store.text import read_text
 
 PLAIN = """\
 version: 3
@@ -252,10 +253,11 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 from schemactl.errors import InputError
-from schemactl.formats.dlt import load
+from schemactl.formats.dlt import read
+from schemactl.store.text import read_text
 before = resource.getrusage(resource.RUSAGE_SELF)
 try:
-    load(Path(sys.argv[1]))
+    read(read_text(Path(sys.argv[1])), sys.argv[1])
 except InputError as error:
     print(error, error.hint, sep="\\n")
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -300,7 +302,7 @@ def test_a_file_takes_time_in_proportion_to_its_columns(head: str, tmp_path: Pat
         )
         text = schema_text().replace("tables:\n", f"tables:\n  orders:\n    columns:\n{columns}", 1)
         file.write_text(head + text)
-        assert len(load(file).schema.tables["orders"].columns) == count
+        assert len(read(read_text(file), str(file)).schema.tables["orders"].columns) == count
 
     assert growth(read_columns, 1500) < LINEAR
 
