@@ -133,14 +133,6 @@ def _word(kind: exp.Expression) -> str:
     return kind.this.name if isinstance(kind.this, exp.DataType.Type) else str(kind.this)
 
 
-def _enum(kind: exp.DataType) -> dict[str, Any]:
-    """Return a text with its values, which ClickHouse numbers."""
-    from sqlglot import exp
-
-    values = [(each.this if isinstance(each, exp.EQ) else each).name for each in kind.expressions]
-    return {"data_type": "text", **({"x-enum": values} if values else {})}
-
-
 def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912 - by type
     """Return the properties of a column of a type, case by case; None for a type that is not known."""
     from sqlglot import exp
@@ -148,8 +140,9 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
     name = _word(kind)
     sizes = [int(each.name) for each in kind.expressions if isinstance(each, exp.DataTypeParam) and each.name.isdigit()]
     sized = {"precision": sizes[0]} if sizes else {}
-    if name in _ENUMS:
-        return _enum(kind)
+    if name in _ENUMS:  # ClickHouse numbers its values
+        values = [(each.this if isinstance(each, exp.EQ) else each).name for each in kind.expressions]
+        return {"data_type": "text", **({"x-enum": values} if values else {})}
     if name in _TEXTS:
         return {"data_type": "text", **(sized if name != "UUID" else {})}
     if name == "BIT":  # PostgreSQL has texts of bits

@@ -9,8 +9,7 @@ import os
 import re
 from typing import Final, NamedTuple, cast
 
-from schemactl.errors import InputError
-from schemactl.formats._json_tree import Reader
+from schemactl.formats._json_tree import WORDS, Reader
 from schemactl.formats._tree import (
     MAX_CHARACTERS,
     MAX_DEPTH,
@@ -29,7 +28,6 @@ _UNQUOTED: Final = re.compile(r"(?:(?!//)[^$\"{}\[\]:=,+#`^?!@*&\\\n])+")
 _UNQUOTED_KEY: Final = re.compile(r"(?:(?!//)[^$\"{}\[\]:=,+#`^?!@*&\\\n.])+")
 _INTEGER: Final = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
-_WORDS: Final = {"true": True, "false": False, "null": None}
 
 
 def parse_hocon(source: Source) -> Node:
@@ -259,8 +257,8 @@ class _Parser(Reader):
 
 
 def _scalar(text: str) -> object:
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in WORDS:
+        return WORDS[text]
     if _INTEGER.fullmatch(text) and len(text) < 4000:
         return int(text)
     return Written(text) if _NUMBER.fullmatch(text) else text
@@ -391,7 +389,11 @@ class _Resolver:
             if found is None and not is_cycle and (variable := os.environ.get(".".join(node.path))) is not None:
                 found = Scalar(node.start, variable)
             if found is None and not node.is_optional:
-                raise self._undefined(node, is_cycle=is_cycle)
+                path = ".".join(node.path)
+                hint = "define it at the top of the file, or as an environment variable; `${?name}` may be undefined"
+                if is_cycle:
+                    raise self._source.refuse(f"`${{{path}}}` refers to itself", node.start)
+                raise self._source.refuse(f"nothing is called `{path}`", node.start, hint)
             known = None if found is None else found._replace(start=node.start)
             if not is_cycle:
                 self._known[id(node)] = known
@@ -401,13 +403,6 @@ class _Resolver:
         if self._repeated > MAX_REPEATED_NODES:
             raise self._source.refuse("substitutions make the file too large", node.start)
         return known
-
-    def _undefined(self, node: _Substitution, *, is_cycle: bool) -> InputError:
-        path = ".".join(node.path)
-        if is_cycle:
-            return self._source.refuse(f"`${{{path}}}` refers to itself", node.start)
-        hint = "define it at the top of the file, or as an environment variable; `${?name}` may be undefined"
-        return self._source.refuse(f"nothing is called `{path}`", node.start, hint)
 
     def _at(self, path: tuple[str, ...]) -> _Resolved | None:
         """Return what stands at a path of the document."""

@@ -10,7 +10,7 @@ from schemactl.formats._tree import MAX_DEPTH, Entry, Mapping, Node, Scalar, Seq
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
-_WORDS = {"true": True, "false": False, "null": None}
+WORDS = {"true": True, "false": False, "null": None}
 _WORD = re.compile(r"[^\s,:\[\]{}\"]+")
 
 
@@ -66,7 +66,10 @@ class _Parser(Reader):
             case "{":
                 return self._object(self._deeper(depth))
             case "[":
-                return self._array(self._deeper(depth))
+                start, inner, items = self.position, self._deeper(depth), list[Node]()
+                while self._continues("]", first=not items):
+                    items.append(self._value(inner))
+                return Sequence(start, tuple(items))
             case '"':
                 return self.string()
             case "":
@@ -93,12 +96,6 @@ class _Parser(Reader):
             entries.append(Entry(key, self._value(depth)))
         return Mapping(start, tuple(entries))
 
-    def _array(self, depth: int) -> Sequence:
-        start, items = self.position, list[Node]()
-        while self._continues("]", first=not items):
-            items.append(self._value(depth))
-        return Sequence(start, tuple(items))
-
     def _continues(self, closing: str, *, first: bool) -> bool:
         """Step over the opening bracket or a comma; return False, past it, at the closing bracket."""
         if first:
@@ -123,8 +120,8 @@ class _Parser(Reader):
         word = _WORD.match(self.text, start)
         text = word.group() if word else self.text[start]
         self.position += len(text)
-        if text in _WORDS:
-            return Scalar(start, _WORDS[text])
+        if text in WORDS:
+            return Scalar(start, WORDS[text])
         number = _NUMBER.fullmatch(text)
         if number is None:
             shown = text if len(text) <= 40 else text[:39] + "…"

@@ -67,7 +67,11 @@ def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
 
 def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:
     prefix = system_prefix(naming_of(before))
-    yield from _differences("", _sections(before), _sections(after))
+    sections = (
+        {"settings": of.settings, "normalizers": of.normalizers, "description": of.description, **of.extensions}
+        for of in (before, after)
+    )
+    yield from _differences("", *map(_meant, sections))
     for name, table in before.tables.items():
         if name.startswith(prefix):
             continue
@@ -85,32 +89,24 @@ def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Itera
                 yield from _differences(place, _meant(column.properties), _meant(found.properties if found else {}))
 
 
-def _sections(schema: Schema) -> Properties:
-    return _meant({"settings": schema.settings, "normalizers": schema.normalizers,
-                   "description": schema.description, **schema.extensions})  # fmt: skip
-
-
 def _meant(properties: Properties, name: str | None = None) -> dict[str, Any]:
     """Return properties without those that say what holds anyway; ``name`` is the table's."""
-    return {key: value for key, value in properties.items() if not _is_default(key, value, name)}
-
-
-def _is_default(key: str, value: Any, name: str | None) -> bool:
-    if value is None or key in PROCESSING or (key == "resource" and value == name):
-        return True
-    return _DEFAULTS.get(key, False) == value and isinstance(value, bool | str)
-
-
-def _is_same_type(before: Properties, after: Properties) -> bool:
-    """Return whether two types differ only in that one states dlt's default sizes."""
-    return full_type(before) == full_type(after) and all(before.get(each) == after.get(each) for each in _NESTED)
+    defaults = {**_DEFAULTS, "resource": name}
+    return {
+        key: value
+        for key, value in properties.items()
+        if value is not None
+        and key not in PROCESSING
+        and not (isinstance(value, bool | str) and defaults.get(key, False) == value)
+    }
 
 
 def _differences(place: str, before: Properties, after: Properties) -> Iterator[Loss]:
     types = [{key: value for key, value in each.items() if key in _TYPE} for each in (before, after)]
     if any(each.get(NESTED_TYPE) for each in types) and types[0] != types[1]:
         types = [_in_spark(each) for each in types]
-    if types[0] != types[1] and not _is_same_type(*types):
+    # Where they are the same, one may state dlt's default sizes.
+    if full_type(types[0]) != full_type(types[1]) or any(types[0].get(e) != types[1].get(e) for e in _NESTED):
         yield Loss(place, "type", types[0], types[1])
     for key in {**before, **after}:
         # Hints that come besides are none that are lost.

@@ -59,18 +59,15 @@ def _key(key: Any) -> str:
 
 def with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the stored schema with what dlt fills in before it computes the hash (docs/dlt.md §1.2)."""
-    tables = {name: _table_with_defaults(name, table) for name, table in stored["tables"].items()}
+    tables = {}
+    for name, table in stored["tables"].items():
+        columns = {column: {**properties, "name": column} for column, properties in table["columns"].items()}
+        tables[name] = {**table, "name": name, "columns": columns}
+        if not table.get("parent"):
+            for key, default in (("write_disposition", "append"), ("resource", name)):
+                if tables[name].get(key) is None:
+                    tables[name][key] = default
     return {**stored, "tables": tables}
-
-
-def _table_with_defaults(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    columns = {column: {**properties, "name": column} for column, properties in table["columns"].items()}
-    filled = {**table, "name": name, "columns": columns}
-    if not table.get("parent"):
-        for key, default in (("write_disposition", "append"), ("resource", name)):
-            if filled.get(key) is None:
-                filled[key] = default
-    return filled
 
 
 def with_sections(stored: dict[str, Any]) -> dict[str, Any]:

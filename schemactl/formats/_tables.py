@@ -86,11 +86,13 @@ def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     sections = joined(_sections(start), known)
     naming = naming_of(start)
     tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
-    columns = {name: _columns(record, naming, path) for name, record in tables.items()}
     renamed = {record.name: name for name, record in tables.items()}
-    made = {
-        name: Table(name, columns[name], _renamed(name, record, renamed, naming)) for name, record in tables.items()
-    }
+    made = {}
+    for name, record in tables.items():
+        named = ((naming.normalize_path(column), column, stated) for column, stated in record.columns)
+        found = _unique(named, f"columns of `{record.name}`", path)
+        columns = {column: Column(column, stated) for column, stated in found.items()}
+        made[name] = Table(name, columns, _renamed(name, record, renamed, naming))
     schema = replace(
         start,
         tables={**start.tables, **made},
@@ -127,12 +129,6 @@ def _renamed_reference(reference: Mapping[str, Any], tables: Mapping[str, str], 
         if isinstance(reference.get(key), list) and all(isinstance(each, str) and each for each in reference[key])
     }
     return {**reference, "referenced_table": tables[target], **columns}
-
-
-def _columns(record: Record, naming: Naming, path: str) -> dict[str, Column]:
-    named = ((naming.normalize_path(name), name, properties) for name, properties in record.columns)
-    found = _unique(named, f"columns of `{record.name}`", path)
-    return {name: Column(name, properties) for name, properties in found.items()}
 
 
 Item = TypeVar("Item")

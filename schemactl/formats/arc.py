@@ -13,6 +13,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
@@ -148,7 +149,8 @@ def typing_of(schema: Schema, name: str) -> Typing:
 def _fields(schema: Schema, table: Table) -> Iterator[Field]:
     prefix = system_prefix(naming_of(schema))
     for column in table.columns.values():
-        is_data = not column.name.startswith(prefix) and not column.is_variant and not _has_errors(column)
+        is_made = all(column.properties.get(name) == value for name, value in ERRORS_COLUMN.items())
+        is_data = not column.name.startswith(prefix) and not column.is_variant and not is_made
         if column.is_complete and is_data:
             yield _field(column, table.name)
     for nested in schema.tables.values():
@@ -160,20 +162,11 @@ def _fields(schema: Schema, table: Table) -> Iterator[Field]:
             yield Field(name=name, type=Array(element), nullable=True)
 
 
-def _has_errors(column: Column) -> bool:
-    """Return whether typing made the column."""
-    return all(column.properties.get(name) == value for name, value in ERRORS_COLUMN.items())
-
-
 def _field(column: Column, table: str) -> Field:
     stated = column.properties.get(TYPING)
-    hints = {
-        "id": column.properties.get(ID),
-        "description": column.properties.get("description"),
-        "metadata": column.properties.get(METADATA),
-        "nullable": column.nullable,
-    }
-    given = {key: value for key, value in hints.items() if value is not None}
+    properties = {"id": ID, "description": "description", "metadata": METADATA}
+    hints = {key: column.properties.get(name) for key, name in properties.items()}
+    given = {key: value for key, value in {**hints, "nullable": column.nullable}.items() if value is not None}
     if isinstance(stated, dict):
         text = json.dumps([{"name": column.name, **stated, **given}])
         return read_typing(text, f"`{TYPING}` of the column `{table}.{column.name}`").fields[0]
@@ -256,18 +249,9 @@ def read_typing(text: str, path: str) -> Typing:
     source = Source(path, text)
     typing, faults = read_fields(source)
     if faults:
-        raise InputError(
-            "this is not a valid Arc schema",
-            at=Location(path),
-            problems=tuple(
-                Problem(
-                    f"`{fault.attribute}` of `{'.'.join(fault.path)}`: {fault.message}",
-                    source.locate(fault.offset),
-                    fault.hint,
-                )
-                for fault in faults
-            ),
-        )
+        named = ((f"`{each.attribute}` of `{'.'.join(each.path)}`: {each.message}", each) for each in faults)
+        problems = tuple(Problem(message, source.locate(fault.offset), fault.hint) for message, fault in named)
+        raise InputError("this is not a valid Arc schema", at=Location(path), problems=problems)
     return typing
 
 
@@ -402,10 +386,8 @@ def _time(node: Node) -> TimeOfDay:
     found = {name: _integer(stated[name]) for name in _TIME if name in stated}
     numbers = {name: number for name, number in found.items() if number is not None}
     if missing := [name for name in _TIME if name not in numbers]:
-        described = ", ".join(
-            "Wrong type, expected: 'int'." if name in found else f"Missing required attribute '{name}'."
-            for name in missing
-        )
+        words = dict.fromkeys(found, "Wrong type, expected: 'int'.")
+        described = ", ".join(words.get(name, f"Missing required attribute '{name}'.") for name in missing)
         raise _WrongError((f"Invalid value. {described}", None))
     if beyond := [name for name, most in _TIME.items() if not 0 <= numbers[name] <= most]:
         raise _WrongError((f"Invalid value. `{beyond[0]}` must be 0 to {_TIME[beyond[0]]}.", None))
@@ -547,9 +529,8 @@ class _Stated:
     def own(self, kind: str) -> dict[str, Any]:
         """Return the attributes of a scalar type, None for those that are not stated or wrong."""
         required = {each.name for each in fields(TYPES[kind]) if each.default is MISSING}
-        found = {
-            name: self.read(name, read, is_required=_argument(name) in required) for name, read in _OWN[kind].items()
-        }
+        own = _OWN[kind].items()
+        found = {name: self.read(name, read, is_required=_argument(name) in required) for name, read in own}
         precision, scale = found.get("precision"), found.get("scale")
         if precision is not None and scale is not None:
             if not 0 <= precision <= _MOST_DIGITS:
@@ -627,17 +608,14 @@ class _Stated:
 def _parsed(text: str) -> Node | None:
     """Return the tree of metadata that are written as a text, quotes escaped once more or not."""
     for each in (text, text.replace('\\"', '"')):
-        try:
+        with suppress(InputError):
             return parse_hocon(Source("metadata", each))
-        except InputError:
-            continue
     return Sequence(0, ())
 
 
 def _list_fault(items: tuple[Node, ...]) -> str | None:
     """Return why a list cannot be metadata, None where it can."""
     kinds = [_kind(item) for item in items]
-    different = "arrays of different types."
     match kinds[:1]:
         case []:
             return "empty `arrays`."
@@ -649,7 +627,7 @@ def _list_fault(items: tuple[Node, ...]) -> str | None:
         return None
     if all(kind in ("int", "long", "double") for kind in kinds):
         return "`number` arrays of different types (all values must be `integers` or all values must be `doubles`)."
-    return different
+    return "arrays of different types."
 
 
 def _kind(node: Node) -> str:

@@ -122,31 +122,21 @@ def _unit(digits: int | None) -> str:
     return "micros" if digits is None or 3 < digits <= 6 else "millis" if digits <= 3 else "nanos"
 
 
-def _named(native: Any, path: tuple[str, ...]) -> Any:
-    """Return a type with names for the records in it, which must differ in a file: the paths to them."""
+def _named(native: Any, path: tuple[str, ...] | None) -> Any:
+    """Return a type with names for the records in it, which must differ in a file: the paths to them, or with none."""
     match native:
-        case {"type": "record", "fields": list(fields)}:
+        case {"type": "record", "fields": list(fields)} if path is None:
+            return {"type": "record", "fields": [_named(each, None) for each in fields]}
+        case {"type": "record", "fields": list(fields)} if path is not None:
             name = _name(path[-1])["name"]
             space = ".".join(_name(part)["name"] for part in path[:-1])
             inner = [_named(each, (*path, each["name"])) for each in fields]
             return {"type": "record", "name": name, "namespace": space, "fields": inner}
         case dict():
-            return {
-                key: _named(each, path) if key in ("type", "items", "values") else each for key, each in native.items()
-            }
+            below = {key: _named(each, path) for key, each in native.items() if key in ("type", "items", "values")}
+            return {**native, **below}
         case list():
             return [_named(each, path) for each in native]
-    return native
-
-
-def _unnamed(native: Any) -> Any:
-    match native:
-        case {"type": "record", "fields": list(fields)}:
-            return {"type": "record", "fields": [_unnamed(each) for each in fields]}
-        case dict():
-            return {key: _unnamed(each) if key in ("type", "items", "values") else each for key, each in native.items()}
-        case list():
-            return [_unnamed(each) for each in native]
     return native
 
 
@@ -163,7 +153,7 @@ def read(text: str, path: str) -> Document:
     tables = [each for each in found if len(found) == 1 or HINTS in str(root) or each["name"] not in used]
     records, losses = [], list[Loss]()
     for each in tables:
-        name = str(each.get(NAME) or each["name"]).rpartition(".")[2] if NAME not in each else str(each[NAME])
+        name = str(each[NAME]) if NAME in each else each["name"].rpartition(".")[2]
         fields = [field for field in each.get("fields") or () if isinstance(field, dict) and "name" in field]
         columns = [(_real_name(field), _restored(field, path)) for field in fields]
         records.append(record(name, columns, each.get("doc"), each.get(HINTS)))
@@ -177,7 +167,7 @@ def _real_name(native: dict[str, Any]) -> str:
 
 def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
     own = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
-    return CODEC.restored(_real_name(native), _unnamed(own), native.get(HINTS), path)
+    return CODEC.restored(_real_name(native), _named(own, None), native.get(HINTS), path)
 
 
 def _expanded(native: Any, named: dict[str, Any], inside: tuple[str, ...]) -> Any:
@@ -190,16 +180,13 @@ def _expanded(native: Any, named: dict[str, Any], inside: tuple[str, ...]) -> An
             return [_expanded(each, named, inside) for each in native]
         case {"type": "record" | "error", "fields": list(fields)}:
             name = str(native.get("name") or "")
-            own = {**native, "type": "record"}
             named[name] = _ANY
-            own["fields"] = [
-                {**each, "type": _expanded(each.get("type"), named, (*inside, name))}
-                if isinstance(each, dict)
-                else each
-                for each in fields
+            known = (isinstance(each, dict) and _expanded(each.get("type"), named, (*inside, name)) for each in fields)
+            found = [
+                {**each, "type": of} if isinstance(each, dict) else each for each, of in zip(fields, known, strict=True)
             ]
-            named[name] = own
-            return own
+            named[name] = {**native, "type": "record", "fields": found}
+            return named[name]
         case {"type": "enum" | "fixed"}:
             named[str(native.get("name"))] = native
             return native

@@ -115,9 +115,8 @@ def _type(field: Field) -> Any:
             return "decimal(38, 0)"
         case DataType.TIMESTAMP:
             return "timestamp" if field.properties.get("timezone") is False else "timestamptz"
-    return {"double": "double", "bool": "boolean", "date": "date", "time": "time", "binary": "binary"}.get(
-        field.data_type, "string"
-    )
+    same = {"double": "double", "bool": "boolean", "date": "date", "time": "time", "binary": "binary"}
+    return same.get(field.data_type, "string")
 
 
 def _numbered(native: Any, free: Iterator[int]) -> Any:
@@ -138,7 +137,12 @@ def read(text: str, path: str) -> Document:
     """Return the schema of one table: of metadata the current one, named after its folder, else after the file."""
     source = Source(path, text)
     root = value_of(parse_json(source))
-    struct = _current(root) if isinstance(root, dict) else None
+    struct = None
+    if isinstance(root, dict):
+        schemas = [each for each in root.get("schemas") or () if isinstance(each, dict)]
+        current = [each for each in schemas if each.get("schema-id") == root.get("current-schema-id")]
+        # Version 1 has `schema`; a schema alone is itself.
+        struct = next(each for each in (*current, root.get("schema"), root) if isinstance(each, dict))
     if struct is None or not isinstance(struct.get("fields"), list):
         raise source.refuse("this is no metadata of a table of Iceberg", 0, "it has `schemas` with `fields`")
     properties = mapping(root.get("properties"))
@@ -169,14 +173,6 @@ def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
     return hints if isinstance(hints, dict) and isinstance(hints.get("columns", {}), dict) else None
 
 
-def _current(root: dict[str, Any]) -> dict[str, Any] | None:
-    schemas = [each for each in root.get("schemas") or () if isinstance(each, dict)]
-    found = [each for each in schemas if each.get("schema-id") == root.get("current-schema-id")]
-    # Version 1 has `schema`; a schema alone is itself.
-    last = found[:1] or [each for each in (root.get("schema"), root) if isinstance(each, dict)]
-    return last[0]
-
-
 def _partitions(root: dict[str, Any], fields: list[dict[str, Any]], table: str) -> tuple[frozenset[str], list[Loss]]:
     """Return the columns whose values partition the table, and what else does or orders it."""
     names = {each.get("id"): each["name"] for each in fields}
@@ -190,9 +186,8 @@ def _partitions(root: dict[str, Any], fields: list[dict[str, Any]], table: str) 
             if kind == "partition-specs" and each.get("transform") == "identity" and each.get("source-id") in names:
                 found.add(names[each["source-id"]])
             else:
-                losses.append(
-                    Loss(table, kind.removesuffix("s"), f"{each.get('transform')}({names.get(each.get('source-id'))})")
-                )
+                shown = f"{each.get('transform')}({names.get(each.get('source-id'))})"
+                losses.append(Loss(table, kind.removesuffix("s"), shown))
     return frozenset(found), losses
 
 

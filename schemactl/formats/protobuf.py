@@ -138,7 +138,11 @@ def _lines(
     for name, native in natives:
         of = native.type
         if not isinstance(of, str):
-            inner = _message_name(identifiers[name], taken)
+            inner = "".join(part[:1].upper() + part[1:] for part in identifiers[name].split("_")) or "Record"
+            inner = inner if _NAME.fullmatch(inner) else f"M{inner}"
+            while inner in taken:
+                inner += "Record"
+            taken.add(inner)
             fields = [each for each in of if isinstance(each, tuple)]
             yield f"message {inner} {{"
             yield from (f"  {line}" for line in _lines(fields, {n: i for i, (n, _) in enumerate(fields, 1)}, {}))
@@ -168,15 +172,6 @@ def _identifiers(names: Iterable[str]) -> dict[str, str]:
         found[name] = made
         taken.add(made.replace("_", "").lower())
     return found
-
-
-def _message_name(name: str, taken: set[str]) -> str:
-    made = "".join(part[:1].upper() + part[1:] for part in name.split("_")) or "Record"
-    made = made if _NAME.fullmatch(made) else f"M{made}"
-    while made in taken:
-        made += "Record"
-    taken.add(made)
-    return made
 
 
 def _write(field: Field) -> Native:
@@ -295,24 +290,15 @@ class _Resolver:
             if isinstance(target, Message):
                 known = _VALUE
                 if id(target) not in seen and all(target is not each for each in scopes) and target.fields:
-                    known = tuple(
-                        (
-                            each.options.get("json_name", each.name),
-                            self.native(each, (*scopes, target), (*seen, id(target))),
-                        )
-                        for each in target.fields
-                    )
+                    below = (*scopes, target), (*seen, id(target))
+                    names = (each.options.get("json_name", each.name) for each in target.fields)
+                    known = tuple(zip(names, (self.native(each, *below) for each in target.fields), strict=True))
             else:
                 known = tuple(target) if target else _VALUE
         # Of others a message may be left out; in our files `optional` says so.
-        is_there = (
-            field.label == "required"
-            or (self._is_own and field.label == "")
-            or (field.label == "" and isinstance(known, str) and known in _SCALARS)
-        )
-        is_there = is_there or (
-            field.label == "" and isinstance(known, tuple) and all(isinstance(e, str) for e in known)
-        )
+        is_enum = isinstance(known, tuple) and all(isinstance(each, str) for each in known)
+        has_default = self._is_own or is_enum or (isinstance(known, str) and known in _SCALARS)
+        is_there = field.label == "required" or (field.label == "" and has_default)
         plain = field.label if field.label in ("repeated", "map") else "" if is_there else "optional"
         return Native(plain, known, field.comment)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -66,10 +67,8 @@ _TAKEN: Final = frozenset(
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the models do not say: what the schema states beside its tables, and hints of nested tables."""
-    nested = (table for table in data_tables(schema) if table.is_nested)
-    hints = (
-        Loss(each.name, key, of) for each in nested for key, of in stated(each.properties).items() if key != "parent"
-    )
+    nested = ((table.name, stated(table.properties)) for table in data_tables(schema) if table.is_nested)
+    hints = (Loss(name, key, of) for name, hints in nested for key, of in hints.items() if key != "parent")
     return (*unstated(replace(schema, tables={}, description=None), ()), *hints)
 
 
@@ -93,7 +92,10 @@ class _Classes:
     def add(self, path: str, fields: tuple[Field, ...], text: Any, config: dict[str, Any] | None = None) -> str:
         """Write a class and return its name."""
         stem = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", path)) or "Item"
-        name = self._free(stem if stem[:1].isalpha() else f"Item{stem}")
+        name = stem if stem[:1].isalpha() else f"Item{stem}"
+        while name.lower() in self._names:
+            name += "_"
+        self._names.add(name.lower())
         lines = [f"    {_docstring(text)}\n"] if text else []
         if config is not None:
             lines += ["\n"] * bool(lines) + [f"    model_config = ConfigDict({_arguments(config)})\n"]
@@ -101,13 +103,6 @@ class _Classes:
         body = [f"    {self._field(path, field, taken)}\n" for field in fields]
         lines += ["\n"] * bool(lines and body) + body
         self.texts.append(f"\n\nclass {name}(Document):\n{''.join(lines) or '    pass' + chr(10)}")
-        return name
-
-    def _free(self, stem: str) -> str:
-        name = stem
-        while name.lower() in self._names:
-            name += "_"
-        self._names.add(name.lower())
         return name
 
     def _field(self, path: str, field: Field, taken: set[str]) -> str:
@@ -119,19 +114,14 @@ class _Classes:
             name += "_"
         taken.add(name)
         found = _native(field)
-        arguments = {
-            **({} if name == field.name else {"alias": field.name}),
-            **note(field.description),
-            **found[1],
-            **_extra(_hints(field, found)),
-        }
-        of = self._type(path, field, found[0])
-        default = {"default": None} if field.nullable else {}
-        if arguments:
-            shown = _arguments({**default, **arguments})
-            line = f"{name}: {_nullable(of, field)} = Field({shown})"
-            return line if len(line) <= _WIDTH else line.replace(f"({shown})", f"(\n        {shown}\n    )")
-        return f"{name}: {_nullable(of, field)}{' = None' if field.nullable else ''}"
+        alias = {} if name == field.name else {"alias": field.name}
+        arguments = {**alias, **note(field.description), **found[1], **_extra(_hints(field, found))}
+        of = _nullable(self._type(path, field, found[0]), field)
+        if not arguments:
+            return f"{name}: {of}{' = None' if field.nullable else ''}"
+        shown = _arguments({**({"default": None} if field.nullable else {}), **arguments})
+        line = f"{name}: {of} = Field({shown})"
+        return line if len(line) <= _WIDTH else line.replace(f"({shown})", f"(\n        {shown}\n    )")
 
     def _type(self, path: str, field: Field, plain: str) -> str:
         if field.fields:
@@ -190,8 +180,9 @@ def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case f
             yield "decimal_places", decimal_sizes(properties)[1]
     if properties.get("data_type") == "text":
         pattern, least = properties.get("x-pattern"), properties.get("x-min-length")
-        if isinstance(pattern, str) and _is_pattern(pattern):
-            yield "pattern", pattern
+        if isinstance(pattern, str):
+            with suppress(re.error):
+                yield "pattern", re.compile(pattern).pattern
         if isinstance(least, int) and not isinstance(least, bool) and least >= 0:
             yield "min_length", least
     if properties.get("data_type") in _NUMBERS:
@@ -206,14 +197,6 @@ def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case f
                 yield "le", 2 ** (size - 1) - 1
 
 
-def _is_pattern(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
-
-
 def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """Return those of the properties of a field that its type and the arguments of its ``Field`` do not say."""
     of, limits = native
@@ -222,8 +205,7 @@ def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     said |= {"data_type"} if kind != DataType.WEI else set()
     said |= {"x-enum"} if of.startswith("Literal") else set()
     said |= {hint for word, hint in (("pattern", "x-pattern"), ("min_length", "x-min-length")) if word in limits}
-    is_sized = (
-        kind == "bigint" and field.precision in _BITS and not {"x-minimum", "x-maximum"} & field.properties.keys()
-    )
+    has_limits = bool({"x-minimum", "x-maximum"} & field.properties.keys())
+    is_sized = kind == "bigint" and field.precision in _BITS and not has_limits
     said |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
     return {key: value for key, value in stated(field.properties).items() if key not in said}
