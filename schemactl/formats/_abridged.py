@@ -44,13 +44,9 @@ class Abridged:
 
 
 def abridge(text: str, root: tree.Node, wanted: Any, renamed: Mapping[Keys, str]) -> Abridged:
-    """Return a document without the blocks that stay as they are; those with anchors or aliases in them are kept.
+    """Return a document without the blocks that ``wanted`` has as they are; those with anchors or aliases are kept.
 
-    Args:
-        text: the document.
-        root: its tree.
-        wanted: the value that it is to have.
-        renamed: keys that have other names there, by the way to the old ones.
+    ``root`` is its tree, ``renamed`` has the keys that get other names, by the way to the old ones.
     """
     if _MARK in text or not isinstance(root, tree.Mapping):
         return Abridged(text, wanted)

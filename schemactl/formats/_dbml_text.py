@@ -248,8 +248,7 @@ class _Parser:
                 self._partials[partial.name] = partial
             elif word.is_word("enum"):
                 self._next()
-                values: list[str] = []
-                self._found.enums[self._full_name()] = values
+                values = self._found.enums[self._full_name()] = []
                 self._block(lambda _, values=values: self._enum_value(values))  # type: ignore[misc]
             elif word.is_word("ref"):
                 self._next()
@@ -355,18 +354,13 @@ class _Parser:
                     break
                 of += self._next().value + self._next().value
         settings = self._settings()
-        if (target := settings.pop("ref", None)) is not None:
-            self._inline_ref(table.name, name, target)
+        if (words := settings.pop("ref", None)) is not None:
+            names = [each.value for each in words[1:] if not each.is_mark(".")]
+            if len(names) < 2 or not words[0].is_mark(">", "<", "-", "<>"):
+                raise self._source.refuse("a reference is `ref: > table.column`", words[0].start if words else 0)
+            other = ".".join(self._without_public(names[:-1]))
+            self._found.refs.append(DbmlRef(table.name, (name,), words[0].value, other, (names[-1],)))
         table.columns.append(DbmlColumn(name, of, settings, hints))
-
-    def _inline_ref(self, table: str, column: str, words: tuple[Token, ...]) -> None:
-        names = [each.value for each in words[1:] if not each.is_mark(".")]
-        if len(names) < 2 or not words[0].is_mark(">", "<", "-", "<>"):
-            raise self._source.refuse("a reference is `ref: > table.column`", words[0].start if words else 0)
-        *path, last = names
-        self._found.refs.append(
-            DbmlRef(table, (column,), words[0].value, ".".join(self._without_public(path)), (last,))
-        )
 
     def _ref(self) -> None:
         if not self._peek().is_mark(":", "{"):

@@ -69,10 +69,8 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 def yaml_part(value: Any, *, is_flow: bool = False, quote: str | None = None) -> str:
     """Return a value as a document of its own that breaks no text over lines.
 
-    Args:
-        value: any.
-        is_flow: mappings and lists stand in braces and brackets.
-        quote: the quotes of a text, if it can have them; as few as possible by default.
+    With ``is_flow`` mappings and lists stand in braces and brackets; ``quote`` are the quotes of a text that can have
+    them, as few as possible by default.
     """
     style = quote if isinstance(value, str) else None
     return _dump(value, _OneLineDumper, width=_ENDLESS, default_flow_style=is_flow, default_style=style)

@@ -16,12 +16,7 @@ class ConflictError(Exception):
 
 
 def merge_lines(base: str, theirs: str, ours: str) -> str:
-    """Return ``theirs`` with the changes that lead from ``base`` to ``ours``.
-
-    Args:
-        base: what ``theirs`` says, in other spacing.
-        theirs: the text of a person.
-        ours: ``base``, edited.
+    """Return ``theirs`` with the changes from ``base``, which says the same in other spacing, to ``ours``.
 
     Raises:
         ConflictError: a change falls on lines with comments that ``base`` does not have.

@@ -9,14 +9,10 @@ from schemactl.formats._tree import IsOrdered, Keys, same
 
 
 def stated(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> Any:
-    """Return what a document is to state.
+    """Return what a document that states ``raw`` and means ``old`` is to state, for it to mean ``new``.
 
-    Args:
-        raw: what it states.
-        old: what it means. It may hold more than is stated (defaults), and less: what is stated beyond it stays.
-        new: what it is to mean.
-        is_ordered: for which mappings the order of keys has a meaning; in others keys stay where they are.
-        keys: the way to the value in the document.
+    Its meaning may hold more than is stated (defaults), and less: what is stated beyond it stays. Where the order of
+    keys has no meaning (``is_ordered``), they stay where they are. ``keys`` lead to the value.
     """
     if same(old, new, is_ordered, keys):
         return raw

@@ -68,13 +68,7 @@ def indentation_of(text: str, root: Node) -> tuple[int, int]:
 
 
 def edit_yaml(text: str, root: Node, edit: Edit, indentation: tuple[int, int]) -> str:
-    """Return the text with another value.
-
-    Args:
-        text: YAML.
-        root: its tree.
-        edit: what to change.
-        indentation: of new blocks, as ``indentation_of`` gives it.
+    """Return the text of a tree with another value; new blocks are indented as ``indentation_of`` gives it.
 
     Raises:
         ConflictError: comments stand where ruamel.yaml does not keep them, or it cannot read the text.
@@ -107,14 +101,6 @@ class _Slot:
     behind: str = ""
     below: list[str] = field(default_factory=list)
     is_taken_out: bool = False
-
-    def take_head(self) -> list[str]:
-        """Return the lines above but for the comment right above, which alone stays with the slot."""
-        start = len(self.above)
-        while start and self.above[start - 1].startswith(" " * self.column + "#"):
-            start -= 1
-        left, self.above = self.above[:start], self.above[start:]
-        return left
 
 
 class _Editor:
@@ -154,20 +140,17 @@ class _Editor:
         if isinstance(node, ScalarNode) or node.flow_style:
             for part in chain.from_iterable(_entries(node)):
                 self._visit(part)
-            self._last_line = max(self._last_line, self._end_of(node))
+            last: int = node.end_mark.line
+            if _is_block_scalar(node):  # it ends where the next line with content starts
+                while last > node.start_mark.line and (last == node.end_mark.line or not self._lines[last].strip()):
+                    last -= 1
+            self._last_line = max(self._last_line, last)
             return
         for key, value in _entries(node):
             self._open(key, value)
             if key is not value:
                 self._visit(key)
             self._visit(value)
-
-    def _end_of(self, node: Any) -> int:
-        last: int = node.end_mark.line
-        if _is_block_scalar(node):  # it ends where the next line with content starts
-            while last > node.start_mark.line and (last == node.end_mark.line or not self._lines[last].strip()):
-                last -= 1
-        return last
 
     def _open(self, node: Any, value: Any) -> None:
         """Note what stands around a key or an item, which ``value`` then is itself."""
@@ -256,7 +239,12 @@ class _Editor:
                 continue
             within = slot.depth if slot.is_taken_out else None
             if slot.is_taken_out:
-                carried += slot.take_head()
+                # The comment right above alone goes with it.
+                start = len(slot.above)
+                while start and slot.above[start - 1].startswith(" " * slot.column + "#"):
+                    start -= 1
+                carried += slot.above[:start]
+                slot.above = slot.above[start:]
             elif id(slot.node) in alive:
                 slot.above, carried = carried + slot.above, []
         self._end = carried + self._end
@@ -270,7 +258,11 @@ class _Editor:
                 is_kept = isinstance(wanted, dict) and self._edit_mapping(node, place, wanted, keys)
             case tree.Sequence() if not is_kept or self._expands:
                 is_kept = isinstance(wanted, list) and self._edit_sequence(node, place, wanted, keys)
-        return node if is_kept else self._written_anew(node, wanted, is_flow)
+        if is_kept:
+            return node
+        if isinstance(wanted, (dict, list)):
+            return self._composed(wanted, is_flow or not wanted)
+        return self._yaml.compose(yaml_part(wanted, quote=_quote(node)))
 
     def _edit_mapping(self, node: Any, place: tree.Mapping, wanted: dict[Any, Any], keys: Keys) -> bool:
         """Edit a mapping in place; return False where none of its entries stay."""
@@ -282,30 +274,26 @@ class _Editor:
             name = self._renamed.get((*keys, key.value), key.value)
             own[name] = index
             if name != key.value:
-                self._rename(pairs[index][0], name)
+                old = pairs[index][0]
+                written = self._yaml.compose(yaml_part(name, quote=_quote(old)))
+                old.value, old.style, old.ctag = written.value, written.style, written.ctag
             if name in wanted:
                 edited = self._edited(pairs[index][1], value, wanted[name], (*keys, key.value), node.flow_style)
                 pairs[index] = pairs[index][0], edited
         merged = {} if self._expands else fields_of(place)
         inherited = {key: value_of(value) for key, value in merged.items() if key not in own}
-        stated = {
-            key: value
-            for key, value in wanted.items()
-            if key not in inherited or not same(inherited[key], value, _always)
-        }
-        return self._arrange(node, pairs, own, stated)
+        is_stated = {key: key not in inherited or not same(inherited[key], wanted[key], _always) for key in wanted}
+        return self._arrange(node, pairs, own, {key: value for key, value in wanted.items() if is_stated[key]})
 
     def _arrange(self, node: Any, pairs: list[Any], own: dict[Any, int], stated: dict[Any, Any]) -> bool:
-        """Bring the entries of a mapping into an order: new and moved ones behind those that they follow.
+        """Bring the entries of a mapping into the order of ``stated``; new and moved ones follow those before them.
 
-        Args:
-            node: the mapping.
-            pairs: the nodes of its entries.
-            own: where among them each key stands; the others are merges, which stay where they are.
-            stated: what the mapping is to state.
+        ``pairs`` are the nodes of its entries, ``own`` where among them each key stands; merges stay where they are.
         """
-        kept = [key for key in own if key in stated]
-        moved = _moved_keys(kept, [key for key in stated if key in own])
+        kept, order = [key for key in own if key in stated], [key for key in stated if key in own]
+        # What the longest runs leave has to move.
+        blocks = SequenceMatcher(None, kept, order, autojunk=False).get_matching_blocks()
+        moved = set(kept) - {key for block in blocks for key in kept[block.a : block.a + block.size]}
         staying = {own[key]: key for key in kept if key not in moved}
         merges = set(range(len(pairs))) - set(own.values())
         if not staying and (self._expands or not merges):
@@ -355,15 +343,6 @@ class _Editor:
         if (slot := self._by_node.get(id(node))) is not None:
             slot.is_taken_out = True
 
-    def _rename(self, key: Any, name: str) -> None:
-        written = self._yaml.compose(yaml_part(name, quote=_quote(key)))
-        key.value, key.style, key.ctag = written.value, written.style, written.ctag
-
-    def _written_anew(self, node: Any, value: Any, is_flow: bool) -> Any:
-        if isinstance(value, (dict, list)):
-            return self._composed(value, is_flow or not value)
-        return self._yaml.compose(yaml_part(value, quote=_quote(node)))
-
     def _composed(self, value: Any, is_flow: bool) -> Any:
         return self._yaml.compose(yaml_part(value, is_flow=is_flow))
 
@@ -409,11 +388,3 @@ def _indent(line: str) -> int:
 
 def _always(_keys: Keys) -> bool:
     return True
-
-
-def _moved_keys(own: list[str], wanted: list[str]) -> set[str]:
-    """Return the keys that have to leave their places for the rest to be in the wanted order."""
-    known = set(own)
-    order = [key for key in wanted if key in known]
-    blocks = SequenceMatcher(None, own, order, autojunk=False).get_matching_blocks()
-    return known - {key for block in blocks for key in own[block.a : block.a + block.size]}

@@ -56,7 +56,10 @@ def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span])
     if error.context == "while scanning a quoted scalar" and error.context_mark and offset == len(source.text):
         hint = "close it with the same quote"
         return source.refuse("the quote that opens here is not closed", error.context_mark.index, hint)
-    if (opened := _stray_quote(source.text, quoted, offset)) is not None:
+    # A text of several lines in quotes may end right before.
+    opened, end = quoted[-1] if quoted else (0, 0)
+    is_near = end <= offset and "\n" not in source.text[end:offset]
+    if is_near and source.text[opened : opened + 1] in ("'", '"') and "\n" in source.text[opened:end]:
         hint = "a closing quote is missing here, or there is one too many further down"
         return source.refuse(f"the quote that opens here closes in line {source.locate(offset).line}", opened, hint)
     if source.text[offset : offset + 1] == "\t":
@@ -67,14 +70,6 @@ def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span])
     described = ", ".join(part for part in (error.context, error.problem) if part)
     hint = "look at the brackets, quotes and indentation here and right above"
     return source.refuse(f"this is not YAML: {described}", offset, hint)
-
-
-def _stray_quote(text: str, quoted: list[Span], offset: int) -> int | None:
-    """Return where a text of several lines in quotes starts that ends right before ``offset``, None if none does."""
-    start, end = quoted[-1] if quoted else (0, 0)
-    is_near = end <= offset and "\n" not in text[end:offset]
-    is_long = text[start : start + 1] in ("'", '"') and "\n" in text[start:end]
-    return start if is_near and is_long else None
 
 
 def _refused_tab(source: Source, offset: int) -> Exception:
@@ -133,14 +128,6 @@ def parse_events(source: Source, text: str) -> Node:
     return root
 
 
-@dataclass(frozen=True, slots=True)
-class _Extent:
-    """The size of a node, aliases followed."""
-
-    nodes: int
-    depth: int
-
-
 @dataclass(slots=True)
 class _Builder:
     """Builds the tree from events, without recursion: how deep a document goes is its author's choice.
@@ -149,7 +136,7 @@ class _Builder:
         plain: the values of the scalars without quotes that were met; a schema repeats a few words.
         anchors: the nodes that have a name; None while the node is being read.
         quoted: where scalars in quotes and block scalars stand.
-        extents: of collections that aliases stand for, by ``id``.
+        extents: how many nodes, and levels, collections have that aliases stand for, by ``id``.
         repeated: how many nodes the aliases stand for so far.
     """
 
@@ -157,7 +144,7 @@ class _Builder:
     plain: dict[str, Any] = field(default_factory=dict)
     quoted: list[Span] = field(default_factory=list)
     anchors: dict[str, Scalar | Sequence | Mapping | None] = field(default_factory=dict)
-    extents: dict[int, _Extent] = field(default_factory=dict)
+    extents: dict[int, tuple[int, int]] = field(default_factory=dict)
     repeated: int = 0
 
     def build(self, events: Iterable[Any]) -> Node:
@@ -207,7 +194,10 @@ class _Builder:
         if event.style:
             self.quoted.append((start, event.end_mark.index))
         if event.tag not in (None, "!"):
-            value = self._read(self._tagged(event), event)
+            kind = _KINDS.get(event.tag.removeprefix(_TAG_PREFIX))
+            if kind is None or not event.tag.startswith(_TAG_PREFIX):
+                raise self._unknown_tag(event)
+            value = self._read(kind, event)
         elif event.implicit[0]:
             value = self.plain[text] = self._read(kind_of(text), event)
         else:
@@ -226,12 +216,6 @@ class _Builder:
             shown = event.value if len(event.value) <= 40 else event.value[:39] + "…"
             raise self.source.refuse(f"`{shown}` is no {kind.value} value", event.start_mark.index, hint) from error
 
-    def _tagged(self, event: Any) -> Kind:
-        kind = _KINDS.get(event.tag.removeprefix(_TAG_PREFIX))
-        if kind is None or not event.tag.startswith(_TAG_PREFIX):
-            raise self._unknown_tag(event)
-        return kind
-
     def _unknown_tag(self, event: Any) -> Exception:
         tag = event.tag.replace(_TAG_PREFIX, "!!")
         hint = "a schema file holds plain values only"
@@ -244,34 +228,30 @@ class _Builder:
             within = event.anchor in self.anchors
             message = f"`*{event.anchor}` stands within itself" if within else f"there is no anchor `&{event.anchor}`"
             raise self.source.refuse(message, start)
-        extent = self._extent(target)
-        self.repeated += extent.nodes
+        size, levels = self._extent(target)
+        self.repeated += size
         if self.repeated > MAX_REPEATED_NODES:
             hint = f"aliases may stand for {MAX_REPEATED_NODES:,} values in all"
             raise self.source.refuse("aliases repeat too much", start, hint)
-        if depth + extent.depth > MAX_DEPTH:
+        if depth + levels > MAX_DEPTH:
             raise self.source.refuse_depth(start)
         return Alias(start, target)
 
-    def _extent(self, node: Node) -> _Extent:
-        """Return the extent of a node that is read to its end; at most ``MAX_DEPTH`` calls deep."""
+    def _extent(self, node: Node) -> tuple[int, int]:
+        """Return the extent of a node that is read to its end, aliases followed; at most ``MAX_DEPTH`` calls deep."""
         target = follow(node)
         if isinstance(target, Scalar):
-            return _Extent(1, 0)
+            return 1, 0
         if id(target) not in self.extents:
             within = target.items if isinstance(target, Sequence) else chain.from_iterable(target.entries)
             parts = [self._extent(part) for part in within]
-            depth = 1 + max((part.depth for part in parts), default=0)
-            self.extents[id(target)] = _Extent(1 + sum(part.nodes for part in parts), depth)
+            levels = 1 + max((depth for _, depth in parts), default=0)
+            self.extents[id(target)] = 1 + sum(nodes for nodes, _ in parts), levels
         return self.extents[id(target)]
 
     def _collection(self, started: Any, nodes: list[Node]) -> Sequence | Mapping:
-        start = started.start_mark.index
-        node: Sequence | Mapping
-        if isinstance(started, SequenceStartEvent):
-            node = Sequence(start, tuple(nodes))
-        else:
-            node = Mapping(start, self._entries(nodes))
+        start, is_list = started.start_mark.index, isinstance(started, SequenceStartEvent)
+        node = Sequence(start, tuple(nodes)) if is_list else Mapping(start, self._entries(nodes))
         if started.anchor:
             self.anchors[started.anchor] = node
         return node

@@ -56,8 +56,7 @@ def _write(field: Field) -> dict[str, Any]:
     inner = field.element
     # Lists of lists and maps do not exist there.
     if inner is not None and inner.element is None and inner.values is None:
-        repeated = _write(replace(inner, name=field.name))
-        return {**repeated, "mode": "REPEATED", **described}
+        return {**_write(replace(inner, name=field.name)), "mode": "REPEATED", **described}
     named = {"name": field.name, "type": "RECORD" if field.fields else _type(field)}
     below = {"fields": [_write(each) for each in field.fields]} if field.fields else {}
     return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **described, **_sizes(field), **below}

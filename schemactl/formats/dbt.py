@@ -49,9 +49,8 @@ def _carried(hints: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(table: Table, schema: Schema) -> dict[str, Any]:
-    targets = {
-        each["columns"][0]: each for each in table.properties.get("references") or () if len(each["columns"]) == 1
-    }
+    references = table.properties.get("references") or ()
+    targets = {each["columns"][0]: each for each in references if len(each["columns"]) == 1}
     columns = []
     for field in fields_of(table):
         native = _write(field)
@@ -107,11 +106,8 @@ def _record(table: dict[str, Any], path: str) -> Record:
         own = {key: native[key] for key in native if key in _NATIVE}
         relations = [each for each in _tests(native) if each[0] == "relationships"]
         if relations:
-            kept = [
-                each
-                for each in own.pop("data_tests", own.pop("tests", ()))
-                if not (isinstance(each, dict) and "relationships" in each)
-            ]
+            tests = own.pop("data_tests", own.pop("tests", ()))
+            kept = [each for each in tests if not (isinstance(each, dict) and "relationships" in each)]
             own |= {"data_tests": kept} if kept else {}
         columns.append((native["name"], CODEC.restored(native["name"], own, _meta(native).get(HINTS), path)))
         for _, stated in relations:

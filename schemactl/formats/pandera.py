@@ -34,33 +34,27 @@ _NAMES: Final = frozenset(("Check", "Column", "DataFrameSchema", "T"))
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the schemas do not check, nor carry: Pandera knows no structs and no times of day."""
-    types = (
-        Loss(f"{table.name}.{field.name}", "type", _type_of(field), {})
-        for table in data_tables(schema)
-        for field in fields_of(table)
-        if field.properties.get("data_type") and _type(write_field(field)["type"]) is None
-    )
-    return (*unstated(replace(schema, tables={}), ()), *types)
-
-
-def _type_of(field: Field) -> dict[str, Any]:
-    return {key: field.properties[key] for key in ("data_type", SPARK_TYPE, NESTED_TYPE) if key in field.properties}
+    losses = list(unstated(replace(schema, tables={}), ()))
+    for table in data_tables(schema):
+        for field in fields_of(table):
+            if field.properties.get("data_type") and _type(write_field(field)["type"]) is None:
+                names = ("data_type", SPARK_TYPE, NESTED_TYPE)
+                stated_type = {key: field.properties[key] for key in names if key in field.properties}
+                losses.append(Loss(f"{table.name}.{field.name}", "type", stated_type, {}))
+    return tuple(losses)
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a module with a ``DataFrameSchema`` for each table, named after it."""
-    taken = set(_NAMES)
-    parts = [_table(table, _free(table.name, taken)) for table in data_tables(schema)]
-    return "\n".join((_HEAD, *parts))
-
-
-def _free(table: str, taken: set[str]) -> str:
-    name = re.sub(r"\W", "_", table)
-    name = f"_{name}" if name[:1].isdecimal() or keyword.iskeyword(name) else name
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+    taken, parts = set(_NAMES), [_HEAD]
+    for table in data_tables(schema):
+        name = re.sub(r"\W", "_", table.name)
+        name = f"_{name}" if name[:1].isdecimal() or keyword.iskeyword(name) else name
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        parts.append(_table(table, name))
+    return "\n".join(parts)
 
 
 def _table(table: Table, name: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._ddl_types import field_of_type, implied_by, option_description
@@ -83,29 +83,36 @@ class SqlDialect:
             with _unlogged():
                 parsed = parse(readable(text, self.name), read=self.name)
             statements = [each for each in parsed if each is not None]
-            stated = self._hints(text, path)
+            hints, tables = self._hints(text, path)
         except SqlglotError as error:
-            raise _no_sql(error, path, self.name) from error
+            details = (getattr(error, "errors", None) or [{}])[0]
+            reason = details.get("description") or str(error).splitlines()[0]
+            at, hint = Location(path, details.get("line") or None), "name another `--dialect`"
+            raise InputError(f"this is no SQL of `{self.name}`: {reason}", at=at, hint=hint) from error
         except RecursionError as error:
             raise InputError("this SQL is nested too deeply", at=Location(path)) from error
         losses: list[Loss] = []
         made: dict[str, _Table] = {}
         for statement in statements:
-            if _makes_table(statement):
-                table = _Table(statement, self, path, stated.tables.get(statement.this.this.name, {}))
+            if (
+                isinstance(statement, exp.Create)
+                and statement.kind == "TABLE"
+                and isinstance(statement.this, exp.Schema)
+            ):
+                table = _Table(statement, self, path, tables.get(statement.this.this.name, {}))
                 if table.name in made:
                     raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
                 made[table.name] = table
                 losses += table.losses
-            elif isinstance(statement, exp.Comment) and (table_ := _commented(statement, made)) is not None:
-                table_.comment(statement)
+            elif isinstance(statement, exp.Comment) and (noted := made.get(_commented(statement))) is not None:
+                noted.comment(statement)
             elif isinstance(statement, exp.Alter) and (altered := made.get(statement.this.name)) is not None:
                 losses += altered.alter(statement)
             else:
                 losses.append(Loss("", "statement", statement.sql(self.name)[:80]))
         if not made:
             raise self._no_table(text, path, parsed)
-        return Document(schema_of([table.record() for table in made.values()], stated.schema, path), tuple(losses))
+        return Document(schema_of([table.record() for table in made.values()], hints, path), tuple(losses))
 
     def _no_table(self, text: str, path: str, parsed: Sequence[exp.Expr | None]) -> InputError:
         """Return the error for a text without tables; it names the first statement that is no SQL of the dialect."""
@@ -194,10 +201,8 @@ class SqlDialect:
                 if partition:
                     yield f"PARTITION BY ({', '.join(partition)})"
                 yield f"ORDER BY ({', '.join(sort)})" if sort else "ORDER BY tuple()"
-                if any(
-                    each.nullable and (each.properties.get("partition") or each.properties.get("sort"))
-                    for each in table.columns.values()
-                ):
+                ordering = [*table.hinted("partition"), *table.hinted("sort")]
+                if any(table.columns[name].nullable for name in ordering):
                     yield "SETTINGS allow_nullable_key = 1"
         if comment and self.name not in _COMMENTS_FIRST:
             yield comment
@@ -234,8 +239,8 @@ class SqlDialect:
         properties |= note(native.get("comment"))
         return replace(field, properties=properties)
 
-    def _hints(self, text: str, path: str) -> _Hints:
-        """Return what our own comments state, by table and column."""
+    def _hints(self, text: str, path: str) -> tuple[Any, dict[str, dict[str | None, Any]]]:
+        """Return what our own comments state: of the schema, and by table of each column, of the table under None."""
         from sqlglot.dialects.dialect import Dialect as Sqlglot
 
         schema: Any = None
@@ -253,20 +258,15 @@ class SqlDialect:
             elif name is not None:
                 name = token.text
             for stated in filter(None, map(_STATED.match, token.comments)):
-                hints = _parsed(stated["hints"], path, token.line)
+                try:
+                    hints = json.loads(stated["hints"])
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"`{HINTS}` is followed by JSON", at=Location(path, token.line)) from error
                 if stated["schema"]:
                     schema = hints
                 else:
                     made[None if is_create else token.text] = hints
-        return _Hints(schema, tables)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hints:
-    """The hints in comments: of the schema, and by table of each column; those of the table itself stand under None."""
-
-    schema: Any
-    tables: dict[str, dict[str | None, Any]]
+        return schema, tables
 
 
 class _Table:
@@ -360,20 +360,17 @@ class _Table:
         from sqlglot import exp
 
         target = reference.this if reference is not None else None
-        if isinstance(target, exp.Schema):
-            others = [each.name for each in target.expressions]
-            table = target.this.name
-        elif isinstance(target, exp.Table):
-            others, table = list(columns), target.name
-        else:
+        if not isinstance(target, exp.Schema | exp.Table):
             return
-        stated = {"columns": columns, "referenced_table": table, "referenced_columns": others}
-        self._references.append(stated)
+        table, others = target.name, list(columns)
+        if isinstance(target, exp.Schema):
+            table, others = target.this.name, [each.name for each in target.expressions]
+        self._references.append({"columns": columns, "referenced_table": table, "referenced_columns": others})
 
     def comment(self, stated: exp.Comment) -> None:
         """Take what ``COMMENT ON`` says of the table or a column."""
         text = stated.expression.name
-        if str(stated.args.get("kind")).upper() == "TABLE":
+        if _is_of_table(stated):
             self._note = text
         elif stated.this.name in self._natives:
             self._natives[stated.this.name]["comment"] = text
@@ -420,24 +417,13 @@ def _columns_in(stated: exp.Expression) -> list[str] | None:
     return None if None in found else [name for names in found if names for name in names]
 
 
-def _parsed(hints: str, path: str, line: int) -> Any:
-    try:
-        return json.loads(hints)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"`{HINTS}` is followed by JSON", at=Location(path, line)) from error
+def _commented(comment: exp.Comment) -> str:
+    """Return the name of the table that a comment is about."""
+    return str(comment.this.name if _is_of_table(comment) else comment.this.table)
 
 
-def _makes_table(statement: Any) -> TypeGuard[exp.Create]:
-    from sqlglot import exp
-
-    is_table = isinstance(statement, exp.Create) and statement.kind == "TABLE"
-    return is_table and isinstance(statement.this, exp.Schema)
-
-
-def _commented(statement: exp.Comment, made: dict[str, _Table]) -> _Table | None:
-    place = statement.this
-    is_table = str(statement.args.get("kind")).upper() == "TABLE"
-    return made.get(place.name if is_table else place.table)
+def _is_of_table(comment: exp.Comment) -> bool:
+    return str(comment.args.get("kind")).upper() == "TABLE"
 
 
 def _column(field: Field) -> Column:
@@ -461,15 +447,6 @@ def _unlogged() -> Iterator[None]:
         yield
     finally:
         log.disabled = before
-
-
-def _no_sql(error: Exception, path: str, dialect: str) -> InputError:
-    details = getattr(error, "errors", None) or [{}]
-    line = details[0].get("line") or None
-    reason = details[0].get("description") or str(error).splitlines()[0]
-    return InputError(
-        f"this is no SQL of `{dialect}`: {reason}", at=Location(path, line), hint="name another `--dialect`"
-    )
 
 
 _POSTGRES: Final = SqlDialect()
