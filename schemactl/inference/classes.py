@@ -45,22 +45,15 @@ def classify(value: Any) -> str:
             kind = _KINDS[type(value)]
             answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
             answers += [f"{name}={found}" for name in DETECTORS if (found := DETECTORS[name].detect(value))]
-            if isinstance(value, int):
-                answers += _magnitude(value)
+            if isinstance(value, int) and value not in INT64:
+                # As dlt distinguishes them: 64 bits unsigned, a wei's range, beyond.
+                is_unsigned = INT64.stop <= value < UINT64_LIMIT
+                answers.append("uint64" if is_unsigned else "wide" if abs(value) <= WEI_LIMIT else "beyond-wei")
             elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
                 answers.append("past-bigint")
             return f"{kind}:{','.join(answers)}" if answers else str(kind)
         case _:
             raise TypeError(f"not a JSON value: {type(value).__name__}")
-
-
-def _magnitude(value: int) -> list[str]:
-    """Distinguish the integers as dlt does: 64 bits signed, 64 bits unsigned, a wei's range, beyond."""
-    if value in INT64:
-        return []
-    if INT64.stop <= value < UINT64_LIMIT:
-        return ["uint64"]
-    return ["wide"] if abs(value) <= WEI_LIMIT else ["beyond-wei"]
 
 
 def kind_of(value_class: str) -> str:

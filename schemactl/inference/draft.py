@@ -41,11 +41,8 @@ class TableDraft:
         columns = {name: Column(name, properties) for name, properties in self.columns.items()}
         properties = dict(self.properties)
         if self.has_data:
-            marks = {
-                key: value
-                for key, value in (properties.get("x-normalizer") or {}).items()
-                if key != "evolve-columns-once"
-            }
+            stated = properties.get("x-normalizer") or {}
+            marks = {key: value for key, value in stated.items() if key != "evolve-columns-once"}
             properties["x-normalizer"] = {**marks, "seen-data": True}
         return Table(self.name, columns, properties)
 
@@ -100,7 +97,12 @@ class RootKeys:
     def ask(self, changed: TableDraft) -> tuple[str, Mapping[str, str]] | None:
         """Return the root table that passes its key on after a change of a table, with what it passes on."""
         root = self._root_of(changed)
-        if not (self._is_asked(root, changed) or self._merges_below(root)) or root.name.startswith(self.system_prefix):
+        # Of thousands of tables only the changed one is looked at again.
+        for draft in (changed,) if self.askers else self.drafts.values():
+            self.askers[draft.name] = draft if draft.first_with("root_key") else None
+        asks = (self._root_of(draft) is root for draft in self.askers.values() if draft)
+        is_asked = bool(self.config.root_key_propagation) or any(asks) or self._merges_below(root)
+        if not is_asked or root.name.startswith(self.system_prefix):
             return None
         row_key = root.first_with("row_key") or self.names.row_id
         columns = {row_key: self.names.root_id}
@@ -116,13 +118,6 @@ class RootKeys:
         for name, columns in self.found.items():
             tables.setdefault(name, {}).update(columns)
         return with_propagation_tables(normalizers, tables)
-
-    def _is_asked(self, root: TableDraft, changed: TableDraft) -> bool:
-        # Of thousands of tables only the changed one is looked at again.
-        for draft in (changed,) if self.askers else self.drafts.values():
-            self.askers[draft.name] = draft if draft.first_with("root_key") else None
-        asking = filter(None, self.askers.values())
-        return bool(self.config.root_key_propagation) or any(self._root_of(draft) is root for draft in asking)
 
     def _merges_below(self, root: TableDraft) -> bool:
         """Return whether merges find nested rows by the key of their root row; not for ``scd2`` (docs/dlt.md §5.5)."""

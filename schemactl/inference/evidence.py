@@ -90,6 +90,12 @@ class FileEvidence:
     first_bad: int | None = None
     records: int = 0
 
+    def with_part(self, other: FileEvidence) -> FileEvidence:
+        """Return the evidence of both parts of an input."""
+        first = _outer(min, self.first_bad, other.first_bad)
+        documents, records = self.documents + other.documents, self.records + other.records
+        return FileEvidence(documents, self.bad + other.bad, first, records)
+
 
 PathEvidence = Mapping[str, ClassEvidence]
 """The classes met at one path, by name."""
@@ -173,7 +179,7 @@ def merge_all(parts: Iterable[Evidence]) -> Evidence:
     return Evidence(
         paths,
         witnesses,
-        files=_merge_keyed((part.files for part in found), _merge_file),
+        files=_merge_keyed((part.files for part in found), FileEvidence.with_part),
         typed=typed,
         stated={path: types for path, types in stated.items() if len(types) > 1},
         counted=_merge_paths(part.counted for part in found),
@@ -201,32 +207,18 @@ def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
         count=left.count + right.count,
         first=earlier.first,
         examples=earlier.examples or later.examples,
-        shortest=_least(left.shortest, right.shortest),
-        longest=_greatest(left.longest, right.longest),
-        least=_least(left.least, right.least),
-        greatest=_greatest(left.greatest, right.greatest),
+        shortest=_outer(min, left.shortest, right.shortest),
+        longest=_outer(max, left.longest, right.longest),
+        least=_outer(min, left.least, right.least),
+        greatest=_outer(max, left.greatest, right.greatest),
     )
 
 
-def _merge_file(left: FileEvidence, right: FileEvidence) -> FileEvidence:
-    return FileEvidence(
-        documents=left.documents + right.documents,
-        bad=left.bad + right.bad,
-        first_bad=_least(left.first_bad, right.first_bad),
-        records=left.records + right.records,
-    )
-
-
-def _least(left: Any, right: Any) -> Any:
+def _outer(choose: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return the outer one of two ends, by ``min`` or ``max``; None is no end."""
     if left is None or right is None:
         return right if left is None else left
-    return min(left, right)
-
-
-def _greatest(left: Any, right: Any) -> Any:
-    if left is None or right is None:
-        return right if left is None else left
-    return max(left, right)
+    return choose(left, right)
 
 
 def example_of(value: str | float | bool) -> str:

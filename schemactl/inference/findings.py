@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
-from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
+from schemactl.inference.evidence import ClassEvidence, Evidence
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
     CollisionFinding,
@@ -28,7 +28,7 @@ from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.paths import ELEMENT, Path, format_path, row_path
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.schema.types import Column, DataType, Schema
 
 _DATA_TYPES: Final = frozenset(map(str, DataType))
 
@@ -43,7 +43,12 @@ class Taking:
         self.resolution = resolution
         self.evidence = evidence
         self.bases = variant_bases(resolution.schema)
-        self._of_stated = _columns_of_stated(resolution)
+        # By table and path the columns that take values of stated types.
+        self._of_stated: dict[tuple[str, Path], list[Origin]] = {}
+        for origin, taken in resolution.taken.items():
+            for path, name in taken:
+                if name == TYPED:
+                    self._of_stated.setdefault((origin[0], path), []).append(origin)
         self._totals: Counter[tuple[str, Path]] = Counter()
         for origin in resolution.taken:
             for path, _, of_class in self._taken(origin):
@@ -91,16 +96,6 @@ class Taking:
         return DataType(self.resolution.schema.tables[table].columns[column].properties["data_type"])
 
 
-def _columns_of_stated(resolution: Resolution) -> dict[tuple[str, Path], list[Origin]]:
-    """Return by table and path the columns that take values of stated types."""
-    found: dict[tuple[str, Path], list[Origin]] = {}
-    for origin, taken in resolution.taken.items():
-        for path, name in taken:
-            if name == TYPED:
-                found.setdefault((origin[0], path), []).append(origin)
-    return found
-
-
 STATED: Final = "stated"
 """The reason of a column that the call states, by a model say, and that the data has not."""
 
@@ -111,18 +106,18 @@ def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence:
     """Return the tables of ``after`` that are new in it or have new or changed columns."""
     seen = Taking(resolution, evidence)
     prefix = system_prefix(naming_of(after))
-    found = (_find_table(before.tables.get(name), table, seen, prefix) for name, table in after.tables.items())
-    return tuple(table for table in found if table.is_new or table.columns)
-
-
-def _find_table(before: Table | None, table: Table, seen: Taking, prefix: str) -> TableFinding:
-    known = before.columns if before else {}
-    columns = tuple(
-        _find_column(table.name, known.get(name), column, seen, is_of_dlt=name.startswith(prefix))
-        for name, column in table.columns.items()
-        if known.get(name) != column and column.data_type
-    )
-    return TableFinding(table.name, table.parent, before is None, columns)
+    found = []
+    for table in after.tables.values():
+        old = before.tables.get(table.name)
+        known = old.columns if old else {}
+        columns = tuple(
+            _find_column(table.name, known.get(name), column, seen, is_of_dlt=name.startswith(prefix))
+            for name, column in table.columns.items()
+            if known.get(name) != column and column.data_type
+        )
+        if columns or old is None:
+            found.append(TableFinding(table.name, table.parent, old is None, columns))
+    return tuple(found)
 
 
 def _find_column(table: str, before: Column | None, column: Column, seen: Taking, *, is_of_dlt: bool) -> ColumnFinding:
@@ -213,13 +208,9 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
 def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return the paths that do not stand one inside the other: an element and its own ``value`` share no row."""
     paths = tuple(paths)
-    apart = {path for pair in combinations(paths, 2) if not _is_inside(*pair) for path in pair}
+    pairs = (sorted(pair, key=len) for pair in combinations(paths, 2))
+    apart = {path for short, long in pairs if long[: len(short)] != short for path in (short, long)}
     return tuple(path for path in paths if path in apart)
-
-
-def _is_inside(left: Path, right: Path) -> bool:
-    shorter, longer = sorted((left, right), key=len)
-    return longer[: len(shorter)] == shorter
 
 
 def separate(
@@ -228,13 +219,8 @@ def separate(
     """Return names for source keys that keep colliding paths apart.
 
     In each collision one path keeps its name: one that ``renamed`` names, else the first one in the data. Its name
-    is returned as well, so that it stays the same when later data has another order.
-
-    Args:
-        resolution: what was resolved under ``renamed``.
-        renamed: the names that were given before; they stay, but for a path that still collides.
-        naming: the schema's convention, with the longest identifier.
-        reserved: names that are not to be given, because data that is not here goes by them.
+    is returned as well, so that it stays the same when later data has another order. Names that were given before, and
+    under which was resolved, stay but for a path that still collides; ``reserved`` ones are of data that is not here.
     """
     names = dict(renamed)
     used = set(reserved)
@@ -282,22 +268,20 @@ def _name_of(path: Path, naming: Naming) -> str:
 
 def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tuple[NullFinding, ...]:
     """Return the nulls that no column takes, those among them that values leave which go to a variant."""
-    stated = (
+    found = [
         NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
         if null.path is not NO_PATH
-    )
-    return (*stated, *_nulls_beside_variants(Taking(resolution, evidence), judged))
-
-
-def _nulls_beside_variants(seen: Taking, judged: Schema) -> Iterator[NullFinding]:
+    ]
+    seen = Taking(resolution, evidence)
     for (table, variant), base in seen.bases.items():
         columns = judged.tables[table].columns if table in judged.tables else {}
-        taken = seen.taken((table, variant))
+        taken = [of_class for _, of_class in seen.taken((table, variant))]
         if taken and variant in columns and not columns[base].nullable:
-            source = format_path(seen.resolution.sources((table, variant))[0])
-            first = min(of_class.first for _, of_class in taken)
-            yield NullFinding(table, base, source, sum(of_class.count for _, of_class in taken), first, variant)
+            source = format_path(resolution.sources((table, variant))[0])
+            first = min(of_class.first for of_class in taken)
+            found.append(NullFinding(table, base, source, sum(each.count for each in taken), first, variant))
+    return tuple(found)
 
 
 def find_violations(
@@ -357,15 +341,16 @@ def find_files(evidence: Evidence, table: str) -> tuple[FileFinding, ...]:
 
 def find_numbers_in_texts(before: Schema, resolution: Resolution, evidence: Evidence) -> tuple[Origin, ...]:
     """Return the new text columns whose texts, all of them, are numbers."""
+
+    def are_numbers(path: Path) -> bool:
+        seen = evidence.paths.get(path, {})
+        is_text = {kind_of(name) for name in seen} - {NULL} == {DataType.TEXT}
+        return is_text and type_of_texts(seen, ("digits", "number"))[0] is not DataType.TEXT
+
     return tuple(
         (table, column)
         for table, column in resolution.taken
         if table not in before.tables or column not in before.tables[table].columns
         if resolution.schema.tables[table].columns[column].data_type is DataType.TEXT
-        if all(_are_numbers(evidence.paths.get(path, {})) for path in resolution.sources((table, column)))
+        if all(map(are_numbers, resolution.sources((table, column))))
     )
-
-
-def _are_numbers(seen: PathEvidence) -> bool:
-    kinds = {kind_of(name) for name in seen} - {NULL}
-    return kinds == {DataType.TEXT} and type_of_texts(seen, ("digits", "number"))[0] is not DataType.TEXT

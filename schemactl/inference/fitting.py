@@ -80,7 +80,10 @@ def with_names(schema: Schema, renamed: Mapping[Name, str]) -> Schema:
     """
     found = {table.name: _renamed_table(table, renamed) for table in schema.tables.values()}
     normalizers = _with_propagation(schema.normalizers, renamed)
-    return replace(schema, tables=_twins_joined(found, _join_tables), normalizers=normalizers)
+    tables = _twins_joined(
+        found, lambda less, more: Table(more.name, {**less.columns, **more.columns}, _joined_properties(less, more))
+    )
+    return replace(schema, tables=tables, normalizers=normalizers)
 
 
 def _find_limit(schema: Schema, data: DataPaths, max_length: int | None) -> int | None:
@@ -170,7 +173,10 @@ class _Names:
 
 
 def _renamed_table(table: Table, renamed: Mapping[Name, str]) -> Table:
-    columns = {name: _renamed_column(table.name, column, renamed) for name, column in table.columns.items()}
+    columns = {}
+    for old, column in table.columns.items():
+        new = renamed.get((table.name, old), old)
+        columns[old] = column if new == old else Column(new, _with_origin(column.properties, old, new))
     properties = dict(table.properties)
     if table.parent is not None:
         properties["parent"] = renamed.get((table.parent, None), table.parent)
@@ -178,12 +184,8 @@ def _renamed_table(table: Table, renamed: Mapping[Name, str]) -> Table:
         properties["references"] = [_renamed_reference(table.name, each, renamed) for each in references]
     name = renamed.get((table.name, None), table.name)
     stated = properties if name == table.name else _with_origin(properties, table.name, name)
-    return Table(name, _twins_joined(columns, _join_columns), stated)
-
-
-def _renamed_column(table: str, column: Column, renamed: Mapping[Name, str]) -> Column:
-    new = renamed.get((table, column.name), column.name)
-    return column if new == column.name else Column(new, _with_origin(column.properties, column.name, new))
+    joined = _twins_joined(columns, lambda less, more: Column(more.name, _joined_properties(less, more)))
+    return Table(name, joined, stated)
 
 
 def _renamed_reference(table: str, stated: Mapping[str, Any], renamed: Mapping[Name, str]) -> dict[str, Any]:
@@ -211,29 +213,16 @@ def _twins_joined(found: Mapping[str, _Named], join: Callable[[_Named, _Named], 
     return made
 
 
-def _join_columns(less: Column, more: Column) -> Column:
-    return Column(more.name, _joined_properties(less.properties, more.properties))
-
-
-def _join_tables(less: Table, more: Table) -> Table:
-    columns = {**less.columns, **more.columns}
-    return Table(more.name, columns, _joined_properties(less.properties, more.properties))
-
-
-def _joined_properties(less: Properties, more: Properties) -> Properties:
+def _joined_properties(less: Table | Column, more: Table | Column) -> Properties:
     # Both are there, so neither was the other one before.
-    return {**{key: value for key, value in less.items() if key != RENAMED_FROM}, **more}
+    return {**{key: value for key, value in less.properties.items() if key != RENAMED_FROM}, **more.properties}
 
 
 def _with_propagation(normalizers: Properties, renamed: Mapping[Name, str]) -> Properties:
     """Return the section of normalizers with new names of tables and columns that are copied down."""
     known = NormalizerConfig.of(normalizers).propagation_tables
-    tables = {
-        renamed.get((table, None), table): {
-            renamed.get((table, column), column): target for column, target in columns.items()
-        }
-        for table, columns in known.items()
-    }
-    if tables == known:
-        return normalizers
-    return with_propagation_tables(normalizers, tables)
+    tables = {}
+    for table, columns in known.items():
+        named = {renamed.get((table, column), column): target for column, target in columns.items()}
+        tables[renamed.get((table, None), table)] = named
+    return normalizers if tables == known else with_propagation_tables(normalizers, tables)

@@ -50,17 +50,16 @@ def hide_values(evidence: Evidence, resolution: Resolution) -> Evidence:
 
 
 def _hide_examples(paths: Mapping[Path, PathEvidence], is_hidden: Callable[[Path], bool]) -> dict[Path, PathEvidence]:
+    def hide(name: str, seen: ClassEvidence) -> ClassEvidence:
+        # What is no text is read as JSON again.
+        examples = mask_examples(seen.examples, is_personal=True)
+        kept = tuple(each for each in examples if kind_of(name) == DataType.TEXT or _NUMBER.fullmatch(each))
+        return replace(seen, examples=kept, least=_below(seen.least), greatest=_above(seen.greatest))
+
     return {
-        path: {name: _hide_class(name, seen) for name, seen in classes.items()} if is_hidden(path) else classes
+        path: {name: hide(name, seen) for name, seen in classes.items()} if is_hidden(path) else classes
         for path, classes in paths.items()
     }
-
-
-def _hide_class(name: str, seen: ClassEvidence) -> ClassEvidence:
-    # What is no text is read as JSON again.
-    examples = (each for each in mask_examples(seen.examples, is_personal=True))
-    kept = tuple(each for each in examples if kind_of(name) == DataType.TEXT or _NUMBER.fullmatch(each))
-    return replace(seen, examples=kept, least=_below(seen.least), greatest=_above(seen.greatest))
 
 
 def _above(value: float | None) -> float | None:

@@ -84,9 +84,10 @@ def merge(earlier: Lineage, later: Lineage) -> Lineage:
     tables = dict(earlier.tables)
     for name, table in later.tables.items():
         known = tables.get(name, TableLineage())
-        columns = dict(known.columns)
+        columns = {column: dict(kinds) for column, kinds in known.columns.items()}
         for column, kinds in table.columns.items():
-            columns[column] = _merge_kinds(columns.get(column, {}), kinds)
+            merged = columns.setdefault(column, {})
+            merged |= {path: tuple(sorted({*merged.get(path, ()), *of})) for path, of in kinds.items()}
         tables[name] = TableLineage(tuple(dict.fromkeys((*known.rows, *table.rows))), columns)
     return Lineage(tables)
 
@@ -120,13 +121,10 @@ def from_json(text: str, path: str) -> Lineage:
         }
         return TableLineage(tuple(stored["rows"]), columns)
 
-    return read_marked(
-        text,
-        path,
-        MARK,
-        "lineage",
-        lambda stored: Lineage({name: table(each) for name, each in stored["tables"].items()}),
-    )
+    def lineage(stored: Mapping[str, Any]) -> Lineage:
+        return Lineage({name: table(each) for name, each in stored["tables"].items()})
+
+    return read_marked(text, path, MARK, "lineage", lineage)
 
 
 def read_marked(text: str, path: str, mark: str, what: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
@@ -149,10 +147,3 @@ def read_marked(text: str, path: str, mark: str, what: str, read: Callable[[Mapp
         return read(stored)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"this {what} is damaged: {error}", at=Location(path)) from error
-
-
-def _merge_kinds(earlier: Kinds, later: Kinds) -> Kinds:
-    merged = dict(earlier)
-    for path, kinds in later.items():
-        merged[path] = tuple(sorted({*merged.get(path, ()), *kinds}))
-    return merged

@@ -53,15 +53,11 @@ class Renaming:
 
     def of_lineage(self, lineage: Lineage) -> Lineage:
         """Return lineage under the new names."""
-        return Lineage(
-            {
-                self.renamed.get((name, None), name): TableLineage(
-                    table.rows,
-                    {self.renamed.get((name, column), column): kinds for column, kinds in table.columns.items()},
-                )
-                for name, table in lineage.tables.items()
-            }
-        )
+        tables = {}
+        for name, table in lineage.tables.items():
+            columns = {self.renamed.get((name, column), column): kinds for column, kinds in table.columns.items()}
+            tables[self.renamed.get((name, None), name)] = TableLineage(table.rows, columns)
+        return Lineage(tables)
 
     def _settings(self, settings: Properties) -> Properties:
         """Return settings whose patterns that are whole names are those of the renamed columns."""
@@ -72,9 +68,8 @@ class Renaming:
         names = {old: new.pop() for old, new in found.items() if len(new) == 1}
         changed: dict[str, Any] = dict(settings)
         if hints := settings.get("default_hints"):
-            changed["default_hints"] = {
-                hint: [names.get(pattern, pattern) for pattern in patterns] for hint, patterns in hints.items()
-            }
+            renamed = {hint: [names.get(each, each) for each in patterns] for hint, patterns in hints.items()}
+            changed["default_hints"] = renamed
         if preferred := settings.get("preferred_types"):
             changed["preferred_types"] = {names.get(pattern, pattern): of for pattern, of in preferred.items()}
         return changed

@@ -67,7 +67,11 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
     is widened from come after its own: they may need variants where the schema has another type.
     """
     documents: list[dict[str, Any]] = []
-    typed = [(path, _stated_value(path, evidence)) for path in evidence.typed]
+    typed = []
+    for path, stated_column in evidence.typed.items():
+        column, counted = _of_column(stated_column), evidence.counted.get(path, {})
+        first_null = counted[NULL].first if NULL in counted else None
+        typed.append((path, TypedValue(column, room=_room(column, counted), first_null=first_null)))
     narrower = [
         (path, TypedValue({"data_type": str(data_type)}))
         for path, stated in evidence.stated.items()
@@ -78,13 +82,6 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
             documents.append({})
             _plant(documents[-1], path, value)
     return documents
-
-
-def _stated_value(path: Path, evidence: Evidence) -> TypedValue:
-    column = _of_column(evidence.typed[path])
-    counted = evidence.counted.get(path, {})
-    null = counted.get(NULL)
-    return TypedValue(column, room=_room(column, counted), first_null=null.first if null else None)
 
 
 def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]:
@@ -213,13 +210,10 @@ def resolve(
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
 ) -> Resolution:
-    """Evolve ``schema`` by what ``evidence`` holds.
+    """Evolve ``schema`` by all that ``evidence`` holds; contracts are judged on the result, not here.
 
     ``renamed`` has names for source paths whose own names collide. Where the data is loaded (``is_loaded``), nested
     tables of merges need the key of their root row.
-
-    Returns:
-        The new schema with all that the evidence asks for; contracts are judged on the result, not here.
     """
     fold = _Fold(schema, naming_of(schema, max_identifier_length), renamed or {}, evidence.paths, is_loaded)
     root = fold.add_root_table(table)
@@ -227,8 +221,7 @@ def resolve(
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
-    fold.give_room(evidence.room)
-    found = fold.finish()
+    found = fold.finish(evidence.room)
     return replace(found, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
 
 
@@ -298,9 +291,8 @@ class _Fold:
         own = self._drafts[name].properties.get(DETECTIONS) or ()
         self._reads_columns = bool(own)
         self._detections = tuple(dict.fromkeys((*own, *self._detections)))
-        self._reads_propagation = bool(
-            self._config.propagation_root or self._config.propagation_tables or self._root_keys.found
-        )
+        config = self._config
+        self._reads_propagation = bool(config.propagation_root or config.propagation_tables or self._root_keys.found)
         return name
 
     def add_document(self, document: Any, root: str, position: Position | None) -> None:
@@ -309,12 +301,11 @@ class _Fold:
         for row in self._normalizer.rows(document, root, limit):
             self._add_row(row, position)
 
-    def give_room(self, needed: Mapping[Origin, Properties]) -> None:
+    def finish(self, needed: Mapping[Origin, Properties]) -> Resolution:
+        """Return what was found, columns with the room that they need."""
         for (table, column), room in needed.items():
             columns = self._drafts[table].columns
             columns[column] = with_room(columns[column], room)
-
-    def finish(self) -> Resolution:
         tables = {name: draft.to_table() for name, draft in self._drafts.items()}
         schema = replace(self._schema, tables=tables, normalizers=self._root_keys.write_down(self._schema.normalizers))
         taken = {origin: tuple(found) for origin, found in self._taken.items()}
@@ -397,15 +388,10 @@ class _Fold:
             self._complete(draft, name, self._inferred(name, value, data_type, None, is_variant=True))
         elif not self._fits(value, DataType(known["data_type"])):
             # dlt gives up here; a variant of the variant takes the value as it is.
-            return self._add_last_variant(draft, name, value)
-        return name
-
-    def _add_last_variant(self, draft: TableDraft, column: str, value: Any) -> str:
-        name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
-        while (stated := draft.columns.get(name, {}).get("data_type")) and not self._fits(value, DataType(stated)):
-            name = self._naming.shorten_fragments(name, f"v_{kind(value)}")
-        if not (draft.columns.get(name) or {}).get("data_type"):
-            self._complete(draft, name, self._inferred(name, value, kind(value), None, is_variant=True))
+            while (stated := draft.columns.get(name, {}).get("data_type")) and not self._fits(value, DataType(stated)):
+                name = self._naming.shorten_fragments(name, f"v_{kind(value)}")
+            if not stated:
+                self._complete(draft, name, self._inferred(name, value, kind(value), None, is_variant=True))
         return name
 
     def _complete(self, draft: TableDraft, name: str, inferred: dict[str, Any]) -> None:
@@ -430,8 +416,7 @@ class _Fold:
         if isinstance(value, TypedValue) and value.data_type is data_type:
             column.update(value.properties)
         if is_variant:
-            column["variant"] = True
-            column["description"] = f"Variant of column {name} generated by dlt"
+            column |= {"variant": True, "description": f"Variant of column {name} generated by dlt"}
         return column
 
     def _preferred_by(self, name: str, path: Path | None) -> tuple[str, DataType] | None:

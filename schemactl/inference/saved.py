@@ -26,7 +26,11 @@ def write_evidence(evidence: Evidence) -> str:
         MARK: FORMAT,
         "files": {path: _plain(file) for path, file in sorted(evidence.files.items())},
         "paths": _paths_to_list(evidence.paths),
-        "typed": [_typed_to_dict(path, evidence) for path in evidence.typed],
+        "typed": [
+            {"path": list(path), "column": dict(column)}
+            | ({"stated": sorted(evidence.stated[path])} if path in evidence.stated else {})
+            for path, column in evidence.typed.items()
+        ],
         **({"counted": _paths_to_list(evidence.counted)} if evidence.counted else {}),
         "witnesses": [
             {"file": position.file, "number": position.number, "document": document}
@@ -59,29 +63,20 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
 
 
 def _paths_to_list(paths: Mapping[Path, PathEvidence]) -> list[dict[str, Any]]:
+    def stored(seen: ClassEvidence) -> dict[str, Any]:
+        return {**_plain(seen), "first": [seen.first.file, seen.first.number], "examples": list(seen.examples)}
+
     return [
-        {"path": list(path), "classes": {name: _class_to_dict(seen) for name, seen in sorted(classes.items())}}
+        {"path": list(path), "classes": {name: stored(seen) for name, seen in sorted(classes.items())}}
         for path, classes in sorted(paths.items(), key=lambda item: json.dumps(item[0]))
     ]
 
 
 def _paths_from_list(stored: Iterable[Mapping[str, Any]]) -> dict[Path, dict[str, ClassEvidence]]:
-    return {
-        tuple(each["path"]): {name: _class_from_dict(seen) for name, seen in each["classes"].items()} for each in stored
-    }
+    def seen(of: Mapping[str, Any]) -> ClassEvidence:
+        return ClassEvidence(**{**of, "first": Position(*of["first"]), "examples": tuple(of["examples"])})
 
-
-def _typed_to_dict(path: Path, evidence: Evidence) -> dict[str, Any]:
-    stored: dict[str, Any] = {"path": list(path), "column": dict(evidence.typed[path])}
-    return {**stored, "stated": sorted(evidence.stated[path])} if path in evidence.stated else stored
-
-
-def _class_to_dict(seen: ClassEvidence) -> dict[str, Any]:
-    return {**_plain(seen), "first": [seen.first.file, seen.first.number], "examples": list(seen.examples)}
-
-
-def _class_from_dict(stored: Mapping[str, Any]) -> ClassEvidence:
-    return ClassEvidence(**{**stored, "first": Position(*stored["first"]), "examples": tuple(stored["examples"])})
+    return {tuple(each["path"]): {name: seen(of) for name, of in each["classes"].items()} for each in stored}
 
 
 def _plain(value: ClassEvidence | FileEvidence) -> dict[str, Any]:

@@ -126,7 +126,10 @@ def room_for(column: Properties, least: float, greatest: float) -> dict[str, Any
     if full is None or full.precision is None or not -_LIMIT < least <= greatest < _LIMIT:
         return {}
     match full.data_type:
-        case DataType.BIGINT if (bits := bits_for(least, greatest)) > _stored_bits(full.precision):
+        case DataType.BIGINT:
+            bits, stored = bits_for(least, greatest), next((b for b in _BITS if full.precision <= b), full.precision)
+            if bits <= stored:
+                return {}
             return {"data_type": str(full.data_type), "precision": bits}
         case DataType.DECIMAL | DataType.WEI:
             scale = full.scale or 0
@@ -140,10 +143,6 @@ def room_for(column: Properties, least: float, greatest: float) -> dict[str, Any
 def bits_for(least: float, greatest: float) -> int:
     """Return the smallest size of integers that holds a range."""
     return next((bits for bits in _BITS if -(2.0 ** (bits - 1)) <= least and greatest < 2.0 ** (bits - 1)), _BITS[-1])
-
-
-def _stored_bits(precision: int) -> int:
-    return next((bits for bits in _BITS if precision <= bits), precision)
 
 
 def _whole_digits(number: float, scale: int) -> int:

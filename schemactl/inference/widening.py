@@ -34,9 +34,13 @@ def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
     same = {key: value for key, value in left.items() if right.get(key) == value}
     if MAPS in left and MAPS in right:
         return {**same, MAPS: sorted({*left[MAPS], *right[MAPS]})}
-    if "precision" in left and "precision" in right:
-        return {**same, **_wider_numbers(left, right)}
-    return {key: value for key, value in same.items() if key != "scale"}
+    if "precision" not in left or "precision" not in right:
+        return {key: value for key, value in same.items() if key != "scale"}
+    if "scale" not in left or "scale" not in right:
+        return {**same, "precision": max(left["precision"], right["precision"])}
+    scale = max(left["scale"], right["scale"])
+    whole = max(left["precision"] - left["scale"], right["precision"] - right["scale"])
+    return {**same, "precision": whole + scale, "scale": scale}
 
 
 def _and_above(data_type: DataType) -> list[DataType]:
@@ -44,14 +48,6 @@ def _and_above(data_type: DataType) -> list[DataType]:
     while chain[-1] is not DataType.TEXT:
         chain.append(_NEXT_WIDER.get(chain[-1], DataType.TEXT))
     return chain
-
-
-def _wider_numbers(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, int]:
-    if "scale" not in left or "scale" not in right:
-        return {"precision": max(left["precision"], right["precision"])}
-    scale = max(left["scale"], right["scale"])
-    whole = max(left["precision"] - left["scale"], right["precision"] - right["scale"])
-    return {"precision": whole + scale, "scale": scale}
 
 
 _BITS: Final = 64

@@ -167,13 +167,7 @@ def sizes_of(top: Path, blobs: Sequence[str]) -> list[int]:
     Raises:
         InputError: the repository lacks one.
     """
-    sizes = []
-    for line in _asked_of(top, "--batch-check", blobs).decode("ascii").splitlines():
-        blob, *kind_and_size = line.split()
-        if len(kind_and_size) != 2:
-            raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
-        sizes.append(int(kind_and_size[1]))
-    return sizes
+    return [_size_in(line, top) for line in _asked_of(top, "--batch-check", blobs).splitlines()]
 
 
 def contents_of(top: Path, blobs: Sequence[str]) -> list[bytes]:
@@ -183,14 +177,20 @@ def contents_of(top: Path, blobs: Sequence[str]) -> list[bytes]:
         InputError: the repository lacks one.
     """
     answer, contents, position = _asked_of(top, "--batch", blobs), [], 0
-    for blob in blobs:
+    for _ in blobs:
         start = answer.index(b"\n", position) + 1
-        kind_and_size = answer[position:start].split()[1:]
-        if len(kind_and_size) != 2:
-            raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
-        position = start + int(kind_and_size[1]) + 1
-        contents.append(answer[start : position - 1])
+        end = start + _size_in(answer[position:start], top)
+        contents.append(answer[start:end])
+        position = end + 1
     return contents
+
+
+def _size_in(line: bytes, top: Path) -> int:
+    """Return the size in what git says of an object: its name, kind and size."""
+    blob, *kind_and_size = line.decode("ascii").split()
+    if len(kind_and_size) != 2:
+        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
+    return int(kind_and_size[1])
 
 
 def _asked_of(top: Path, how: str, blobs: Sequence[str]) -> bytes:

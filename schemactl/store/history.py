@@ -25,14 +25,7 @@ _HEADER = re.compile(r"\n?(?P<commit>[0-9a-f]{40,64}) (?P<date>\S+)")
 
 @dataclass(frozen=True, slots=True)
 class RevisionFile:
-    """A file as a commit left it.
-
-    Attributes:
-        commit: the full hash of the commit.
-        date: when it was committed, with its time zone.
-        path: the file's path then, from the top of the repository.
-        content: the bytes of the file.
-    """
+    """A file as a commit left it: its path from the top of the repository; the date has its time zone."""
 
     commit: str
     date: datetime
@@ -69,34 +62,27 @@ class _Change:
         return self.mode != git.LINK_MODE and set(self.blob) != {"0"}
 
 
-def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...]:
-    """Return the committed versions of a file, newest first, its renames followed.
+def versions_of(path: Path) -> tuple[RevisionFile, ...]:
+    """Return the versions of a file in the history of ``HEAD``, newest first, its renames followed.
 
     A content that the file had several times is given once, with the last commit that brought it. A merge
     counts where it made something that none of its parents had. A handful of git processes, however long the
-    history; at most ``MAX_VERSIONS`` commits, and as many versions as fit ``MAX_HISTORY_BYTES``.
-
-    Args:
-        path: a path on this machine inside a repository; it need not exist any more.
-        since: leave out what this revision knows already.
-
-    Returns:
-        The versions in the history of ``HEAD``; none where nothing changed after ``since``.
+    history; at most ``MAX_VERSIONS`` commits, and as many versions as fit ``MAX_HISTORY_BYTES``. The path need not
+    exist any more.
 
     Raises:
-        InputError: git is absent, the path is in no repository, ``since`` is unknown, or the file was never committed;
-            without ``since``, also where the clone is shallow, because its history is cut off.
+        InputError: git is absent, the path is in no repository, the file was never committed, or the clone is shallow,
+            and its history is cut off.
     """
     top = git.find_repository(path)
     inside = git.path_inside(top, path)
-    if since is None and git.is_shallow(top):
+    if git.is_shallow(top):
         raise InputError(f"the history of `{inside}` is cut off", hint=git.UNSHALLOW)
-    commits = (git.commit_of(top, "HEAD"), *(() if since is None else (f"^{git.commit_of(top, since)}",)))
     changes: dict[str, _Change] = {}
-    for change in _changes(top, commits, inside):
+    for change in _changes(top, git.commit_of(top, "HEAD"), inside):
         if change.is_file:
             changes.setdefault(change.blob, change)
-    if not changes and since is None:
+    if not changes:
         raise InputError(f"there is no version of `{inside}` in the history of `{top}`", hint="was it ever committed?")
     # Of the contents there may be fewer, where they take too much memory.
     blobs = list(changes)
@@ -105,17 +91,16 @@ def versions_of(path: Path, since: str | None = None) -> tuple[RevisionFile, ...
     return tuple(RevisionFile(change.commit, change.date, change.path, content) for change, content in pairs)
 
 
-def _changes(top: Path, commits: tuple[str, ...], inside: str) -> Iterator[_Change]:
+def _changes(top: Path, commit: str, inside: str) -> Iterator[_Change]:
     """Yield what commits made of a file, newest first; merges too where they are more than their parents."""
     result = git.run_git(
         *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
         *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),
-        *(*commits, "--", inside),
+        *(commit, "--", inside),
     )
     if result.returncode:
         raise git.failure(f"git cannot read the history of `{inside}`", result)
     tokens = iter(os.fsdecode(result.stdout).split("\0"))
-    commit = ""
     date = datetime.min
     for token in tokens:
         if header := _HEADER.fullmatch(token):

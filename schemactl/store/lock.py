@@ -23,8 +23,7 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     Raises:
         InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made.
     """
-    path = folder / LOCK_NAME
-    with _holding(path, folder, wait_seconds):
+    with _holding(folder / LOCK_NAME, folder, wait_seconds):
         yield
 
 
@@ -53,9 +52,11 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
         lock = FileLock(path, is_singleton=True)
         lock.acquire(timeout=wait_seconds)
     except Timeout as error:
-        raise InputError(
-            f"`{folder}` is in use by {_holder(path)}", hint="run the command again when that one has ended"
-        ) from error
+        holder = "another process"
+        with suppress(OSError, ValueError):
+            holder = f"process {int(path.read_text(encoding='ascii'))}"
+        hint = "run the command again when that one has ended"
+        raise InputError(f"`{folder}` is in use by {holder}", hint=hint) from error
     except (FileExistsError, NotADirectoryError) as error:
         raise InputError(f"`{folder}` cannot be a folder: a file has its name, or one above it") from error
     except OSError as error:
@@ -66,9 +67,3 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _holder(path: Path) -> str:
-    with suppress(OSError, ValueError):
-        return f"process {int(path.read_text(encoding='ascii'))}"
-    return "another process"

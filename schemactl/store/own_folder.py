@@ -29,10 +29,8 @@ _held: Final[set[int]] = set()
 def own_folder(kind: str, above: Path | None = None, log: str | None = None) -> Iterator[Path]:
     """Hand out a new folder, which is removed at the end; before, remove those that killed commands have left.
 
-    Args:
-        kind: what it is for; its name begins with ``schemactl-KIND-``.
-        above: the folder that it is made in; None for the system's.
-        log: the name of a file in it that stays where the block ends with an `EngineError`.
+    Its name begins with ``schemactl-KIND-``; without ``above`` it is made in the system's folder for such. A file in it
+    of the name ``log`` stays where the block ends with an `EngineError`.
 
     Raises:
         OSError: it cannot be made.
@@ -147,9 +145,6 @@ def _machine() -> str:
 def private_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder, made where it is not there: below ``XDG_RUNTIME_DIR``, else below the temporary folder.
 
-    Args:
-        environment: where ``XDG_RUNTIME_DIR`` is looked up; the process's own by default.
-
     Raises:
         InputError: it cannot be made, or what has its name is a link, another user's, or open to others.
     """
@@ -160,17 +155,12 @@ def private_folder(environment: Mapping[str, str] | None = None) -> Path:
     folder = Path(stated, "schemactl") if has_runtime else Path(tempfile.gettempdir(), f"schemactl-{user}")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        _check(folder)
+        found = folder.lstat()
     except OSError as error:
         raise InputError(f"cannot use the folder `{folder}`: {error.strerror or error}") from error
-    return folder
-
-
-def _check(folder: Path) -> None:
-    """Raise InputError where another user could have made the folder, or can look into it."""
-    found = folder.lstat()
     is_own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-    if stat.S_ISDIR(found.st_mode) and is_own and (os.name == "nt" or not found.st_mode & 0o077):
-        return
-    hint = "remove it, or name a folder of mode 0700 in `XDG_RUNTIME_DIR`"
-    raise InputError(f"`{folder}` is no folder of this user alone: what lies in it could be another's", hint=hint)
+    # Another user could have made it, or can look into it.
+    if not (stat.S_ISDIR(found.st_mode) and is_own and (os.name == "nt" or not found.st_mode & 0o077)):
+        hint = "remove it, or name a folder of mode 0700 in `XDG_RUNTIME_DIR`"
+        raise InputError(f"`{folder}` is no folder of this user alone: what lies in it could be another's", hint=hint)
+    return folder

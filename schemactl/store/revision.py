@@ -35,12 +35,8 @@ class _Entry:
 def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     """Return the file ``path`` as it was at ``revision``; if it was a folder, the schema files right in it.
 
-    Args:
-        revision: anything git takes for a commit: branch, tag, hash, ``HEAD~2``.
-        path: a path on this machine inside a repository; it need not exist any more.
-
-    Returns:
-        The files with their texts; the paths read ``REVISION:PATH``, as git writes them.
+    A revision is anything that git takes for a commit: branch, tag, hash, ``HEAD~2``. The path, on this machine and
+    inside a repository, need not exist any more; the paths of what is returned read ``REVISION:PATH``.
 
     Raises:
         InputError: git is absent, the path is in no repository, the revision is unknown or lacks the path.
@@ -58,11 +54,9 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
 
 
 def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
-    """Return those of some files that were there at ``revision``, in the order of ``paths``.
+    """Return those of some files, at least one, that were there at ``revision``, in the order of ``paths``.
 
-    Args:
-        revision: as in ``read_revision``.
-        paths: at least one; below the working folder's repository, though they need not exist.
+    They are below the working folder's repository, and need not exist.
 
     Raises:
         InputError: as ``read_revision``, but for a path that the revision lacks.

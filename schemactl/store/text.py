@@ -66,8 +66,9 @@ def decode(content: bytes, path: str) -> str:
     Raises:
         InputError: the content is a database, not UTF-8 (reported with line and column) or longer than MAX_BYTES.
     """
-    if database := _database_in(content):
-        name, scheme = database
+    is_duckdb = content[8:12] == b"DUCK" and b"\0" in content[12:20]
+    if is_duckdb or content.startswith(b"SQLite format 3\0"):
+        name, scheme = ("DuckDB", "duckdb") if is_duckdb else ("SQLite", "sqlite")
         hint = f"name it by its address: `{scheme}:///{path}`" if Path(path).is_file() else None
         raise InputError(f"`{path}` is a database of {name}, not a text", hint=hint)
     if len(content) > MAX_BYTES:
@@ -82,13 +83,6 @@ def decode(content: bytes, path: str) -> str:
         is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
         hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8; is it a text file at all?"
         raise InputError("the text is not UTF-8", at=place, hint=hint) from error
-
-
-def _database_in(content: bytes) -> tuple[str, str] | None:
-    """Return the name and the scheme of the database that a file is, by its first bytes; None where it is none."""
-    if content.startswith(b"SQLite format 3\0"):
-        return "SQLite", "sqlite"
-    return ("DuckDB", "duckdb") if content[8:12] == b"DUCK" and b"\0" in content[12:20] else None
 
 
 _PREFIX = ".schemactl-"
@@ -148,29 +142,21 @@ def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | N
             stream.write(content)
             stream.flush()
             if previous is not None:
-                _hand_on(temporary, previous)
+                own = temporary.stat()
+                if (own.st_uid, own.st_gid) != (previous.st_uid, previous.st_gid):
+                    with suppress(OSError):
+                        os.chown(temporary, previous.st_uid, previous.st_gid)
+                temporary.chmod(stat.S_IMODE(previous.st_mode))
             os.fsync(stream.fileno())
         temporary.replace(target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
-    _sync_folder(target.parent)
-
-
-def _hand_on(temporary: Path, previous: os.stat_result) -> None:
-    own = temporary.stat()
-    if (own.st_uid, own.st_gid) != (previous.st_uid, previous.st_gid):
-        with suppress(OSError):
-            os.chown(temporary, previous.st_uid, previous.st_gid)
-    temporary.chmod(stat.S_IMODE(previous.st_mode))
-
-
-def _sync_folder(folder: Path) -> None:
     # Without it a power cut may undo the rename; not every file system can do it.
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        folder = os.open(target.parent, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
+            os.fsync(folder)
         finally:
-            os.close(descriptor)
+            os.close(folder)

@@ -53,8 +53,8 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "repo with blank")
 
 
-def texts(path: Path, since: str | None = None) -> list[str]:
-    return [version.text for version in versions_of(path, since)]
+def texts(path: Path) -> list[str]:
+    return [version.text for version in versions_of(path)]
 
 
 def test_versions_come_newest_first_with_commit_date_and_path(repository):
@@ -125,16 +125,6 @@ def test_a_merge_that_only_takes_over_is_no_version(repository):
     assert versions_of(repository.top / "a.yaml")[0].commit == changed
 
 
-def test_only_what_came_after_a_revision(repository):
-    repository.write("a.yaml", "one\n")
-    repository.git("tag", "v1")
-    repository.write("a.yaml", "two\n")
-    assert texts(repository.top / "a.yaml", "v1") == ["two\n"]
-    assert texts(repository.top / "a.yaml", "HEAD") == []
-    with pytest.raises(InputError, match="there is no git revision `nope`"):
-        versions_of(repository.top / "a.yaml", "nope")
-
-
 def test_what_is_not_committed_is_no_version(repository):
     repository.write("a.yaml", "one\n")
     (repository.top / "a.yaml").write_text("two\n")
@@ -164,7 +154,7 @@ def test_a_long_history_is_cut_at_its_old_end(repository, monkeypatch):
     assert texts(repository.top / "a.yaml") == ["4\n", "3\n"]
 
 
-def test_a_shallow_clone_is_reported_unless_only_what_it_has_is_asked_for(repository, tmp_path):
+def test_a_shallow_clone_is_reported(repository, tmp_path):
     repository.write("a.yaml", "one\n")
     repository.write("a.yaml", "two\n")
     clone = tmp_path / "clone"
@@ -173,7 +163,6 @@ def test_a_shallow_clone_is_reported_unless_only_what_it_has_is_asked_for(reposi
         versions_of(clone / "a.yaml")
     assert "--unshallow" in str(caught.value.hint)
     assert "fetch-depth: 0" in str(caught.value.hint)
-    assert texts(clone / "a.yaml", "HEAD") == []
 
 
 def test_one_version_that_is_not_text_leaves_the_others_readable(repository):
