@@ -52,10 +52,7 @@ def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
 
 
 def stated_map(properties: Properties, levels: int) -> NestedType | None:
-    """Return the type that keeps all maps that sources state, None where they state something else.
-
-    What is below ``levels`` is JSON text.
-    """
+    """Return the type that keeps all maps that sources state, None where there are none; JSON text below ``levels``."""
     stated = [read_type(text) for text in properties.get(MAPS, ())]
     return _cut(_merge_types(stated, _widest), levels) if stated else None
 
@@ -150,22 +147,16 @@ def flat(schema: Schema) -> Schema:
     """Return a schema under which the relational normalizer keeps all that is nested whole."""
     section = schema.normalizers.get("json") or {}
     config = {**(section.get("config") or {}), "max_nesting": 0}
-    tables = {name: _without_nesting(table) for name, table in schema.tables.items()}
+    tables = {name: _with_nesting(table, None) for name, table in schema.tables.items()}
     return replace(schema, tables=tables, normalizers={**schema.normalizers, "json": {**section, "config": config}})
 
 
-def _without_nesting(table: Table) -> Table:
-    if table.normalizer_hint("max_nesting") is None:
+def _with_nesting(table: Table, levels: int | None) -> Table:
+    """Return a table that states how many levels of it are flattened; None for a table that states none."""
+    if table.normalizer_hint("max_nesting") == levels:
         return table
-    hints = {key: value for key, value in table.properties["x-normalizer"].items() if key != "max_nesting"}
-    return replace(table, properties={**table.properties, "x-normalizer": hints})
-
-
-def _with_nesting(table: Table, before: Table | None) -> Table:
-    stated = before.normalizer_hint("max_nesting") if before else None
-    if stated is None:
-        return table
-    hints = {**(table.properties.get("x-normalizer") or {}), "max_nesting": stated}
+    hints = {key: value for key, value in (table.properties.get("x-normalizer") or {}).items() if key != "max_nesting"}
+    hints |= {} if levels is None else {"max_nesting": levels}
     return replace(table, properties={**table.properties, "x-normalizer": hints})
 
 
@@ -202,7 +193,8 @@ def resolve_nested(
         renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded,
     )  # fmt: skip
     # Resolved is the schema without structure: it gets back the levels that were stated.
-    tables = {name: _with_nesting(each, schema.tables.get(name)) for name, each in found.schema.tables.items()}
+    levels = {name: each.normalizer_hint("max_nesting") for name, each in schema.tables.items()}
+    tables = {name: _with_nesting(each, levels.get(name)) for name, each in found.schema.tables.items()}
     resolved = replace(found.schema, tables=tables, normalizers=_normalizers_as_before(found.schema, schema))
     evolved = _Structures(evidence, schema, found).evolved(resolved)
     return replace(found, schema=evolved)
@@ -230,9 +222,9 @@ class _Structures:
     def _is_kept(self, table: str, column: Column, path: Path) -> bool:
         if column.data_type is not DataType.JSON or any(map(column.properties.get, _KEY_HINTS)):
             return False
-        known = self._before.tables[table].columns.get(column.name) if table in self._before.tables else None
         if SPARK_TYPE in column.properties:
             return True
+        known = self._before.tables[table].columns.get(column.name) if table in self._before.tables else None
         is_stated = known is not None and bool(known.properties.get("data_type"))
         return not is_stated and self._settings.preferred_type(column.name, path) is not DataType.JSON
 
@@ -325,14 +317,9 @@ class _Types:
     def _struct(self, node: Node, path: Path, old: Struct | None, levels: int) -> NestedType:
         known = dict(old.fields) if old else {}
         names = dict.fromkeys((*known, *node.keys))
-        found = {
-            name: (
-                self._type(node.keys[name], (*path, name), known.get(name), levels - 1)
-                if name in node.keys
-                else known[name]
-            )
-            for name in names
-        }
+        found = dict.fromkeys(names) | known
+        for name, below in node.keys.items():
+            found[name] = self._type(below, (*path, name), known.get(name), levels - 1)
         fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
         return Struct(fields) if fields and are_distinct(names) else Json()
 
@@ -346,13 +333,11 @@ class _Types:
         least, greatest = 0.0, 0.0
         for name, seen in self._evidence.paths.get(path, {}).items():
             kind = kind_of(name)
-            if kind not in _KINDS:
-                continue
             if kind == DataType.BIGINT:
                 least = min(least, 0.0 if seen.least is None else seen.least)
                 greatest = max(greatest, 0.0 if seen.greatest is None else seen.greatest)
                 kinds.add(LARGE if _WIDE.intersection(name.partition(":")[2].split(",")) else BIGINT)
-            else:
+            elif kind in (DataType.TEXT, DataType.DOUBLE, DataType.BOOL):
                 kinds.add(kind)
         found = _Scalars(frozenset(kinds), (least, greatest))
         stated = self._evidence.typed.get(path)
@@ -362,5 +347,4 @@ class _Types:
         return types[0] if len(set(types)) == 1 else Json() if types else None
 
 
-_KINDS: Final[frozenset[str]] = frozenset(map(str, (DataType.TEXT, DataType.BIGINT, DataType.DOUBLE, DataType.BOOL)))
 _WIDE: Final = frozenset(("uint64", "wide", "beyond-wei"))

@@ -97,11 +97,8 @@ class Targets:
         self._allowed = judgment.schema
         self._naming = naming
         self._coerces = coerces
-        self._refused = {(each.table, each.column): each for each in judgment.violations}
-
-    def refusal_of(self, table: str) -> Violation | None:
-        """Return the violation that rejects the rows of ``table``, None where there is none."""
-        return self._refused.get((table, None))
+        self.refused = {(each.table, each.column): each for each in judgment.violations}
+        """Violations by table and column; those that reject the rows of a table under no column."""
 
     def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[TargetColumn, ...]]:
         """Return the columns for each kind of value that stands where ``column`` is fed from, in a fixed order."""
@@ -114,8 +111,10 @@ class Targets:
     def _chain(self, table: str, name: str, kind: DataType) -> Iterator[TargetColumn]:
         """Yield the columns that values of a kind are tried in, up to the first one that accepts every value."""
         for column in self._candidates(table, name, kind):
-            target = TargetColumn(column, self._refused.get((table, column.name)))
-            if self._may_take(target, kind):
+            target = TargetColumn(column, self.refused.get((table, column.name)))
+            if column.data_type is kind or (
+                self._coerces and column.data_type and is_ever_coerced(kind, column.data_type)
+            ):
                 if (before := self._before(target, table)) is not None:
                     yield before
                 yield target
@@ -143,19 +142,10 @@ class Targets:
             return None
         return TargetColumn(known, is_exact=True) if known.data_type is asked.column.data_type else None
 
-    def _may_take(self, target: TargetColumn, kind: DataType) -> bool:
-        data_type = target.column.data_type
-        if data_type is None or not self._coerces:
-            return data_type is kind
-        return is_ever_coerced(kind, data_type)
-
     def _is_total(self, target: TargetColumn, kind: DataType) -> bool:
         data_type = target.column.data_type
-        if target.is_exact:
-            return False
-        if data_type is None or not self._coerces:
-            return data_type is kind
-        return data_type is kind or kind in ALWAYS_FITS.get(data_type, frozenset())
+        fits = self._coerces and data_type is not None and kind in ALWAYS_FITS.get(data_type, frozenset())
+        return not target.is_exact and (data_type is kind or fits)
 
 
 _NONE: frozenset[DataType] = frozenset()
@@ -175,20 +165,18 @@ def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
 
 def _written(rows: Rows, schema: Schema) -> dict[str, Table]:
     """Return the tables that rows are loaded into, in the schema's order, each with its complete columns."""
-    loaded = set(_loaded(rows))
+    loaded: set[str] = set()
+    left = [rows]
+    for each in left:
+        if each.refusal is None:
+            loaded.add(each.table)
+            left += each.lists
     tables: dict[str, Table] = {}
     for name, table in schema.tables.items():
         columns = {column.name: column for column in table.columns.values() if column.is_complete}
         if name in loaded and columns:
             tables[name] = Table(name, columns, table.properties)
     return tables
-
-
-def _loaded(rows: Rows) -> Iterator[str]:
-    if rows.refusal is None:
-        yield rows.table
-        for below in rows.lists:
-            yield from _loaded(below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +235,15 @@ class _Planner:
         own_key = self._own_key(table, found.path, content, above)
         over = {each.target.name for each in passed}
         over |= {self.names.row_id} | self._made_over(known, is_keyed=bool(own_key))
-        cells = self._cells(table, (*content.values, *above.inherited), over)
-        left = self._left_by_filters(known, found.path, passed, is_keyed=bool(own_key))
+        cells = tuple(
+            Cell(value.name, value.path, self._targets.by_kind(table, value.name, value.kinds))
+            for value in (*content.values, *above.inherited)
+            if not value.made
+            and value.name not in over
+            and not self._filters.drops(table, value.name, value.path, is_made=False)
+        )
+        # Rows with a column of dlt's own are never empty.
+        left = not all(self._filters.drops(table, name, found.path, is_made=True) for name in over)
         if not cells and not left:
             return None
         if table not in self._schema.tables:
@@ -272,7 +267,7 @@ class _Planner:
                 if (left or _may_be_reached(each, found.path, cells)) and (rows := self._rows(each, below))
             ),
             skips_empty=not left,
-            refusal=self._targets.refusal_of(table) or refusal,
+            refusal=self._targets.refused.get((table, None)) or refusal,
         )
 
     # what elements hold
@@ -336,15 +331,6 @@ class _Planner:
 
     # what becomes of it
 
-    def _cells(self, table: str, values: Iterable[Inherited], over: set[str]) -> tuple[Cell, ...]:
-        return tuple(
-            Cell(value.name, value.path, self._targets.by_kind(table, value.name, value.kinds))
-            for value in values
-            if not value.made
-            and value.name not in over
-            and not self._filters.drops(table, value.name, value.path, is_made=False)
-        )
-
     def _own_key(self, table: str, path: Path, content: _Content, above: _Above) -> tuple[Cell, ...]:
         name = self.names.row_id
         if any(value.made and value.name == name for value in above.inherited):
@@ -377,11 +363,6 @@ class _Planner:
             if target and not target.refusal:
                 passed.append(Passed(target.column, value.path, value.made))
         return tuple(passed), None
-
-    def _left_by_filters(self, table: Table, path: Path, passed: Iterable[Passed], *, is_keyed: bool) -> bool:
-        """Return whether rows have a column of dlt's own, so that none is ever empty."""
-        made = {self.names.row_id, *self._made_over(table, is_keyed=is_keyed), *(each.target.name for each in passed)}
-        return not all(self._filters.drops(table.name, name, path, is_made=True) for name in made)
 
     def _below(self, table: Table, path: Path, content: _Content, above: _Above) -> tuple[Inherited, ...]:
         mapping = self._propagation.of(table.name, not table.is_nested)

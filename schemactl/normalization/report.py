@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -93,7 +93,7 @@ class NormalizeReport:
     overwrites: tuple[OverwriteFinding, ...] = ()
     seen: tuple[str, ...] = ()
     rejects: str | None = None
-    lineage: Mapping[str, Mapping[str, tuple[str, ...]]] | None = field(default=None)
+    lineage: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     warnings: tuple[SourceWarning, ...] = ()
 
     @property
@@ -138,12 +138,12 @@ class NormalizeReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
-        own = asdict(replace(self, inference=None))
-        own.pop("inference")
         inference = self.inference.to_dict() if self.inference else None
         if inference is not None:
             # They are the load's, and there too where no data was read.
             inference.pop("warnings")
+        own = asdict(replace(self, inference=None))
+        del own["inference"]  # which stands last
         return {
             **own,
             "outcome": str(self.outcome),

@@ -55,13 +55,7 @@ class RowCounts:
     superseded: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.read + other.read,
-            self.rejected + other.rejected,
-            self.rejected_above + other.rejected_above,
-            self.values_rejected + other.values_rejected,
-            self.superseded + other.superseded,
-        )
+        return RowCounts(*(getattr(self, name) + getattr(other, name) for name in RowCounts.__slots__))
 
     @property
     def loaded(self) -> int:

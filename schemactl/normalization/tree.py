@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of, type_of_class
@@ -27,7 +28,10 @@ class Node:
 def tree_of(evidence: Evidence) -> Node:
     """Return the documents as one tree; keys stand as the first document that has them has them."""
     below: dict[Path, dict[str | None, None]] = {(): {}}
-    for path in _ordered(evidence):
+    documents = (evidence.witnesses[position] for position in sorted(evidence.witnesses))
+    witnessed = (path for document in documents for path in _paths_in(document, ()))
+    # As sources state them, then as witnesses hold them, the rest by name.
+    for path in chain(evidence.typed, witnessed, sorted(evidence.paths, key=json.dumps)):
         for end in range(len(path)):
             below.setdefault(path[:end], {}).setdefault(path[end])
             below.setdefault(path[: end + 1], {})
@@ -47,14 +51,6 @@ def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | Non
         keys=keys,
         element=inner.get(ELEMENT),
     )
-
-
-def _ordered(evidence: Evidence) -> Iterator[Path]:
-    """Yield all paths: as sources state them, then as witnesses hold them, the rest by name."""
-    yield from evidence.typed
-    for position in sorted(evidence.witnesses):
-        yield from _paths_in(evidence.witnesses[position], ())
-    yield from sorted(evidence.paths, key=json.dumps)
 
 
 def _paths_in(value: Any, path: Path) -> Iterator[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,23 +244,11 @@ def test_bad_json_is_refused_with_its_place(text: str, place: tuple[int, int], r
     assert error.at == Location("a.json", *place)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
-    file = tmp_path / "a.yaml"
-    file.write_bytes(b"name: shop\nx-a: \xff\xfe\n")
-    with pytest.raises(InputError, match=r"a\.yaml:2:6: the file is not UTF-8"):
-        dlt_format.load(file)
-    with pytest.raises(InputError, match="is a directory"):
-        dlt_format.load(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        dlt_format.load(tmp_path / "none.yaml")
-
-
-def test_a_file_is_loaded(tmp_path: Path):
-    file = tmp_path / "a.yaml"
-    file.write_bytes(commented().replace("\n", "\r\n").encode())
-    document = dlt_format.load(file)
+def test_a_text_keeps_its_ends_of_lines():
+    text = commented().replace("\n", "\r\n")
+    document = read(text)
     assert document.schema == read(commented()).schema
-    assert dlt_format.write(document.schema, layout=document.layout).encode() == file.read_bytes()
+    assert dlt_format.write(document.schema, layout=document.layout) == text
 
 
 # Writing

@@ -30,11 +30,8 @@ def plan(request: PlanRequest) -> Plan:
         lists = ", ".join(f"`{rows.table}`" for rows in found.rows.lists)
         raise InputError(f"`{found.rows.table}` keeps its lists in columns, yet the schema nests {lists} in it")
     cells = tuple(_with_structure(cell, found.rows.table, allowed) for cell in found.rows.cells)
-    kept = {
-        (table.name, column.name): structure
-        for table, column in structures_in(allowed)
-        if (structure := structure_of(column)) is not None
-    }
+    stated = {(table.name, column.name): structure_of(column) for table, column in structures_in(allowed)}
+    kept = {place: structure for place, structure in stated.items() if structure is not None}
     return replace(found, rows=replace(found.rows, cells=cells), structures=kept)
 
 
