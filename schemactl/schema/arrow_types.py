@@ -373,17 +373,8 @@ def _leaves() -> dict[str, pyarrow.DataType]:
     import pyarrow as pa
 
     return {
-        STRING: pa.string(),
-        "binary": pa.binary(),
-        "tinyint": pa.int8(),
-        "smallint": pa.int16(),
-        "int": pa.int32(),
-        "bigint": pa.int64(),
-        "float": pa.float32(),
-        "double": pa.float64(),
-        "boolean": pa.bool_(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestamp_ntz": pa.timestamp("us"),
+        STRING: pa.string(), "binary": pa.binary(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(),
+        "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "boolean": pa.bool_(),
+        "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
         "time(6)": pa.time64("us"),
-    }
+    }  # fmt: skip

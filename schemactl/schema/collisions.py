@@ -28,9 +28,7 @@ def numbered(identifier: str, number: int, naming: Naming) -> str:
     suffix = f"_{number}"
     room = (naming.max_length or len(identifier) + len(suffix)) - len(suffix)
     if room < 0:
-        raise InputError(
-            f"no identifier of {naming.max_length} characters is free beside `{identifier}`",
-            hint="allow longer identifiers, or rename the keys in the data",
-        )
+        message = f"no identifier of {naming.max_length} characters is free beside `{identifier}`"
+        raise InputError(message, hint="allow longer identifiers, or rename the keys in the data")
     # `a_` and `_2` must not make a path of two parts
     return identifier[:room].rstrip("_") + suffix

@@ -43,10 +43,9 @@ class Contract:
 
     @classmethod
     def of(cls, stated: Stated) -> Contract:
-        """Read a contract; an entity that it leaves out evolves (docs/dlt.md §7.1).
+        """Read a contract, as ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
 
-        Args:
-            stated: ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
+        An entity that it leaves out evolves (docs/dlt.md §7.1).
 
         Raises:
             InputError: there is no such mode or entity.
@@ -94,13 +93,10 @@ def stated_contract(schema: Schema, table: str, override: Stated = None) -> Stat
     if table.startswith(system_prefix(naming_of(schema))):
         return StatedContract(Contract(), "default", frozenset())
     stated, level = _stated_for(schema, table, override)
-    return StatedContract(Contract.of(stated), level, _entities(stated))
-
-
-def _entities(stated: Stated) -> frozenset[str]:
+    contract = Contract.of(stated)
     if isinstance(stated, str):
-        return frozenset(_split(stated)) if "=" in stated else frozenset(Entity)
-    return frozenset(stated or ())
+        stated = _split(stated) if "=" in stated else dict.fromkeys(Entity, stated)
+    return StatedContract(contract, level, frozenset(stated or ()))
 
 
 def _mode(text: Any) -> Mode:

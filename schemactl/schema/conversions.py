@@ -59,12 +59,7 @@ CONVERSIONS: Final = _read(_GRID)
 EPOCH_UNIT: Final = "epoch_s"
 """What ``x-unit`` of a numeric column states where its numbers are seconds since 1970."""
 
-SPELLED_DIFFERENTLY: Final = frozenset(
-    (
-        *(DataType.BOOL, DataType.DOUBLE, DataType.DECIMAL, DataType.TIMESTAMP, DataType.TIME),
-        *(DataType.BINARY, DataType.JSON),
-    )
-)
+SPELLED_DIFFERENTLY: Final = frozenset(DataType) - {DataType.TEXT, DataType.BIGINT, DataType.WEI, DataType.DATE}
 """Types that dlt and the destinations write as different texts."""
 
 _FAMILIES: Final[Mapping[DataType, str]] = {

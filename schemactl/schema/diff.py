@@ -42,14 +42,10 @@ def diff(
     They come in the order in which they apply: header, settings, normalizers, removals of tables whose names others
     take, renames of tables, then table by table in the order of ``after``, removed ones where they stood in ``before``.
 
-    Args:
-        before: a schema whose tables and columns stand under their own names.
-        after: the same.
-        guess_renames: whether what is gone and what is new may be taken for the same thing under another name;
-            ``x-renamed-from`` is heeded anyway.
-        heeds_moves: whether tables and columns may have taken names of each other, where ``x-renamed-from`` is new:
-            only where ``before`` has what it stated, which no catalog has.
-        renamed_tables: the tables of ``before`` that have another name in ``after``; None where they are not known.
+    With ``guess_renames`` what is gone and what is new may be taken for the same thing under another name;
+    ``x-renamed-from`` is heeded anyway. With ``heeds_moves`` tables and columns may have taken names of each other,
+    where ``x-renamed-from`` is new: only where ``before`` has what it stated, which no catalog has. ``renamed_tables``
+    are those of ``before`` that have another name in ``after``; None where they are not known.
     """
     renames = renamed_tables
     if renames is None:
@@ -92,7 +88,11 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
     displaced = {name for name in names.values() if name in before.columns and name not in names}
     yield from (ColumnRemoved(after.name, before.columns[name]) for name in displaced)
     yield from renames
-    columns = _renamed({name: each for name, each in before.columns.items() if name not in displaced}, names)
+    columns = {
+        names.get(name, name): replace(column, name=names[name]) if name in names else column
+        for name, column in before.columns.items()
+        if name not in displaced
+    }
     for name, column in columns.items():
         if name not in after.columns:
             yield ColumnRemoved(after.name, column)
@@ -108,12 +108,6 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
     )
     if order != tuple(after.columns):
         yield ColumnsReordered(after.name, order, tuple(after.columns))
-
-
-def _renamed(columns: Mapping[str, Column], names: Mapping[str, str]) -> Mapping[str, Column]:
-    if not names:
-        return columns
-    return {names.get(name, name): replace(column, name=names.get(name, name)) for name, column in columns.items()}
 
 
 def _column(table: str, before: Column, after: Column) -> Iterator[Change]:
@@ -209,13 +203,11 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
         ignore_private_variables=False,  # it takes keys that start with `__` for private
         threshold_to_diff_deeper=0,  # or else it reports two mappings with few keys in common as wholes
     )
-    leaves = [_detail(kind, level) for kind, levels in found.items() for level in levels]
+    leaves = []
+    for kind, levels in found.items():
+        for level in levels:
+            old = ABSENT if kind.endswith("_item_added") else level.t1
+            new = ABSENT if kind.endswith("_item_removed") else level.t2
+            leaves.append(Detail(tuple(level.path(output_format="list")), old, new))
     # Positions are compared as numbers, and keys that are no text have a place as well.
     return tuple(sorted(leaves, key=lambda leaf: [(type(key).__name__, key) for key in leaf.path]))
-
-
-def _detail(kind: str, level: Any) -> Detail:
-    path = tuple(level.path(output_format="list"))
-    before = ABSENT if kind.endswith("_item_added") else level.t1
-    after = ABSENT if kind.endswith("_item_removed") else level.t2
-    return Detail(path, before, after)

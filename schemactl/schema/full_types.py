@@ -22,11 +22,7 @@ def decimal_sizes(properties: Properties) -> tuple[int, int]:
 def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
     """Raise ``InputError`` where a decimal column has more digits after the point than digits.
 
-    Args:
-        name: the column's.
-        precision: all digits.
-        scale: those after the point.
-        holder: what has no such type, in words.
+    ``holder`` is what has no such type, in words.
     """
     if scale > precision:
         message = f"{holder} has no decimal({precision},{scale}) (`{name}`): more digits after the point than digits"
@@ -35,13 +31,8 @@ def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
 
 _BITS: Final = 64
 _UNITS: Final = {
-    DataType.BIGINT: "bit",
-    DataType.DECIMAL: "digit",
-    DataType.WEI: "digit",
-    DataType.TEXT: "character",
-    DataType.BINARY: "byte",
-    DataType.TIMESTAMP: "digit",
-    DataType.TIME: "digit",
+    **dict.fromkeys((DataType.DECIMAL, DataType.WEI, DataType.TIMESTAMP, DataType.TIME), "digit"),
+    **{DataType.BIGINT: "bit", DataType.TEXT: "character", DataType.BINARY: "byte"},
 }
 SIZED: Final = frozenset(_UNITS)
 """The types that have a size."""
@@ -102,6 +93,7 @@ def full_type(properties: Properties) -> FullType | None:
     if not stated:
         return None
     data_type, precision, scale = DataType(stated), properties.get("precision"), properties.get("scale")
+    seconds = MICROSECOND_DIGITS if precision is None else precision
     match data_type:
         case DataType.BIGINT:
             return FullType(data_type, _BITS if precision is None else precision)
@@ -112,15 +104,11 @@ def full_type(properties: Properties) -> FullType | None:
         case DataType.TEXT | DataType.BINARY:
             return FullType(data_type, precision)
         case DataType.TIMESTAMP:
-            return FullType(data_type, _seconds(precision), timezone=properties.get("timezone") is not False)
+            return FullType(data_type, seconds, timezone=properties.get("timezone") is not False)
         case DataType.TIME:
-            return FullType(data_type, _seconds(precision))
+            return FullType(data_type, seconds)
         case _:
             return FullType(data_type)
-
-
-def _seconds(precision: int | None) -> int:
-    return MICROSECOND_DIGITS if precision is None else precision
 
 
 EXACT_BITS: Final = 53
@@ -154,15 +142,10 @@ def holds_all(before: FullType, after: FullType) -> bool:
         return after.precision is None
     if after.data_type not in (DataType.DECIMAL, DataType.WEI) or after.precision is None:
         return True
-    digits, places = _needed(before)
-    return (after.integer_digits or 0) >= digits and (after.scale or 0) >= places
-
-
-def _needed(before: FullType) -> tuple[int, int]:
-    """Return digits before and after the point."""
     largest, places = DEFAULT_DECIMAL
+    digits = largest - places
     if before.data_type == DataType.BIGINT:
         bits = before.precision or _BITS
-        return next((digits for limit, digits in _DIGITS_OF_BITS if bits <= limit), largest), 0
-    whole = largest - places
-    return whole, 0 if before.data_type == DataType.WEI else places
+        digits = next((digits for limit, digits in _DIGITS_OF_BITS if bits <= limit), largest)
+    places = 0 if before.data_type in (DataType.BIGINT, DataType.WEI) else places
+    return (after.integer_digits or 0) >= digits and (after.scale or 0) >= places

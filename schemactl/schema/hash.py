@@ -19,10 +19,7 @@ _NOT_CONTENT = frozenset(("version", "version_hash", "imported_version_hash", "p
 
 
 def version_hash(schema: Schema) -> str:
-    """Return the hash of the schema's content, as dlt 1.31 computes it.
-
-    Returns:
-        Base64 of 32 bytes: 44 characters.
+    """Return the hash of the schema's content, as dlt 1.31 computes it: Base64 of 32 bytes, 44 characters.
 
     Raises:
         InputError: a value cannot be written in JSON (half a surrogate pair, an integer beyond 64 bits).
@@ -32,8 +29,16 @@ def version_hash(schema: Schema) -> str:
 
 def stored_hash(stored: Mapping[str, Any]) -> str:
     """Return the hash of a stored schema of any engine version, just as it is stated (docs/dlt.md §2.1)."""
+    # Not the standard library's json: it writes small numbers another way (1e-05, orjson: 0.00001).
+    import orjson
+
     content = {key: value for key, value in stored.items() if key not in _NOT_CONTENT}
-    digest = sha3_256(_canonical_json(content))
+    try:
+        text = orjson.dumps(content, default=_encode, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        hint = "text must be valid Unicode, integers fit 64 bits"
+        raise InputError(f"the schema cannot be hashed: {error}", hint=hint) from error
+    digest = sha3_256(text)
     tables = stored.get("tables") or {}
     for name in sorted(tables):
         # JSON with sorted keys loses the order of columns, which counts.
@@ -57,17 +62,6 @@ def bump(schema: Schema) -> Schema:
     if stated not in previous:
         previous = (stated, *previous)[:MAX_PREVIOUS_HASHES]
     return replace(schema, version=schema.version + 1, version_hash=current, previous_hashes=previous)
-
-
-def _canonical_json(content: Mapping[str, Any]) -> bytes:
-    # Not the standard library's json: it writes small numbers another way (1e-05, orjson: 0.00001).
-    import orjson
-
-    try:
-        return orjson.dumps(content, default=_encode, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-    except TypeError as error:
-        hint = "text must be valid Unicode, integers fit 64 bits"
-        raise InputError(f"the schema cannot be hashed: {error}", hint=hint) from error
 
 
 def _encode(value: Any) -> Any:

@@ -85,19 +85,12 @@ def _parse_day(text: str) -> date:
     if match["month"]:
         return date(year, int(match["month"]), int(match["day"] or 1))
     if match["ordinal"]:
-        return _ordinal_day(year, int(match["ordinal"]))
-    return _week_day(year, int(match["week"]), int(match["weekday"] or 1))
-
-
-def _ordinal_day(year: int, ordinal: int) -> date:
-    day = date(year, 1, 1) + timedelta(days=ordinal - 1)
-    if day.year != year:
-        raise ValueError(f"year {year} has no day {ordinal}")
-    return day
-
-
-def _week_day(year: int, week: int, weekday: int) -> date:
-    """Return a day of a week; week 0 and day 0 are the ones before the first, which only dlt knows."""
+        day = date(year, 1, 1) + timedelta(days=int(match["ordinal"]) - 1)
+        if day.year != year:
+            raise ValueError(f"year {year} has no day {match['ordinal']}")
+        return day
+    # Week 0 and day 0 are the ones before the first, which only dlt knows.
+    week, weekday = int(match["week"]), int(match["weekday"] or 1)
     if week > 52:
         date.fromisocalendar(year, week, 1)  # refuses a week that the year does not have
     return date.fromisocalendar(year, 1, 1) + timedelta(weeks=week - 1, days=weekday - 1)

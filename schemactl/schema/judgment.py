@@ -122,7 +122,9 @@ class _Judge:
             return
         if column.is_variant and not (old and old.is_variant and old.is_complete):
             if contract.data_type is not Mode.EVOLVE:
-                yield self._variant_violation(table, column, contract.data_type)
+                base, found, mode = base_of(column, table, self._naming), str(column.data_type), contract.data_type
+                of, expected = (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
+                yield Violation(table.name, column.name, Entity.DATA_TYPE, mode, expected, found, variant_of=of)
             elif contract.columns is not Mode.EVOLVE and self._is_beside_new(table, known, column):
                 # To dlt the column that it would stand beside never comes, so its values ask for that one.
                 found = str(column.data_type)
@@ -142,12 +144,6 @@ class _Judge:
             base = base_of(base, table, self._naming)
         old = known.columns.get(base.name) if known and base else None
         return base is not None and (old is None or not old.is_complete)
-
-    def _variant_violation(self, table: Table, variant: Column, mode: Mode) -> Violation:
-        base = base_of(variant, table, self._naming)
-        of, expected = (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
-        found = str(variant.data_type)
-        return Violation(table.name, variant.name, Entity.DATA_TYPE, mode, expected, found, variant_of=of)
 
 
 _TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone", "x-spark-type")
@@ -207,6 +203,4 @@ def _without_propagation(before: Properties, after: Properties, refused: set[str
         return after
     left = {name: mapping for name, mapping in tables.items() if name not in refused}
     left.update({name: known[name] for name in refused if name in known})
-    if left == known:
-        return before
-    return with_propagation_tables(after, left)
+    return before if left == known else with_propagation_tables(after, left)

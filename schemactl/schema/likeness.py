@@ -92,18 +92,15 @@ def _name(name: str) -> _Name:
 @lru_cache(maxsize=65536)
 def _meant(word: str) -> str:
     """Return a word in full and in the singular, without accents, doubled letters, and what is only British."""
-    stem = _stem(_ABBREVIATIONS.get(word, word))
+    stem = _ABBREVIATIONS.get(word, word)
+    for ending, instead, least in _ENDINGS:
+        if stem.endswith(ending) and len(stem) >= least:
+            stem = stem.removesuffix(ending) + instead
+            break
     letters = "".join(each for each in unicodedata.normalize("NFKD", stem) if not unicodedata.combining(each))
     for british, american in _SPELLINGS:
         letters = letters.replace(british, american)
     return _DOUBLED.sub(r"\1", letters)
-
-
-def _stem(word: str) -> str:
-    for ending, instead, least in _ENDINGS:
-        if word.endswith(ending) and len(word) >= least:
-            return word.removesuffix(ending) + instead
-    return word
 
 
 _EMPTY_WORDS: Final = frozenset(

@@ -43,14 +43,11 @@ class Pattern:
         """
         if self._is_quick and len(name) <= _LONGEST_QUICK:
             return self._regex.search(name) is not None
-        with time_limit(LIMIT_SECONDS, partial(self._timeout_error, name), of_processor=True):
-            return self._regex.search(name) is not None
-
-    def _timeout_error(self, name: str) -> InputError:
         shown = name if len(name) <= 80 else f"{name[:80]}…"
         message = f"the pattern `{self.text}` takes too long to be searched for in `{shown}`"
         hint = "a repetition of repetitions, as in `(a+)+$`, tries every way to part the name: write `a+$`"
-        return InputError(message, hint=hint)
+        with time_limit(LIMIT_SECONDS, partial(InputError, message, hint=hint), of_processor=True):
+            return self._regex.search(name) is not None
 
 
 @lru_cache(maxsize=4096)

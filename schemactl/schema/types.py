@@ -186,14 +186,12 @@ class Schema:
 
 def table_from_dict(name: str, stored: Mapping[str, Any]) -> Table:
     """Build a table from its stored form; names inside give way to the keys, as in dlt."""
-    columns = {key: column_from_dict(key, column) for key, column in (stored.get("columns") or {}).items()}
+    columns = {
+        column: Column(column, {key: value for key, value in properties.items() if key != "name"})
+        for column, properties in (stored.get("columns") or {}).items()
+    }
     properties = {key: value for key, value in stored.items() if key not in ("name", "columns")}
     return Table(name, columns, properties)
-
-
-def column_from_dict(name: str, stored: Mapping[str, Any]) -> Column:
-    """Build a column from its stored form; a ``name`` inside gives way to the key."""
-    return Column(name, {key: value for key, value in stored.items() if key != "name"})
 
 
 _TOP_LEVEL = frozenset(

@@ -1,13 +1,10 @@
-"""Old schema files, brought to the current engine version step by step as dlt does it (docs/dlt.md §1.8).
-
-A function ``_to_engine_N`` is one step, which changes a stored schema in place.
-"""
+"""Old schema files, brought to the current engine version step by step as dlt does it (docs/dlt.md §1.8)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, Final
+from typing import Any
 
 from schemactl.errors import InputError, Location
 from schemactl.schema.naming import load_naming
@@ -38,7 +35,13 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
         return dict(stored)
     upgraded = dict(deepcopy(stored))
     for number in range(engine, ENGINE_VERSION):
-        _take_step(upgraded, number, at)
+        try:
+            _to_engine(number + 1, upgraded)
+        except KeyError as error:
+            message = f"`{error.args[0]}` is missing in a schema of engine version {number}"
+            raise InputError(message, at=at) from error
+        except (AttributeError, TypeError) as error:
+            raise InputError(f"the file is not a schema of engine version {number}", at=at) from error
     upgraded["engine_version"] = ENGINE_VERSION
     for columns, name in _null_only_columns(upgraded):
         column = columns[name]
@@ -65,16 +68,6 @@ def _engine_of(stored: Mapping[str, Any], at: Location | None) -> int:
     return engine
 
 
-def _take_step(stored: dict[str, Any], engine: int, at: Location | None) -> None:
-    try:
-        _STEPS[engine - 1](stored)
-    except KeyError as error:
-        key = error.args[0]
-        raise InputError(f"`{key}` is missing in a schema of engine version {engine}", at=at) from error
-    except (AttributeError, TypeError) as error:
-        raise InputError(f"the file is not a schema of engine version {engine}", at=at) from error
-
-
 def _null_only_columns(stored: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     for table in _dicts_in(stored.get("tables")).values():
         columns: Any = table.get("columns")
@@ -91,10 +84,35 @@ def _dicts_in(value: Any) -> dict[Any, dict[Any, Any]]:
     return {key: item for key, item in value.items() if isinstance(item, dict)}
 
 
-def _to_engine_2(stored: dict[str, Any]) -> None:
-    """Engine 2 filters data: by default nothing is left out."""
-    stored["includes"] = []
-    stored["excludes"] = []
+def _to_engine(number: int, stored: dict[str, Any]) -> None:  # noqa: C901, PLR0912 - a case for each
+    """Change a stored schema in place into one of the next engine version."""
+    match number:
+        case 2:  # filters data: by default nothing is left out
+            stored["includes"] = []
+            stored["excludes"] = []
+        case 3:
+            _to_engine_3(stored)
+        case 4:  # hashes schemas: an empty hash stands for none yet
+            stored.setdefault("version_hash", "")
+        case 5:  # stores schemas at the destination: dlt's own tables get other columns
+            stored["tables"][VERSION_TABLE] = version_table().to_dict()
+            stored["tables"][LOADS_TABLE] = loads_table().to_dict()
+        case 6:  # notes the schema's hash with each load: the table of loads gets another column
+            stored["tables"][LOADS_TABLE] = loads_table().to_dict()
+        case 7:  # has schema contracts in place of seals
+            stored["settings"].pop("schema_sealed", None)
+            for table in stored["tables"].values():
+                table.pop("table_sealed", None)
+        case 8:  # remembers the hashes of earlier contents
+            stored["previous_hashes"] = []
+        case 9:  # marks tables that received data
+            for table in stored["tables"].values():
+                if "_dlt_id" in table["columns"]:
+                    table.setdefault("x-normalizer", {})["seen-data"] = True
+        case 10:
+            _to_engine_10(stored)
+        case 11:  # keeps `__` in the keys of data; schemas from before go on without
+            stored["normalizers"]["use_break_path_on_normalize"] = False
 
 
 def _to_engine_3(stored: dict[str, Any]) -> None:
@@ -120,56 +138,13 @@ def _to_engine_3(stored: dict[str, Any]) -> None:
 
 
 def _table_of_engine_3(name: str, columns: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    parent = _parent_of(name, known)
-    if parent:
-        return {"name": name, "columns": columns, "parent": parent}
+    # The parent is the nearest table that the name is a path below of.
+    above = name
+    while (end := above.rfind("__")) > 0:
+        above = above[:end]
+        if above in known:
+            return {"name": name, "columns": columns, "parent": above}
     return {"name": name, "columns": columns, "write_disposition": "append", "resource": name}
-
-
-def _parent_of(name: str, known: Collection[str]) -> str | None:
-    """Return the nearest table that ``name`` is a path below of."""
-    end = name.rfind("__")
-    while end > 0:
-        name = name[:end]
-        if name in known:
-            return name
-        end = name.rfind("__")
-    return None
-
-
-def _to_engine_4(stored: dict[str, Any]) -> None:
-    """Engine 4 hashes schemas: an empty hash stands for none yet."""
-    stored.setdefault("version_hash", "")
-
-
-def _to_engine_5(stored: dict[str, Any]) -> None:
-    """Engine 5 stores schemas at the destination: dlt's own tables get other columns."""
-    stored["tables"][VERSION_TABLE] = version_table().to_dict()
-    stored["tables"][LOADS_TABLE] = loads_table().to_dict()
-
-
-def _to_engine_6(stored: dict[str, Any]) -> None:
-    """Engine 6 notes the schema's hash with each load: the table of loads gets another column."""
-    stored["tables"][LOADS_TABLE] = loads_table().to_dict()
-
-
-def _to_engine_7(stored: dict[str, Any]) -> None:
-    """Engine 7 has schema contracts in place of seals."""
-    stored["settings"].pop("schema_sealed", None)
-    for table in stored["tables"].values():
-        table.pop("table_sealed", None)
-
-
-def _to_engine_8(stored: dict[str, Any]) -> None:
-    """Engine 8 remembers the hashes of earlier contents."""
-    stored["previous_hashes"] = []
-
-
-def _to_engine_9(stored: dict[str, Any]) -> None:
-    """Engine 9 marks tables that received data."""
-    for table in stored["tables"].values():
-        if "_dlt_id" in table["columns"]:
-            table.setdefault("x-normalizer", {})["seen-data"] = True
 
 
 def _to_engine_10(stored: dict[str, Any]) -> None:
@@ -183,8 +158,16 @@ def _to_engine_10(stored: dict[str, Any]) -> None:
     naming = load_naming(normalizers["names"])
     row_id = naming.normalize_identifier("_dlt_id")
     parent_id = naming.normalize_identifier("_dlt_parent_id")
-    for table in stored["tables"].values():
-        _translate_columns(table["columns"], row_id, parent_id)
+    for columns in [table["columns"] for table in stored["tables"].values()]:
+        for column in columns.values():
+            if "data_type" in column:
+                column["data_type"] = _json_for_complex(column["data_type"])
+        if column := columns.get(row_id, {}):
+            column["row_key"] = column.get("unique", False)
+        if column := columns.get(parent_id, {}):
+            column["parent_key"] = column.get("foreign_key", False)
+        for column in columns.values():
+            column.pop("foreign_key", None)
     settings = stored["settings"]
     if preferred := settings.get("preferred_types"):
         settings["preferred_types"] = {name: _json_for_complex(data_type) for name, data_type in preferred.items()}
@@ -195,29 +178,5 @@ def _to_engine_10(stored: dict[str, Any]) -> None:
     (normalizers["json"].get("config") or {}).pop("generate_dlt_id", None)
 
 
-def _translate_columns(columns: dict[str, dict[str, Any]], row_id: str, parent_id: str) -> None:
-    for column in columns.values():
-        if "data_type" in column:
-            column["data_type"] = _json_for_complex(column["data_type"])
-    if column := columns.get(row_id, {}):
-        column["row_key"] = column.get("unique", False)
-    if column := columns.get(parent_id, {}):
-        column["parent_key"] = column.get("foreign_key", False)
-    for column in columns.values():
-        column.pop("foreign_key", None)
-
-
 def _json_for_complex(data_type: Any) -> Any:
     return "json" if data_type == "complex" else data_type
-
-
-def _to_engine_11(stored: dict[str, Any]) -> None:
-    """Engine 11 keeps ``__`` in the keys of data; schemas from before go on without."""
-    stored["normalizers"]["use_break_path_on_normalize"] = False
-
-
-_STEPS: Final[tuple[Callable[[dict[str, Any]], None], ...]] = (
-    *(_to_engine_2, _to_engine_3, _to_engine_4, _to_engine_5, _to_engine_6),
-    *(_to_engine_7, _to_engine_8, _to_engine_9, _to_engine_10, _to_engine_11),
-)
-"""In order; the first one starts from engine version 1."""

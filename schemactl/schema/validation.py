@@ -88,9 +88,8 @@ def _find_size(value: Any, keys: Keys) -> Iterator[Finding]:
 
 def _find_boolean(value: Any, keys: Keys) -> Iterator[Finding]:
     if not isinstance(value, bool):
-        yield Finding(
-            keys, f"{_named(keys)} is {_shown(value)}, not true or false", "write `true` or `false`, no quotes"
-        )
+        hint = "write `true` or `false`, no quotes"
+        yield Finding(keys, f"{_named(keys)} is {_shown(value)}, not true or false", hint)
 
 
 def _find_schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
@@ -206,13 +205,9 @@ def record(
     gone: Mapping[str, str] | None = None,
     own_keys: bool = True,
 ) -> Check:
-    """Make the check of a mapping with known keys.
+    """Make the check of a mapping with known keys, and with ``own_keys`` of those that start with ``x-``.
 
-    Args:
-        fields: known keys and the checks of their values.
-        required: keys that must be there, each with a hint of what to write.
-        gone: keys of older engine versions or of another place, each with a hint of what is right.
-        own_keys: whether keys that start with ``x-`` are let through.
+    ``required`` keys, and those that are ``gone`` or stand elsewhere, have hints of what to write.
     """
     finds = {name: check.find for name, check in fields.items()}
     shape = {
@@ -346,12 +341,10 @@ _mode = one_of("evolve", "discard_value", "freeze", "discard_row")
 _contract_entities = record({entity: or_null(_mode) for entity in ("tables", "columns", "data_type")})
 
 
-def _find_contract(value: Any, keys: Keys) -> Iterator[Finding]:
-    return (_contract_entities if isinstance(value, Mapping) else _mode).find(value, keys)
-
-
-_contract = Check(_find_contract, {"anyOf": [_mode.shape, _contract_entities.shape]})
-
+_contract = Check(
+    lambda value, keys: (_contract_entities if isinstance(value, Mapping) else _mode).find(value, keys),
+    {"anyOf": [_mode.shape, _contract_entities.shape]},
+)
 
 _FLAGS = ("nullable", "timezone", "variant", *FLAGS)
 
@@ -420,13 +413,9 @@ _table = record(
 )
 
 
-def _find_detection(value: Any, keys: Keys) -> Iterator[Finding]:
-    if value not in DETECTORS:
-        yield from one_of(*DETECTORS).find(value, keys)
-
-
-_detection = Check(_find_detection, text.shape)
-
+_detection = Check(
+    lambda value, keys: iter(()) if value in DETECTORS else one_of(*DETECTORS).find(value, keys), text.shape
+)
 
 _settings = record(
     {

@@ -70,10 +70,8 @@ def shorten(identifier: str, source: str, max_length: int | None) -> str:
         return identifier
     kept = max_length - TAG_LENGTH
     if kept < 0:
-        raise InputError(
-            f"`{identifier}` cannot be shortened to {max_length} characters",
-            hint=f"a shortened identifier takes {TAG_LENGTH} characters or more",
-        )
+        hint = f"a shortened identifier takes {TAG_LENGTH} characters or more"
+        raise InputError(f"`{identifier}` cannot be shortened to {max_length} characters", hint=hint)
     tail = kept // 2
     return identifier[: kept - tail] + tag(source) + identifier[len(identifier) - tail :]
 
@@ -133,7 +131,10 @@ class Naming:
     """
 
     def __init__(self, convention: Convention, max_length: int | None = None) -> None:
-        self.max_length = _limit(convention, max_length)
+        longest = convention.longest
+        if longest is not None and max_length is not None and max_length > longest:
+            raise InputError(f"the naming convention allows {longest} characters at most, not {max_length}")
+        self.max_length = longest if max_length is None else max_length
         self.path_separator = convention.path_separator
         self.is_case_sensitive = convention.is_case_sensitive
         self._convention = convention
@@ -187,14 +188,6 @@ class Naming:
     def _make_path_identifier(self, path: str) -> str:
         parts = [self.normalize_identifier(part) for part in self.break_path(path)]
         return self._convention.shorten(self.make_path(*parts), path, self.max_length)
-
-
-def _limit(convention: Convention, asked: int | None) -> int | None:
-    if asked is None:
-        return convention.longest
-    if convention.longest is not None and asked > convention.longest:
-        raise InputError(f"the naming convention allows {convention.longest} characters at most, not {asked}")
-    return asked
 
 
 _METHODS = (
@@ -301,10 +294,8 @@ def _naming_by_module(module: ConventionModule | ModuleType, reference: str, max
     by_class = getattr(module, _DLT_CLASS, None)
     if isinstance(by_class, type):
         return _naming_by_class(by_class, reference, max_length)
-    raise InputError(
-        f"the module `{reference}` holds no naming convention",
-        hint=f"it needs a `CONVENTION` or a class `{_DLT_CLASS}`",
-    )
+    hint = f"it needs a `CONVENTION` or a class `{_DLT_CLASS}`"
+    raise InputError(f"the module `{reference}` holds no naming convention", hint=hint)
 
 
 @lru_cache(4)

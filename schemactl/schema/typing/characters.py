@@ -51,13 +51,12 @@ def both_cases(of: Characters) -> Characters:
 
 def written(of: Characters) -> str:
     """Return Python's expression for one character of a set."""
-    if not of:
-        return "(?!)"
-    return "[" + "".join(_letter(low) if low == high else f"{_letter(low)}-{_letter(high)}" for low, high in of) + "]"
 
+    def letter(code: int) -> str:
+        return chr(code) if chr(code).isalnum() and code < 128 else f"\\U{code:08x}"
 
-def _letter(code: int) -> str:
-    return chr(code) if chr(code).isalnum() and code < 128 else f"\\U{code:08x}"
+    ranges = (letter(low) if low == high else f"{letter(low)}-{letter(high)}" for low, high in of)
+    return f"[{''.join(ranges)}]" if of else "(?!)"
 
 
 def of_texts(*texts: str) -> Characters:
@@ -107,9 +106,8 @@ def category(name: str) -> Characters | None:
 def property_of(name: str, *, is_any_case: bool) -> Characters | None:
     """Return the characters of a property, as its name stands in braces; None where it is not known.
 
-    Args:
-        name: the name: of a class of POSIX, of a category, or of a property or script of Unicode with ``Is`` before it.
-        is_any_case: whether ``(?i)`` holds: upper case, lower case and title case are one then.
+    It is that of a class of POSIX, of a category, or of a property or script of Unicode with ``Is`` before it. With
+    ``is_any_case``, where ``(?i)`` holds, upper case, lower case and title case are one.
     """
     if name.startswith("Is"):
         known = _unicode(name[2:].upper(), is_any_case=is_any_case) or _general(name[2:], is_any_case=is_any_case)

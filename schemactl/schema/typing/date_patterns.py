@@ -6,6 +6,7 @@ Messages of faults are Java's, so that people find them in Java's documentation.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -134,17 +135,13 @@ def is_strict(formatters: Sequence[str]) -> bool:
     They are not where a pattern has a year of the era of two letters or more and no era (``yyyy``): then each pattern
     takes the last day of the month for one past it.
     """
-    return not any(_is_smart(pattern) for pattern in formatters)
-
-
-def _is_smart(pattern: str) -> bool:
-    try:
-        parts = parse_pattern(pattern)
-    except PatternError:
-        return False
-    numbers = [part for part in _flat(parts) if isinstance(part, Number) and part.field == "y"]
-    has_era = any(isinstance(part, Text) and part.field == "G" for part in _flat(parts))
-    return any(number.least >= 2 for number in numbers) and not has_era
+    for pattern in formatters:
+        with suppress(PatternError):
+            parts = _flat(parse_pattern(pattern))
+            has_year = any(isinstance(part, Number) and part.field == "y" and part.least >= 2 for part in parts)
+            if has_year and not any(isinstance(part, Text) and part.field == "G" for part in parts):
+                return False
+    return True
 
 
 def has_lone_year(formatters: Sequence[str]) -> bool:
@@ -198,8 +195,7 @@ class _Builder:
         if letter == "p":
             following = self._pattern[end : end + 1]
             if not (following.isascii() and following.isalpha()):
-                message = f"Pad letter 'p' must be followed by valid pad pattern: {self._pattern}"
-                raise PatternError(message)
+                raise PatternError(f"Pad letter 'p' must be followed by valid pad pattern: {self._pattern}")
             self._pad = count
             at, end = end, self._run(end)
             letter, count = following, end - at
@@ -274,9 +270,8 @@ def _part(letter: str, count: int) -> Part:  # noqa: C901, PLR0911, PLR0912 - a 
                 raise PatternError("Pattern letter count must be 2: V")
             return Zone()
         case "Z" if count <= 5:
-            return (Offset("+HHMM", "+0000"), LocalizedOffset(is_full=True), Offset("+HH:MM:ss", "Z"))[
-                max(count - 3, 0)
-            ]
+            forms = (Offset("+HHMM", "+0000"), LocalizedOffset(is_full=True), Offset("+HH:MM:ss", "Z"))
+            return forms[max(count - 3, 0)]
         case "O":
             if count not in (1, 4):
                 raise PatternError("Pattern letter count must be 1 or 4: O")

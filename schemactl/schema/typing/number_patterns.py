@@ -73,24 +73,22 @@ class NumberPattern:
 
     def parse(self, text: str) -> Parsed | None:
         """Return the number that the whole text is, None where it is none of this pattern."""
-        is_positive, is_negative = text.startswith(self.positive.prefix), text.startswith(self.negative.prefix)
-        is_positive, is_negative = _longer(
-            is_positive, is_negative, len(self.positive.prefix), len(self.negative.prefix)
-        )
+        positive, negative = self.positive.prefix, self.negative.prefix
+        is_positive, is_negative = text.startswith(positive), text.startswith(negative)
+        is_positive, is_negative = _longer(is_positive, is_negative, len(positive), len(negative))
         if not (is_positive or is_negative):
             return None
-        start = len(self.positive.prefix if is_positive else self.negative.prefix)
+        start = len(positive if is_positive else negative)
         digits, end = self._body(text, start)
         if end == start:
             return None
-        is_positive = is_positive and text.startswith(self.positive.suffix, end)
-        is_negative = is_negative and text.startswith(self.negative.suffix, end)
-        is_positive, is_negative = _longer(
-            is_positive, is_negative, len(self.positive.suffix), len(self.negative.suffix)
-        )
+        positive, negative = self.positive.suffix, self.negative.suffix
+        is_positive = is_positive and text.startswith(positive, end)
+        is_negative = is_negative and text.startswith(negative, end)
+        is_positive, is_negative = _longer(is_positive, is_negative, len(positive), len(negative))
         if is_positive == is_negative:
             return None
-        end += len(self.positive.suffix if is_positive else self.negative.suffix)
+        end += len(positive if is_positive else negative)
         return Parsed(digits, is_negative, self.divisor) if end == len(text) else None
 
     def _body(self, text: str, start: int) -> tuple[Decimal | None, int]:

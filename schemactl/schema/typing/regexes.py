@@ -139,9 +139,8 @@ class _Translator:
         if letter in tuple("123456789"):
             self._at += 2
             if self._regex[self._at : self._at + 1].isdigit():
-                raise self._unknown(
-                    f"\\{letter}{self._regex[self._at]}", "a name, `\\k<name>`, says which group is meant"
-                )
+                hint = "a name, `\\k<name>`, says which group is meant"
+                raise self._unknown(f"\\{letter}{self._regex[self._at]}", hint)
             return f"(?i:\\{letter})" if "i" in self._flags else f"\\{letter}"
         known = {"A": "\\A", "z": "\\Z", "Z": _END, "R": _LINE_BREAK}
         if letter in known or letter in ("b", "B"):
@@ -210,10 +209,9 @@ class _Translator:
             self._at += 2
 
     def _operand(self, start: int) -> tuple[Characters, bool]:
-        """Return the characters up to ``&&`` or the end of a class.
+        """Return the characters up to ``&&`` or the end of a class, and whether others follow a class among them.
 
-        Returns:
-            The characters, and whether others follow a class among them, which Java then takes for one operand.
+        Java then takes those for one operand.
         """
         parts: list[Characters] = []
         begin, has_class, is_mixed = self._at, False, False

@@ -120,7 +120,7 @@ def region_ids() -> frozenset[str]:
 
 @cache
 def find_zone(zone_id: str) -> tzinfo | None:
-    """Return the zone of an id, None where Java knows no such id.
+    """Return the zone of an id, None where Java knows no such id; offsets have 18 hours at most.
 
     >>> find_zone("+10") == find_zone("+1000") == find_zone("UTC+10:00")
     True
@@ -129,12 +129,7 @@ def find_zone(zone_id: str) -> tzinfo | None:
         return UTC
     if zone_id in region_ids():
         return ZoneInfo(zone_id)
-    return offset_zone(_PREFIX.sub("", zone_id, count=1))
-
-
-def offset_zone(text: str) -> tzinfo | None:
-    """Return the zone of an offset in one of Java's forms, None where it is none or beyond 18 hours."""
-    found = _OFFSET.fullmatch(text)
+    found = _OFFSET.fullmatch(_PREFIX.sub("", zone_id, count=1))
     if found is None:
         return None
     sign, hour, hours, minutes, seconds = found.groups()
