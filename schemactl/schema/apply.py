@@ -30,7 +30,7 @@ from schemactl.schema.changes import (
     TableRemoved,
     TableRenamed,
 )
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import TOP_LEVEL, Column, Schema, Table
 
 _Named = TypeVar("_Named")
 
@@ -97,9 +97,7 @@ def header_of(schema: Schema) -> dict[str, Any]:
     return {name: value for name, value in {**stated, **schema.extensions}.items() if value is not ABSENT}
 
 
-_HEADER_FIELDS: Final = frozenset(
-    ("version", "version_hash", "engine_version", "name", "previous_hashes", "imported_version_hash", "description")
-)
+_HEADER_FIELDS: Final = TOP_LEVEL - {"tables", "settings", "normalizers"}
 
 
 def _batches(changes: Iterable[Change]) -> Iterable[tuple[Change, list[Any]]]:

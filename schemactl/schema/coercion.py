@@ -51,13 +51,15 @@ def type_of(value: Any) -> DataType:
     Raises:
         TypeError: dlt has no type for it, for example ``None``.
     """
-    exact = _BY_TYPE.get(type(value))
-    if exact is not None:
-        return exact
-    for base, data_type in _BY_BASE:
-        if isinstance(value, base):
-            return data_type
-    raise TypeError(f"no data type for {type(value).__name__}")
+    found = type_of_class(type(value))
+    if found is None:
+        raise TypeError(f"no data type for {type(value).__name__}")
+    return found
+
+
+def type_of_class(of: type) -> DataType | None:
+    """Return the type that dlt gives the values of a class of Python's, None where it has none."""
+    return _BY_TYPE.get(of) or next((data_type for base, data_type in _BY_BASE if issubclass(of, base)), None)
 
 
 _NUMBERS: Final = Context(prec=28, traps=[InvalidOperation, DivisionByZero, Overflow])

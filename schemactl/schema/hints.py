@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -223,6 +223,5 @@ def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, An
 def only_root(schema: Schema) -> str | None:
     """Return the only root table of data that a schema has, None where it has none or several."""
     prefix = system_prefix(naming_of(schema))
-    roots: Iterable[str] = (name for name, table in schema.tables.items() if not table.is_nested)
-    found = [name for name in roots if not name.startswith(prefix)]
+    found = [name for name, table in schema.tables.items() if not table.is_nested and not name.startswith(prefix)]
     return found[0] if len(found) == 1 else None

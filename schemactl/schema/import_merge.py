@@ -8,7 +8,7 @@ becomes of one, that is an open question.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from schemactl.schema.changes import Change
@@ -79,7 +79,8 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
     tables = {name: merge.table(table) for name, table in stated.tables.items()}
     for name, table in exported.tables.items():
         if name not in tables and merge.keeps_table(table, tables):
-            tables[name] = merge.table_of_data(table)
+            columns = {each.name: merge.column_of_data(name, each, None) for each in table.columns.values()}
+            tables[name] = replace(table, columns=columns)
     normalizers = merge.normalizers()
     return MergedImport(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
 
@@ -122,26 +123,14 @@ def _with_origins(stated: Properties, stored: Properties) -> Properties:
     return {**stated, RENAMED_FROM: stored[RENAMED_FROM]}
 
 
-@dataclass(slots=True)
 class _Merge:
-    imported: Schema
-    exported: Schema
-    earlier: Schema | None
-    sources: Sources
-    open_questions: list[str] = field(default_factory=list)
-    _new: Settings = field(init=False)
-    _old: Settings = field(init=False)
-    _system_prefix: str = field(init=False)
-    _moved: frozenset[str] = field(init=False)
-    _claims: Mapping[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._new, self._old = Settings.of(self.imported.settings), Settings.of(self.exported.settings)
-        self._system_prefix = system_prefix(naming_of(self.exported))
-        self._moved = frozenset(
-            origin for table in self.imported.tables.values() for origin in origins(table.properties)
-        )
-        claims = table_claims(self.exported, self.imported, self.exported, counts_hints=True)
+    def __init__(self, imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> None:
+        self.imported, self.exported, self.earlier, self.sources = imported, exported, earlier, sources
+        self.open_questions: list[str] = []
+        self._new, self._old = Settings.of(imported.settings), Settings.of(exported.settings)
+        self._system_prefix = system_prefix(naming_of(exported))
+        self._moved = frozenset(origin for table in imported.tables.values() for origin in origins(table.properties))
+        claims = table_claims(exported, imported, exported, counts_hints=True)
         self._claims = {new: old for old, new in claims.items()}
 
     def table(self, stated: Table) -> Table:
@@ -164,7 +153,7 @@ class _Merge:
             if name in new_names:
                 columns[new_names[name]] = found[new_names[name]][1]
             elif self._is_of_data(column, before):
-                columns[name] = self._column_of_data(stated.name, column, before)
+                columns[name] = self.column_of_data(stated.name, column, before)
         columns |= {name: column for name, (_, column) in found.items() if name not in columns}
         stated_before = before.properties if before else {}
         noted = {
@@ -185,11 +174,6 @@ class _Merge:
         if self.earlier is not None:
             return table.name not in self.earlier.tables
         return bool(table.normalizer_hint("seen-data"))
-
-    def table_of_data(self, table: Table) -> Table:
-        """Return a table that data brought, under the settings of the import file."""
-        columns = {name: self._column_of_data(table.name, column, None) for name, column in table.columns.items()}
-        return replace(table, columns=columns)
 
     def normalizers(self) -> Properties:
         """Return the section of normalizers; what inference adds to it stays."""
@@ -217,7 +201,7 @@ class _Merge:
         self._ask_for_type(table, stored)
         return Column(stated.name, {**self._inferred(table, stored), **stated.properties})
 
-    def _column_of_data(self, table: str, column: Column, before: Table | None) -> Column:
+    def column_of_data(self, table: str, column: Column, before: Table | None) -> Column:
         """Return a column that the import file does not state; hints that it stated before are gone."""
         if not column.is_complete:
             return column

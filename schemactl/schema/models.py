@@ -10,24 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, is_dataclass
-from datetime import date, datetime, time
-from decimal import Decimal
 from enum import Enum
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from pydantic import AliasChoices, AliasPath, BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
+from schemactl.schema.coercion import type_of_class
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.types import DataType, Properties
-
-# Which way a type goes is decided by the first one that it derives from: a datetime is a date, too.
-_TYPES: Final = (
-    (bool, DataType.BOOL), ((dict, list), DataType.JSON), (Decimal, DataType.DECIMAL), (datetime, DataType.TIMESTAMP),
-    (date, DataType.DATE), (time, DataType.TIME), (str, DataType.TEXT), (float, DataType.DOUBLE),
-    (int, DataType.BIGINT), (bytes, DataType.BINARY), ((Mapping, Sequence, AbstractSet), DataType.JSON),
-)  # fmt: skip
 
 Step = str | None
 """A key; None for the elements of a list."""
@@ -166,18 +158,15 @@ def _columns(
     if skips and data_type is DataType.JSON:
         element = next(iter(get_args(of)), None)
         if element is not None and _is_list(of):
-            below = (*path, None) if _is_model(element) else (*path, None, "value")
+            inner = _inner(element, ())[0]
+            is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
+            below = (*path, None) if is_model else (*path, None, "value")
             for field in _columns(below, element, (), skips=True, is_inferred=True):
                 # What rows of a nested table lack is not for their model to say: dlt infers such tables.
                 yield ModelField(field.path, {**field.properties, "nullable": True})
         return
     sizes = _sizes(notes) if data_type is DataType.DECIMAL else {}
     yield ModelField(path, {"data_type": str(data_type), "nullable": is_optional, **sizes})
-
-
-def _is_model(of: Any) -> bool:
-    inner = _inner(of, ())[0]
-    return isinstance(inner, type) and issubclass(inner, BaseModel)
 
 
 def _is_list(of: Any) -> bool:
@@ -214,10 +203,9 @@ def _data_type(of: Any) -> DataType:
     base = get_origin(of) or of
     if not isinstance(base, type):
         return DataType.TEXT
-    if issubclass(base, BaseModel) or is_dataclass(base):
+    if is_dataclass(base) or issubclass(base, BaseModel | AbstractSet):
         return DataType.JSON
-    known = (data_type for python, data_type in _TYPES if issubclass(base, python))
-    return next(known, DataType.TEXT)
+    return type_of_class(base) or DataType.TEXT
 
 
 def _sizes(notes: Sequence[Any]) -> dict[str, int]:

@@ -247,7 +247,9 @@ def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> di
             likeness = name_likeness(old.name, candidate.name)
             if likeness >= _MIN_LIKENESS:
                 place = ((old.previous == candidate.previous) + (old.following == candidate.following)) / 2
-                around = _PLACE_WEIGHT * place + _HINTS_WEIGHT * _hint_likeness(old, candidate)
+                names = {*old.hints, *candidate.hints}
+                same = sum(old.hints.get(name) == candidate.hints.get(name) for name in names) / len(names)
+                around = _PLACE_WEIGHT * place + _HINTS_WEIGHT * same
                 scores[old.name, candidate.name] = _COLUMN_NAME_WEIGHT * likeness + around
     return clear_pairs(scores)
 
@@ -290,14 +292,6 @@ def _last_kept(order: Iterable[str], kept: Collection[str]) -> dict[str, str | N
         if name in kept:
             last = name
     return found
-
-
-def _hint_likeness(before: _Candidate, after: _Candidate) -> float:
-    if before.hints == after.hints:
-        return 1.0
-    names = {*before.hints, *after.hints}
-    same: int = sum(before.hints.get(name) == after.hints.get(name) for name in names)
-    return same / len(names)
 
 
 def _hints(column: Column) -> Properties:
@@ -350,7 +344,16 @@ def table_renames(
     # A name that is moved from and to is settled; one that only goes, or comes, is no other table's.
     gone = {name: table for name, table in before.tables.items() if name not in after.tables and name not in moved}
     new = {name: table for name, table in after.tables.items() if name not in before.tables and name not in moved}
-    return (*moves, *_plain_table_renames(before, gone, new, after, is_guessing))
+    if not gone or not new:
+        return moves
+    search = _Search(_by_parent(gone), _by_parent(new))
+    # Of two claims the first by name counts, since files order tables freely.
+    pairs = stated_pairs(gone, {name: new[name].properties for name in sorted(new)})
+    stated = {name: old for old, name in pairs.items()}
+    search.add([TableRenamed(stated[name], name, is_stated=True) for name in new if name in stated])
+    if is_guessing:
+        search.guess((name, name) for name in before.tables if name in after.tables)
+    return (*moves, *search.found.values())
 
 
 def _table_moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tuple[TableRenamed, ...]:
@@ -366,26 +369,6 @@ def _table_moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tu
                 open_moves.append(found[table.name])
                 taken.add(new)
     return tuple(found.values())
-
-
-def _plain_table_renames(
-    before: Schema, gone: Mapping[str, Table], new: Mapping[str, Table], after: Schema, is_guessing: bool
-) -> tuple[TableRenamed, ...]:
-    """Return renames between tables that are gone and tables that are new."""
-    if not gone or not new:
-        return ()
-    search = _Search(_by_parent(gone), _by_parent(new))
-    search.add([TableRenamed(old, name, is_stated=True) for name, old in _stated(gone, new).items()])
-    if is_guessing:
-        search.guess((name, name) for name in before.tables if name in after.tables)
-    return tuple(search.found.values())
-
-
-def _stated(gone: Mapping[str, Table], new: Mapping[str, Table]) -> dict[str, str]:
-    """Return stated old names by new ones; of two claims the first by name counts, since files order tables freely."""
-    pairs = stated_pairs(gone, {name: new[name].properties for name in sorted(new)})
-    origins = {name: old for old, name in pairs.items()}
-    return {name: origins[name] for name in new if name in origins}
 
 
 def _by_parent(tables: Mapping[str, Table]) -> dict[str | None, list[Table]]:
@@ -448,7 +431,10 @@ def _guess_tables(gone: list[Table], new: list[Table]) -> dict[str, str]:
     new = [table for table in new if not is_dlts_own(table.name) and not is_stated_new(table.properties)]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
-    features = {table.name: _features(table) for table in (*gone, *new)}
+    features = {
+        table.name: frozenset((column.name, _type_key(column)) for column in table.columns.values() if _is_open(column))
+        for table in (*gone, *new)
+    }
     scores = {}
     for old in gone:
         for table in new:
@@ -470,11 +456,6 @@ def _score(before: Table, after: Table, features: Mapping[str, _Features]) -> fl
     if equal < _MIN_EQUAL_COLUMNS and likeness < _ALIKE:
         return 0.0
     return _COLUMNS_WEIGHT * share + _TABLE_NAME_WEIGHT * likeness
-
-
-def _features(table: Table) -> _Features:
-    own = (column for column in table.columns.values() if column.is_complete and not is_dlts_own(column.name))
-    return frozenset((column.name, _type_key(column)) for column in own)
 
 
 def _own_name(table: Table) -> str:

@@ -8,7 +8,7 @@ Reading and writing files is in ``schemactl.formats.dlt``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -194,12 +194,8 @@ def table_from_dict(name: str, stored: Mapping[str, Any]) -> Table:
     return Table(name, columns, properties)
 
 
-_TOP_LEVEL = frozenset(
-    (
-        *("version", "version_hash", "engine_version", "name", "tables", "settings", "normalizers", "previous_hashes"),
-        *("imported_version_hash", "description"),
-    )
-)
+TOP_LEVEL: Final = frozenset(each.name for each in fields(Schema)) - {"extensions"}
+"""The keys at the top of a file that are dlt's."""
 
 
 def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
@@ -215,7 +211,7 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
         previous_hashes=tuple(stored.get("previous_hashes") or ()),
         imported_version_hash=stored.get("imported_version_hash"),
         description=stored.get("description"),
-        extensions={key: value for key, value in stored.items() if key not in _TOP_LEVEL},
+        extensions={key: value for key, value in stored.items() if key not in TOP_LEVEL},
     )
 
 

@@ -235,7 +235,7 @@ def record(
     return Check(checked, shape)
 
 
-def storable(value: Any, keys: Keys) -> Iterator[Finding]:
+def storable(value: Any, keys: Keys) -> Iterator[Finding]:  # noqa: C901 - a case for each type
     """Find what neither dlt's hash nor a file can hold."""
     match value:
         case str():
@@ -247,19 +247,15 @@ def storable(value: Any, keys: Keys) -> Iterator[Finding]:
             if not INT64.start <= value < UINT64_LIMIT:
                 yield Finding(keys, f"{_named(keys)} does not fit 64 bits", "put it in quotes")
         case dict() | Mapping():
-            yield from _storable_parts(value, keys)
+            for name, element in value.items():
+                # Texts in ASCII and booleans are nearly all of a schema; a generator for each takes most of the time.
+                if not (isinstance(name, str) and name.isascii()):
+                    yield from storable(name, (*keys, name))
+                if not (isinstance(element, bool) or (isinstance(element, str) and element.isascii())):
+                    yield from storable(element, (*keys, name))
         case list():
             for position, element in enumerate(value):
                 yield from storable(element, (*keys, position))
-
-
-def _storable_parts(value: Mapping[Any, Any], keys: Keys) -> Iterator[Finding]:
-    for name, element in value.items():
-        # Texts in ASCII and booleans are nearly all of a schema; a generator for each would take most of the time.
-        if not (isinstance(name, str) and name.isascii()):
-            yield from storable(name, (*keys, name))
-        if not (isinstance(element, bool) or (isinstance(element, str) and element.isascii())):
-            yield from storable(element, (*keys, name))
 
 
 def _named(keys: Keys) -> str:

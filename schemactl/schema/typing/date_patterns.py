@@ -5,6 +5,7 @@ Messages of faults are Java's, so that people find them in Java's documentation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -107,6 +108,7 @@ class PatternError(ValueError):
 
 _FIELDS: Final = frozenset("GyuQqMLDdEceaHkKhmsSAnNg")
 _OFFSETS: Final = ("+HH", "+HHmm", "+HH:mm", "+HHMM", "+HH:MM", "+HHMMss", "+HH:MM:ss", "+HHMMSS", "+HH:MM:SS")
+_QUOTED: Final = re.compile("'((?:[^']|'')*)'(?!')")
 _STYLES: Final = {3: "short", 4: "full", 5: "narrow"}
 
 
@@ -184,10 +186,8 @@ class _Builder:
         return tuple(self._stack[0])
 
     def _run(self, at: int) -> int:
-        end = at
-        while end < len(self._pattern) and self._pattern[end] == self._pattern[at]:
-            end += 1
-        return end
+        rest = self._pattern[at:]
+        return len(self._pattern) - len(rest.lstrip(rest[:1]))
 
     def _letters(self, at: int) -> int:
         end = self._run(at)
@@ -203,18 +203,11 @@ class _Builder:
         return end
 
     def _quoted(self, at: int) -> int:
-        end = at + 1
-        while end < len(self._pattern):
-            if self._pattern[end] == "'":
-                if self._pattern[end + 1 : end + 2] != "'":
-                    break
-                end += 1
-            end += 1
-        if end >= len(self._pattern):
+        found = _QUOTED.match(self._pattern, at)
+        if found is None:
             raise PatternError(f"Pattern ends with an incomplete string literal: {self._pattern}")
-        text = self._pattern[at + 1 : end]
-        self._append(Literal(text.replace("''", "'") if text else "'"))
-        return end + 1
+        self._append(Literal(found[1].replace("''", "'") or "'"))
+        return found.end()
 
     def _character(self, letter: str) -> None:
         match letter:

@@ -186,14 +186,7 @@ def spark_type(of: FieldType) -> str:
             return f"struct<{','.join(inner)}>"
         case Array(element=element):
             return f"array<{spark_type(element.type)}>"
-        case Integer():
-            return "int"
-        case Long():
-            return "bigint"
-        case Time():
-            return "string"
-        case _:
-            return type_name(of)
+    return {Integer: "int", Long: "bigint", Time: "string"}.get(type(of)) or type_name(of)
 
 
 ERRORS_COLUMN: Final = {
