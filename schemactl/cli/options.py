@@ -93,7 +93,6 @@ class Bare:
     """Marks an option that may stand without a value.
 
     Attributes:
-        value: what it is then.
         looks_like_value: a pattern; what follows the option on the command line and is no such text is not its value.
     """
 

@@ -24,8 +24,6 @@ class Abridged:
     """A document and its wanted value, with a mark in the place of what is the same in both.
 
     Attributes:
-        text: the document.
-        wanted: its wanted value.
         left_out: lines that stand behind keys, by the number in their mark.
     """
 

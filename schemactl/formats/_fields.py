@@ -54,7 +54,6 @@ class Field:
     """A column, or what is nested in one.
 
     Attributes:
-        properties: as those of a column.
         fields: of an object; empty for others.
         element: of a list.
         values: of an object whose keys are data.

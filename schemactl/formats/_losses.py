@@ -31,7 +31,6 @@ class Loss:
     Attributes:
         place: ``table.column``, a table, or empty for the schema.
         what: the property, ``type``, ``column`` or ``table``; of a foreign file its own word.
-        before: what was stated.
         after: what comes back, None where nothing does.
     """
 

@@ -85,13 +85,11 @@ class _Slot:
     """A key or an item of a block, with what a person wrote around it.
 
     Attributes:
-        node: the key or the item.
         column: of the key or the item's dash.
         depth: how deep it is; an item is deeper than the key of its list, whose column its dash may have.
         above: the lines of comments and the blank lines before it.
         behind: the comment at the end of its line, with the space before it.
         below: the lines of comments behind its value that are indented deeper than it.
-        is_taken_out: whether it is to leave its place.
     """
 
     node: Any

@@ -60,7 +60,6 @@ class Document:
         is_edited: whether the content is another than the one the stated hash was made of; dlt gives such a
             file a new version on import. Unknown, so False, before engine version 6.
         layout: what ``write`` needs to keep comments and formatting.
-        losses: none.
     """
 
     schema: Schema

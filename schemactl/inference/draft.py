@@ -78,7 +78,6 @@ class RootKeys:
 
     Attributes:
         drafts: all tables as they are by now, by name.
-        config: the schema's ``normalizers`` section.
         names: what dlt's own columns are called.
         system_prefix: how the names of dlt's own tables begin.
         is_loaded: whether the data is loaded, so that merges find nested rows by the key of their root row.

@@ -60,7 +60,6 @@ class ClassEvidence:
     """The evidence of one class of values at one path.
 
     Attributes:
-        count: number of values.
         first: the first document that holds one.
         examples: a scalar of that document as it stood in the data (texts unquoted, numbers as written), in a tuple.
         shortest, longest: length of texts in characters, of lists in elements; None for other kinds.

@@ -15,9 +15,7 @@ class ColumnFinding:
     """A column that is new or changed, with its evidence.
 
     Attributes:
-        name: the column.
         before: its data type in the schema as it was, None where it was not there or incomplete.
-        data_type: its data type now.
         is_new: whether the schema did not know it at all; False also for a column that only waited for its type.
         precision, scale, timezone: of its type, where the schema states them.
         variant_of: the column beside which this one takes the values that do not fit, None for other columns.
@@ -100,9 +98,7 @@ class ViolationFinding:
         mode: ``freeze``, ``discard_row`` or ``discard_value``.
         column: None for a violation of ``tables``.
         expected, found: data types (or "no new column" ...), for a person.
-        values: number of values concerned.
         variant_of: the column whose values of another type the contract refuses; None for other violations.
-        schema_name: of the schema.
         table_schema: the table as it is stored; None where it is new.
         schema_contract: mode and level by entity; a level is ``call``, ``settings``, ``table NAME`` or ``default``.
         data_item: the record with the first such value, as JSON of a thousand characters at most; None of samples and
@@ -135,7 +131,6 @@ class TypingFinding:
     Attributes:
         column: the field, as the typing names it; with a model the place of the value, as Pydantic names it, empty for
             whole documents.
-        count: how many values.
         first: the first row that has one.
         message: why, of that row, in Arc's words or Pydantic's.
         mode: what becomes of such rows: ``column``, ``reject`` or ``fail``.
@@ -182,19 +177,14 @@ class InferenceReport:
     """The result of ``schemactl infer``.
 
     Attributes:
-        name: the schema's name.
         table: the root table of the data; None where files go to several.
         sample: the sample that was asked for: ``full``, ``10%``, ``100000``.
         before_hash, before_version: of the stored schema as it was; None for a new schema.
         after_hash, after_version: of the schema as it is now, or would be without ``--check``.
         saved: whether the schema was written; never under ``--check``, nor where a frozen contract is violated.
-        written: files that were written, in order.
         import_adopted: hash of the import file, where a user's edit of it was taken over first.
         dropped: tables and columns (``table.column``) that earlier data brought, and that went with such an edit.
         export_edited: whether the export file's hash is not that of its content; a run makes it anew.
-        warnings: what was warned of.
-        hints: what could be done besides, in sentences.
-        typing: texts that could not be typed.
         schema: the schema as it is now, or would be; ``to_dict`` leaves it out.
     """
 

@@ -151,11 +151,8 @@ class Resolution:
     Attributes:
         schema: the evolved schema; its version and hash are still those of the base.
         taken: for each column what it takes of the data, paths with classes of values, the first one first.
-        nulls: nulls that no column can take.
         rows: for each table the paths whose values make its rows.
-        root: the table of the documents.
         renamed: names for source paths whose own names collide.
-        max_identifier_length: as it was given.
         propagation: what rows of this load copy down; what ``schema`` states may hold from the next load on only.
         reasons: for new columns whose type is not their first value's own: the pattern or the detectors it is by.
     """

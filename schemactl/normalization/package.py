@@ -63,7 +63,6 @@ class LoadedInput:
 
     Attributes:
         path: as the user named it, made absolute for local files.
-        bytes: its size.
         modified: when it was written last, in UTC.
     """
 
@@ -81,7 +80,6 @@ class LoadPackage:
         schema: with its version and hash; tables without data are in it as well.
         tables: root tables before those nested in them; tables that data had no rows for are left out.
         rejects: what contracts have refused, to be appended; None to keep none beside the tables.
-        inputs: files to remember.
         inserted_at: when the load was made, in UTC.
     """
 
@@ -98,7 +96,6 @@ class PastLoads:
     """What a destination knows of earlier loads under one schema.
 
     Attributes:
-        load_ids: of completed loads.
         inputs: the files that they loaded, by path; the last load of a file counts.
     """
 

@@ -36,7 +36,6 @@ class TargetColumn:
     """A column that may take a value.
 
     Attributes:
-        column: the column, complete.
         refusal: what the contract has against it; None where values are loaded. A value that only a refused column
             can take is not loaded (``discard_value``) or its row is not (``discard_row``).
         structure: what it keeps objects and lists in, and takes only those that lose nothing there; None where it
@@ -88,7 +87,6 @@ class Rows:
     An element that is an object gives its keys, a scalar the column ``value``, a list only the rows below it.
 
     Attributes:
-        table: where they go.
         parent: the table of the row above, None for rows of root tables.
         path: ``()`` for documents; the path of a list and ``ELEMENT`` for its elements.
         key: how they get their key.
@@ -129,7 +127,6 @@ class Plan:
     """The plan by which one load makes rows of its documents.
 
     Attributes:
-        rows: the rows of documents.
         tables: the tables that are written, as the new schema has them; columns that wait for data are left out.
         names: dlt's own columns under the schema's naming convention.
         coerces: whether values may change their type; else what is of another type than its column goes beside it.

@@ -30,7 +30,6 @@ class Inherited:
     """One value of a row above.
 
     Attributes:
-        name: the column here.
         path: where the value stands; of ``made`` values, the path of the rows that they are made for.
         kinds: the types that were met there.
         made: the column of dlt's own that holds it there, None for values of the data.

@@ -39,11 +39,9 @@ class TableCounts:
     """The rows of one table.
 
     Attributes:
-        name: the table.
         parent: the table that it is nested in, None for a root table.
         disposition: what becomes of the rows that the destination has: ``append``, ``replace``, ``merge``, ``skip``.
         read: rows that the data holds.
-        loaded: rows that were handed to the destination.
         rejected: rows that a contract refused for what is in them.
         rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
         values_rejected: values that a contract refused in rows that were loaded without them.
@@ -69,15 +67,9 @@ class NormalizeReport:
     """The result of ``schemactl normalize``.
 
     Attributes:
-        name: the schema's name.
-        load_id: of this load.
         destination: its address, without a password.
-        outcome: how it ended.
         inference: what ``infer`` would have reported of the data; None where no data was read.
         tables: rows by table, root tables before what is nested in them; empty where nothing was written.
-        unfit: values that no column can hold.
-        overwrites: values that would have overwritten one another.
-        seen: files that were left out because they were loaded before.
         rejects: where rejected rows and values are kept, a table or a folder; None where nothing was rejected.
         lineage: source paths by table and column; only where it was asked for.
         warnings: what was warned of, from the first look at the sources on.
@@ -118,7 +110,6 @@ class NormalizeReport:
 
     @property
     def documents(self) -> int:
-        """The number of documents that were read."""
         return self.inference.documents if self.inference else 0
 
     @property
@@ -128,7 +119,6 @@ class NormalizeReport:
 
     @property
     def rows_loaded(self) -> int:
-        """The number of rows loaded into all tables together."""
         return sum(table.loaded for table in self.tables)
 
     @property

@@ -73,11 +73,9 @@ class UnfitFinding:
     """Values that no column can hold: an integer past 64 bits in a ``bigint``, say. They forbid the load.
 
     Attributes:
-        column: the column that they were meant for.
         source: where they stand in the data, formatted.
         kind: what they are in the data; ``null`` where a key that rows are found by has no value.
         expected: the data type that they were meant for, empty where there is none.
-        count: how many.
         first: the first record that has one.
         example: the value there as a text, None for nulls.
     """
@@ -108,11 +106,9 @@ class Rejected:
     """The values or rows that one violation of a contract kept out.
 
     Attributes:
-        violation: as it stands in the plan.
         count: values, or rows for a table.
         first: the first record that has one.
         example: the value there as a text; the row as JSON where there may be no such table.
-        record: that record, as JSON.
     """
 
     violation: Violation

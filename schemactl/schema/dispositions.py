@@ -42,13 +42,11 @@ class Merge:
         primary_key: columns whose values identify rows; of several new rows with equal ones one is taken.
         merge_key: columns; old rows that share their values with a new row go away.
         hard_delete: the column that marks rows that are to go: a true flag, or any value of another type.
-        is_flag: whether that column is a bool.
         dedup_sort: the column by which that one row is chosen, and whether the largest value wins.
         is_deduplicated: the data has one row per key already.
         row_version: for ``scd2``, the column with the hash of a row's content.
         valid_from, valid_to: for ``scd2``, when a row began and ceased to hold.
         active: what ``valid_to`` is in rows that hold; None is null.
-        boundary: when the new rows begin to hold.
     """
 
     strategy: Strategy

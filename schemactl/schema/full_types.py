@@ -46,7 +46,6 @@ class FullType:
         precision: bits of a bigint, digits of a decimal or wei, characters of a text, bytes of a binary, digits of
             the seconds of a timestamp or time; None where there is no limit.
         scale: digits after the point of a decimal or wei.
-        timezone: whether a timestamp knows its time zone.
     """
 
     data_type: DataType

@@ -48,11 +48,9 @@ class Synced:
     Attributes:
         before: the schema of the export file, None where there was none.
         after: the schema with the edit taken over; as it is where nothing was edited.
-        changes: what the edit changes.
         is_pending: whether the import file was edited, and not taken over when the command began.
         dropped: columns and tables that data brought, and the edit drops.
         open_questions: what only data can say; then nothing is written.
-        written: the files written.
     """
 
     before: Schema | None

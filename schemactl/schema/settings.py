@@ -154,8 +154,6 @@ class NormalizerConfig:
     """The ``normalizers`` section, with the config of dlt's relational normalizer.
 
     Attributes:
-        naming: reference of the naming convention.
-        max_nesting: levels that are flattened.
         root_key_propagation: whether nested tables get the row key of their root table; None where merges decide.
         propagation_root: root column -> column of every descendant that takes its value.
         propagation_tables: the same for the descendants of single tables.

@@ -96,7 +96,6 @@ class Convention:
 
     Attributes:
         clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
-        is_case_sensitive: whether identifiers that differ in case only are different.
         path_separator: what stands between the identifiers of a path; ``clean`` must not produce it.
         adapt_table: what is done to the shortened identifier of a table.
         longest: length in characters that no identifier may exceed, None for no limit.

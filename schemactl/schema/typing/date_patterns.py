@@ -30,9 +30,6 @@ class Number:
 
     Attributes:
         field: the pattern letter.
-        least: of its digits.
-        most: of its digits.
-        sign: which signs it may have.
         subsequent: how many digits the numbers that follow at once take; -1 where this one's own width is fixed.
         is_reduced: whether two digits stand for a year from 2000 on.
         is_fraction: whether they are the digits of a second after the point.

@@ -119,15 +119,10 @@ class Field:
     """One field of a typing.
 
     Attributes:
-        name: the column's name.
-        type: what its texts become.
-        nullable: whether it may be null.
         id: what stays the same when the name changes; None where none is stated.
-        description: for people.
         trim: whether characters up to U+0020 around the text are dropped first.
         nullable_values: the texts that stand for null, compared after trimming.
         null_replacement: the text that is typed in place of a null.
-        metadata: plain JSON data for the column.
     """
 
     name: str
