@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args, 
 
 from schemactl.cli.completing import (
     complete_contracts,
+    complete_dialects,
     complete_input_formats,
     complete_names,
     complete_namings,
@@ -208,6 +209,12 @@ def text_or_json(**more: Any) -> str:
 def output_file() -> str | None:
     """Declare ``--output``, where the result of a command may go to a file."""
     return option("Write the result to a file instead.", Group.OUTPUT, metavar="FILE", short="-o")
+
+
+def sql_dialect(used: str) -> str | None:
+    """Declare ``--dialect``, by which text of SQL is read or written where it is ``used``."""
+    help = f"{used}: sqlglot's name for the engine, as `snowflake`; by default `postgres`."
+    return option(help, metavar="DIALECT", completes=complete_dialects)
 
 
 def check_output(name: str) -> None:

@@ -145,9 +145,10 @@ def mapping(stated: Any) -> dict[str, Any]:
     return stated if isinstance(stated, dict) else {}
 
 
-def hinted(hints: Any) -> dict[str, Any]:
-    """Return hints under their key; nothing where there are none."""
-    return {HINTS: hints} if hints else {}
+def hinted(hints: Any, within: str | None = None) -> dict[str, Any]:
+    """Return hints under their key, ``within`` an object of that key, if it is given; nothing where there are none."""
+    found = {HINTS: hints} if hints else {}
+    return {within: found} if found and within else found
 
 
 def stated(properties: Properties) -> dict[str, Any]:
@@ -229,8 +230,13 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
     known = notes if isinstance(notes, Mapping) else {}
     match of:
         case Struct(fields):
-            inner = tuple(_noted(each, type_, known.get(each)) for each, type_ in fields)
-            return Field(name, {"data_type": "json"}, fields=inner)
+            inner = []
+            for each, type_ in fields:
+                stated_note = known[each] if isinstance(known.get(each), Mapping) else {}
+                more = {key: value for key, value in stated_note.items() if key != "fields"}
+                field = _nested(each, type_, stated_note.get("fields"))
+                inner.append(replace(field, properties=joined(field.properties, more)))
+            return Field(name, {"data_type": "json"}, fields=tuple(inner))
         case ListOf(element):
             return Field(name, {"data_type": "json"}, element=_nested("element", element, known))
         case MapOf(value):
@@ -239,12 +245,6 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
             return Field(name, leaf_properties(type_) or {})
         case Json():
             return Field(name, {"data_type": "json"})
-
-
-def _noted(name: str, of: NestedType, stated_note: Any) -> Field:
-    known = stated_note if isinstance(stated_note, Mapping) else {}
-    field = _nested(name, of, known.get("fields"))
-    return replace(field, properties=joined(field.properties, {k: v for k, v in known.items() if k != "fields"}))
 
 
 def _notes(field: Field) -> dict[str, Any]:

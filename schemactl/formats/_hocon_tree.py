@@ -5,6 +5,7 @@ Typing files of Arc are written in it. All of the specification is read but ``in
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import Final, NamedTuple, cast
@@ -430,8 +431,8 @@ class _Resolver:
             return self._merge(objects)._replace(start=joined.start)
         if lists:
             return Sequence(joined.start, tuple(item for each in lists for item in each.items))
-        text = "".join(f"{space}{_text(each)}" for space, each in parts)
-        if len(stated) == 1 and isinstance(stated[0], Scalar) and text == _text(stated[0]):
+        text = "".join(space + (plain_text(each.value) if isinstance(each, Scalar) else "") for space, each in parts)
+        if len(stated) == 1 and isinstance(stated[0], Scalar) and text == plain_text(stated[0].value):
             return stated[0]
         if len(text) > MAX_CHARACTERS:
             raise self._source.refuse("substitutions make the file too large", joined.start)
@@ -466,20 +467,11 @@ def _kind(node: _Resolved | _Object) -> str:
             return "a text"
 
 
-def _text(node: _Resolved | _Object | None) -> str:
-    """Return what a plain value is as a part of a text."""
-    match node:
-        case None:
-            return ""
-        case Scalar(value=None):
-            return "null"
-        case Scalar(value=bool(value)):
-            return str(value).lower()
-        case Scalar(value=Written(text=text)):
-            return text
-        case Scalar(value=value):
-            return str(value)
-    raise TypeError(node)
+def plain_text(value: object) -> str:
+    """Return what a plain value is as a text."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return value.text if isinstance(value, Written) else str(value)
 
 
 def _size(node: Node) -> int:

@@ -38,6 +38,12 @@ def lone_table_hints(table: Table) -> dict[str, Any]:
     return table_hints(replace(table, properties={**own, **table.properties, "parent": None}))
 
 
+def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the hints of a file that holds one table, where they stand together, by what they are of."""
+    hints = {"table": lone_table_hints(table), "columns": columns, "schema": schema_hints(schema)}
+    return {key: each for key, each in hints.items() if each}
+
+
 def schema_hints(schema: Schema) -> dict[str, Any]:
     """Return what a schema states beside its tables; what a new schema states as well is left out."""
     names = schema.normalizers.get("names") or "snake_case"

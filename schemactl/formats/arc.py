@@ -18,7 +18,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
 from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
-from schemactl.formats._hocon_tree import Written, parse_hocon
+from schemactl.formats._hocon_tree import Written, parse_hocon, plain_text
 from schemactl.formats._losses import Loss
 from schemactl.formats._tables import file_table_name
 from schemactl.formats._tree import MAX_CHARACTERS, Mapping, Node, Scalar, Sequence, Source, fields_of
@@ -307,14 +307,7 @@ class _WrongError(Exception):
 
 
 def _string(node: Node) -> str | None:
-    match node:
-        case Scalar(value=bool(value)):
-            return str(value).lower()
-        case Scalar(value=Written(text=text)):
-            return text
-        case Scalar(value=str() | int() as value):
-            return str(value)
-    return None
+    return None if not isinstance(node, Scalar) or node.value is None else plain_text(node.value)
 
 
 def _boolean(node: Node) -> bool | None:

@@ -26,7 +26,7 @@ from schemactl.formats._fields import (
     note,
 )
 from schemactl.formats._losses import Document
-from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
+from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.schema.arrow_types import WEI, arrow, scalar_type
 from schemactl.schema.types import DataType, Schema
 
@@ -77,9 +77,7 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
         is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
         more = {FIELD_ID: str(number)} if is_number else {}
         fields.append(made.with_metadata({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
-    hints = {"table": lone_table_hints(table), "schema": schema_hints(schema)}
-    described = note(table.properties.get("description"), COMMENT)
-    metadata = {**described, **_hints({key: each for key, each in hints.items() if each})}
+    metadata = {**note(table.properties.get("description"), COMMENT), **_hints(file_hints(table, schema))}
     return arrow().schema(fields, metadata=metadata or None)
 
 

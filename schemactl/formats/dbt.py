@@ -38,14 +38,10 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     source = {
         "name": schema.name,
         **note(schema.description),
-        **_carried(schema_hints(schema)),
+        **hinted(schema_hints(schema), "meta"),
         "tables": [_table(table, schema) for table in data_tables(schema)],
     }
     return yaml_text({"version": 2, "sources": [source]})
-
-
-def _carried(hints: dict[str, Any]) -> dict[str, Any]:
-    return {"meta": hinted(hints)} if hints else {}
 
 
 def _table(table: Table, schema: Schema) -> dict[str, Any]:
@@ -60,9 +56,9 @@ def _table(table: Table, schema: Schema) -> dict[str, Any]:
             to = f"source('{schema.name}', '{other['referenced_table']}')"
             tests.append({"relationships": {"to": to, "field": other["referenced_columns"][0]}})
         said = {"data_tests": tests} if tests else {}
-        columns.append({"name": field.name, **native, **said, **_carried(CODEC.hints(field))})
+        columns.append({"name": field.name, **native, **said, **hinted(CODEC.hints(field), "meta")})
     described = note(table.properties.get("description"))
-    return {"name": table.name, **described, **_carried(table_hints(table)), "columns": columns}
+    return {"name": table.name, **described, **hinted(table_hints(table), "meta"), "columns": columns}
 
 
 def _write(field: Field) -> dict[str, Any]:

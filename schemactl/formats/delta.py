@@ -14,7 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from schemactl.formats._fields import HINTS, Codec, Field, hinted, mapping, note
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
+from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source
 from schemactl.formats.spark import CODEC as SPARK
 from schemactl.formats.spark import columns_of, struct_of, unread, write_field
@@ -33,7 +33,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the commit that makes an empty table, as Delta Lake's lines of JSON."""
     table = only_table(schema)
     text = json.dumps(struct_of(schema, CODEC), ensure_ascii=False)
-    hints = {key: each for key, each in (("table", lone_table_hints(table)), ("schema", schema_hints(schema))) if each}
+    hints = file_hints(table, schema)
     features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]}
     is_new = '"timestamp_ntz"' in text
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features} if is_new else _OLDEST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -104,7 +104,11 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
     rows = "\n".join(_row(column, table, ids, relations) for column in table.columns.values())
-    related = "".join(f"<p>{each}</p>" for each in _related(table, ids, relations))
+    related = ""
+    for is_nested, what in ((True, "holds"), (False, "named by")):
+        found = [each.table for each in relations if each.other == table.name and each.is_nested == is_nested]
+        links = [f'<a href="#{ids[name]}">{escape(name)}</a>' for name in dict.fromkeys(found)]
+        related += f"<p>{what} {', '.join(links)}</p>" if links else ""
     head = "<thead><tr><th>column</th><th>type</th><th>null</th><th>hints</th><th>description</th></tr></thead>"
     return f"""<section id="{ids[table.name]}">
 <header><h2>{escape(table.name)}</h2>
@@ -125,15 +129,6 @@ def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Rela
         f"<td>{'yes' if column.nullable else 'no'}</td><td>{_hints(hints_in_words(column))}</td>"
         f"<td>{_paragraph(column.properties.get('description'))}</td></tr>"
     )
-
-
-def _related(table: Table, ids: dict[str, str], relations: list[Relation]) -> Iterator[str]:
-    for is_nested, what in ((True, "holds"), (False, "named by")):
-        related = (each for each in relations if each.other == table.name and each.is_nested == is_nested)
-        names = dict.fromkeys(each.table for each in related)
-        if names:
-            links = (f'<a href="#{ids[name]}">{escape(name)}</a>' for name in names)
-            yield f"{what} {', '.join(links)}"
 
 
 def _hints(hints: list[str]) -> str:

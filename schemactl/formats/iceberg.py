@@ -18,7 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._tables import file_table_name, lone_table_hints, only_table, record, schema_hints, schema_of
+from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
@@ -64,7 +64,6 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     written = [{"id": ids[name], **_numbered(native, free)} for name, native in natives.items()]
     last = max([*ids.values(), next(free) - 1])
     columns = {field.name: hints for field in fields if (hints := CODEC.hints(field))}
-    hints = {"table": lone_table_hints(table), "columns": columns, "schema": schema_hints(schema)}
     partitions = [field.name for field in fields if field.properties.get("partition") is True]
     document = {
         "format-version": 2,
@@ -85,7 +84,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         "sort-orders": [{"order-id": 0, "fields": []}],
         "properties": {
             **note(table.properties.get("description"), "comment"),
-            HINTS: json.dumps({key: each for key, each in hints.items() if each}, ensure_ascii=False),
+            HINTS: json.dumps(file_hints(table, schema, columns), ensure_ascii=False),
         },
         "snapshots": [],
     }  # fmt: skip

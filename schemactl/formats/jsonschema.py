@@ -253,23 +253,15 @@ def _types(native: dict[str, Any]) -> list[str]:
         values = native.get("enum") or ([native["const"]] if "const" in native else [])
         if "properties" in native:
             return ["object"]
-        return list(dict.fromkeys(map(_type_of_value, values))) if isinstance(values, list) else []
+        return (
+            list(dict.fromkeys(_VALUES.get(type(each), "object") for each in values))
+            if isinstance(values, list)
+            else []
+        )
     return [stated] if isinstance(stated, str) else [each for each in stated if isinstance(each, str)]
 
 
-def _type_of_value(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-    return "array" if isinstance(value, list) else "object"
+_VALUES: Final = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 
 
 def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -> Field:

@@ -64,7 +64,7 @@ def _table(table: Table, name: str) -> str:
         "name": table.name,
         **note(table.properties.get("description")),
         **({"unique": keys} if keys else {}),
-        **_metadata(table_hints(table)),
+        **hinted(table_hints(table), "metadata"),
     }
     columns = "".join(f"        {field.name!r}: {_column(field)},\n" for field in fields)
     more = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
@@ -82,12 +82,8 @@ def _column(field: Field) -> str:
     shown = ", ".join(f"Check.{_CHECKS[hint]}({value!r})" for hint, value in checks)
     arguments = [str(of), f"nullable={field.nullable}", *([f"checks=[{shown}]"] if checks else [])]
     arguments += [f"description={field.description!r}"] if field.description else []
-    arguments += [f"{key}={value!r}" for key, value in _metadata(hints).items()]
+    arguments += [f"{key}={value!r}" for key, value in hinted(hints, "metadata").items()]
     return f"Column({', '.join(arguments)})"
-
-
-def _metadata(hints: dict[str, Any]) -> dict[str, Any]:
-    return {"metadata": hinted(hints)} if hints else {}
 
 
 def _checks(field: Field) -> list[tuple[str, Any]]:

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.completing import complete_dialects, complete_formats, complete_names
-from schemactl.cli.options import CommonOptions, Setting, argument, flag, option, text_or_json
+from schemactl.cli.completing import complete_formats, complete_names
+from schemactl.cli.options import CommonOptions, Setting, argument, flag, option, sql_dialect, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -43,11 +43,7 @@ class Options(CommonOptions):
         completes=complete_formats,
         word="--from",
     )
-    dialect: str | None = option(
-        "Of files of SQL: sqlglot's name for the engine, as `snowflake`; by default `postgres`.",
-        metavar="DIALECT",
-        completes=complete_dialects,
-    )
+    dialect: str | None = sql_dialect("Of files of SQL")
     check: bool = flag("Write nothing; exit with 1 where the schema would change.")
     dry_run: bool = flag("Write nothing; show what would change.")
     merge: bool = flag(
