@@ -197,8 +197,11 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
             tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
             for key, value in (item for table in tables for item in table.items()):
                 if key.replace("_", "-") == name:
-                    is_path = spec.setting.is_path and isinstance(value, str)
-                    yield _Value(_from_here(file, value) if is_path else value, f"`{key}`", file.locate(key))
+                    if spec.setting.is_path and isinstance(value, str):
+                        # A path that is relative to the file becomes one that is relative to the working folder.
+                        path = Path(value).expanduser() if value.startswith("~/") else Path(value)
+                        value = str(path) if path.is_absolute() else os.path.relpath(file.folder / path)
+                    yield _Value(value, f"`{key}`", file.locate(key))
 
 
 def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTable]:
@@ -211,12 +214,6 @@ def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTa
     if len(places) != len(stated):  # the tables stand in one list
         places = places[:1] * len(stated)
     return [StatedTable(table, at) for table, at in zip(stated, places, strict=True)]
-
-
-def _from_here(file: SettingsFile, path: str) -> str:
-    """Return a path that is relative to the file as one that is relative to the working folder."""
-    stated = Path(path).expanduser() if path.startswith("~/") else Path(path)
-    return str(stated) if stated.is_absolute() else os.path.relpath(file.folder / stated)
 
 
 def _convert(spec: OptionSpec, found: _Value) -> Any:

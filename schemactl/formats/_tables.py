@@ -32,15 +32,11 @@ def file_table_name(path: str) -> str:
     return PurePath(path).name.partition(".")[0] or "data"
 
 
-def lone_table_hints(table: Table) -> dict[str, Any]:
-    """Return ``table_hints`` for a file that holds no other table: what this one is nested in is not there."""
-    own = table_properties(table.name, None) if table.is_nested else {}
-    return table_hints(replace(table, properties={**own, **table.properties, "parent": None}))
-
-
 def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the hints of a file that holds one table, where they stand together, by what they are of."""
-    hints = {"table": lone_table_hints(table), "columns": columns, "schema": schema_hints(schema)}
+    """Return the hints of a file that holds one table alone, not what that is nested in, by what they are of."""
+    own = table_properties(table.name, None) if table.is_nested else {}
+    lone = replace(table, properties={**own, **table.properties, "parent": None})
+    hints = {"table": table_hints(lone), "columns": columns, "schema": schema_hints(schema)}
     return {key: each for key, each in hints.items() if each}
 
 

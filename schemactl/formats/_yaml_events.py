@@ -265,8 +265,11 @@ class _Builder:
         values = set(map(_value, keys))
         if len(values) < len(keys):
             self._refuse_repeated(keys)
-        if MERGE in values:
-            self._check_merges(entries)
+        for merge in (entry for entry in entries if entry.key.value is MERGE) if MERGE in values else ():
+            merged = follow(merge.value)
+            targets = merged.items if isinstance(merged, Sequence) else (merged,)
+            if not all(isinstance(follow(target), Mapping) for target in targets):
+                raise self.source.refuse("`<<` takes in mappings only", merge.value.start)
         return entries
 
     def _key(self, node: Node) -> Scalar:
@@ -284,10 +287,3 @@ class _Builder:
                 hint = "one of the two has to go, or to be renamed"
                 raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
             seen.add(identity)
-
-    def _check_merges(self, entries: tuple[Entry, ...]) -> None:
-        for value in (entry.value for entry in entries if entry.key.value is MERGE):
-            merged = follow(value)
-            targets = merged.items if isinstance(merged, Sequence) else (merged,)
-            if not all(isinstance(follow(target), Mapping) for target in targets):
-                raise self.source.refuse("`<<` takes in mappings only", value.start)

@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from schemactl.formats._losses import Loss, unstated
-from schemactl.formats._relations import Relation, relations_of, type_in_words
+from schemactl.formats._relations import relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema, Table
 
@@ -32,7 +32,10 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         '    edge [fontname="Helvetica", fontsize=10]',
     ]
     lines += [f"    {_quoted(table.name)} [label=<{_label(table)}>]" for table in data_tables(schema)]
-    lines += [f"    {_edge(each, schema)}" for each in relations_of(schema)]
+    for each in relations_of(schema):
+        label = f" [label={_quoted(each.label)}]" if each.label else ""
+        ours = _end(schema.tables[each.table], each.columns)
+        lines.append(f"    {ours} -> {_end(schema.tables[each.other], each.other_columns)}{label}")
     return "\n".join((*lines, "}")) + "\n"
 
 
@@ -50,16 +53,9 @@ def _row(number: int, column: Column) -> str:
     )
 
 
-def _edge(relation: Relation, schema: Schema) -> str:
-    label = f" [label={_quoted(relation.label)}]" if relation.label else ""
-    ours = _port(schema.tables[relation.table], relation.columns)
-    theirs = _port(schema.tables[relation.other], relation.other_columns)
-    return f"{_quoted(relation.table)}{ours} -> {_quoted(relation.other)}{theirs}{label}"
-
-
-def _port(table: Table, columns: tuple[str, ...]) -> str:
+def _end(table: Table, columns: tuple[str, ...]) -> str:
     names = list(table.columns)
-    return f":c{names.index(columns[0])}" if columns and columns[0] in names else ""
+    return _quoted(table.name) + (f":c{names.index(columns[0])}" if columns and columns[0] in names else "")
 
 
 def _quoted(text: str) -> str:

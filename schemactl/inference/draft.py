@@ -100,7 +100,11 @@ class RootKeys:
         for draft in (changed,) if self.askers else self.drafts.values():
             self.askers[draft.name] = draft if draft.first_with("root_key") else None
         asks = (self._root_of(draft) is root for draft in self.askers.values() if draft)
-        is_asked = bool(self.config.root_key_propagation) or any(asks) or self._merges_below(root)
+        # Merges find nested rows by the key of their root row; not for ``scd2`` (docs/dlt.md §5.5).
+        strategy = root.properties.get("x-merge-strategy")
+        is_merged = root.properties.get("write_disposition") == "merge" and strategy != "scd2"
+        merges_below = self.is_loaded and is_merged and self.config.root_key_propagation is None
+        is_asked = bool(self.config.root_key_propagation) or any(asks) or merges_below
         if not is_asked or root.name.startswith(self.system_prefix):
             return None
         row_key = root.first_with("row_key") or self.names.row_id
@@ -117,12 +121,6 @@ class RootKeys:
         for name, columns in self.found.items():
             tables.setdefault(name, {}).update(columns)
         return with_propagation_tables(normalizers, tables)
-
-    def _merges_below(self, root: TableDraft) -> bool:
-        """Return whether merges find nested rows by the key of their root row; not for ``scd2`` (docs/dlt.md §5.5)."""
-        strategy = root.properties.get("x-merge-strategy")
-        is_merged = root.properties.get("write_disposition") == "merge" and strategy != "scd2"
-        return self.is_loaded and is_merged and self.config.root_key_propagation is None
 
     def _root_of(self, draft: TableDraft) -> TableDraft:
         while parent := draft.properties.get("parent"):

@@ -61,7 +61,6 @@ def propagate(
 
 
 _BY_PRIMARY_KEY: Final = frozenset(("upsert", "insert-only", "cdc"))
-_BY_CONTENT: Final = "scd2"
 
 
 def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
@@ -83,7 +82,7 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
             raise InputError(f"the table `{table.name}` has no primary key", hint=hint)
         return RowKey.PRIMARY_KEY, columns
     version = next(iter(table.hinted("x-row-version")), None)
-    if strategy == _BY_CONTENT and version == row_id:
+    if strategy == "scd2" and version == row_id:
         return RowKey.CONTENT, ()
     return RowKey.RANDOM, ()
 
@@ -196,14 +195,6 @@ class _List:
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """The content of the elements at one path: values by column, and lists."""
-
-    values: tuple[Inherited, ...]
-    lists: tuple[_List, ...]
-
-
 class _Planner:
     def __init__(self, request: PlanRequest, *, coerces: bool) -> None:
         naming, config, resolution = request.naming, request.config, request.resolution
@@ -229,14 +220,16 @@ class _Planner:
         table = self._identifiers.join(*above.tables, *found.ident)
         known = self._schema.tables.get(table) or Table(table, properties={"parent": table})
         key, key_columns = row_key(known, self.names.row_id)
-        content = self._content(table, found, is_document=not above.tables)
+        values, lists = self._content(table, found, is_document=not above.tables)
         passed, refusal = self._passed(table, found.path, above.inherited)
-        own_key = self._own_key(table, found.path, content, above)
+        own_key = self._own_key(table, found.path, (*values, *above.inherited))
         over = {each.target.name for each in passed}
-        over |= {self.names.row_id} | self._made_over(known, is_keyed=bool(own_key))
+        # Columns that dlt fills in every row, whatever the data has there.
+        links = () if own_key else (self.names.parent_id, self.names.list_index)
+        over |= {self.names.row_id, *(links if known.is_nested else (self.names.load_id,))}
         cells = tuple(
             Cell(value.name, value.path, self._targets.by_kind(table, value.name, value.kinds))
-            for value in (*content.values, *above.inherited)
+            for value in (*values, *above.inherited)
             if not value.made
             and value.name not in over
             and not self._filters.drops(table, value.name, value.path, is_made=False)
@@ -249,7 +242,7 @@ class _Planner:
             # Seen first below rows that the filters empty; whether other rows have such lists is not known here.
             message = f"the filters leave out some of the rows that `{table}` is nested in, and all that was seen of it"
             raise InputError(message, hint=f"exclude `{table}` altogether, or keep dlt's own columns of those rows")
-        below = _Above((*above.tables, *found.ident), self._below(known, found.path, content, above))
+        below = _Above((*above.tables, *found.ident), self._below(known, found.path, values, above))
         return Rows(
             table=table,
             parent=self._identifiers.join(*above.tables) if known.is_nested else None,
@@ -262,7 +255,7 @@ class _Planner:
             passed=passed,
             lists=tuple(
                 rows
-                for each in content.lists
+                for each in lists
                 if (left or _may_be_reached(each, found.path, cells)) and (rows := self._rows(each, below))
             ),
             skips_empty=not left,
@@ -271,7 +264,8 @@ class _Planner:
 
     # what elements hold
 
-    def _content(self, table: str, found: _List, *, is_document: bool) -> _Content:
+    def _content(self, table: str, found: _List, *, is_document: bool) -> tuple[list[Inherited], list[_List]]:
+        """Return what the elements at one path hold: values by column, and lists, those of one table together."""
         node, path, level = found.element, found.path, found.level
         values: list[Inherited] = []
         lists: list[_List] = []
@@ -285,7 +279,7 @@ class _Planner:
         groups: dict[tuple[str, ...], list[_List]] = {}
         for each in lists:
             groups.setdefault(each.ident, []).append(each)
-        return _Content(tuple(values), tuple(each for group in groups.values() for each in group))
+        return values, [each for group in groups.values() for each in group]
 
     def _flatten(
         self, table: str, item: Node, path: Path, level: int, values: list[Inherited], lists: list[_List]
@@ -330,22 +324,17 @@ class _Planner:
 
     # what becomes of it
 
-    def _own_key(self, table: str, path: Path, content: _Content, above: _Above) -> tuple[Cell, ...]:
+    def _own_key(self, table: str, path: Path, values: Iterable[Inherited]) -> tuple[Cell, ...]:
         name = self.names.row_id
-        if any(value.made and value.name == name for value in above.inherited):
+        keys = [value for value in values if value.name == name]
+        if any(value.made for value in keys):
             raise InputError(f"the normalizer's config copies keys over the `{name}` of `{table}`")
-        found = [value for value in (*content.values, *above.inherited) if value.name == name and value.path != path]
+        found = [value for value in keys if value.path != path]
         return tuple(
             Cell(name, value.path, {} if is_dropped else self._targets.by_kind(table, name, value.kinds))
             for value in found
             for is_dropped in (self._filters.drops(table, name, value.path, is_made=False),)
         )
-
-    def _made_over(self, table: Table, *, is_keyed: bool) -> set[str]:
-        """Return the columns that dlt fills in every row, whatever the data has there."""
-        if not table.is_nested:
-            return {self.names.load_id}
-        return set() if is_keyed else {self.names.parent_id, self.names.list_index}
 
     def _passed(
         self, table: str, path: Path, inherited: Iterable[Inherited]
@@ -363,12 +352,12 @@ class _Planner:
                 passed.append(Passed(target.column, value.path, value.made))
         return tuple(passed), None
 
-    def _below(self, table: Table, path: Path, content: _Content, above: _Above) -> tuple[Inherited, ...]:
+    def _below(self, table: Table, path: Path, found: Iterable[Inherited], above: _Above) -> tuple[Inherited, ...]:
         mapping = self._propagation.of(table.name, not table.is_nested)
         made = [self.names.row_id]
         made += [self.names.parent_id, self.names.list_index] if table.is_nested else [self.names.load_id]
         # Elements that are scalars, or lists that are kept whole, have no rows below.
-        values = [value for value in content.values if value.path != path]
+        values = [value for value in found if value.path != path]
         row = [
             *(value for value in (*values, *above.inherited) if value.name not in made),
             *(Inherited(name, path, _NONE, made=name) for name in made),

@@ -169,10 +169,6 @@ def _bytes_of_text(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
-def _bytes_of_int(number: int) -> bytes:
-    return number.to_bytes((number.bit_length() + 7) // 8, "little")
-
-
 def _json_of_text(text: str) -> Any:
     import orjson
 
@@ -262,8 +258,8 @@ _COERCERS: Final[Mapping[DataType, Mapping[DataType, Callable[[Any], Any]]]] = {
     },
     DataType.BIGINT: {
         DataType.TEXT: _text_of, DataType.DOUBLE: float, DataType.DECIMAL: Decimal, DataType.WEI: Decimal,
-        DataType.BOOL: bool, DataType.BINARY: _bytes_of_int, DataType.TIMESTAMP: _moment_of_epoch,
-        DataType.DATE: _day_of_epoch,
+        DataType.BOOL: bool, DataType.TIMESTAMP: _moment_of_epoch, DataType.DATE: _day_of_epoch,
+        DataType.BINARY: lambda number: number.to_bytes((number.bit_length() + 7) // 8, "little"),
     },
     DataType.DOUBLE: {
         DataType.TEXT: _text_of, DataType.BIGINT: _int_of_float, DataType.DECIMAL: _decimal_of_float,

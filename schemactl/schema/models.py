@@ -157,7 +157,9 @@ def _columns(
     data_type = _data_type(of)
     if skips and data_type is DataType.JSON:
         element = next(iter(get_args(of)), None)
-        if element is not None and _is_list(of):
+        origin = get_origin(of)
+        is_list = isinstance(origin, type) and issubclass(origin, Sequence | AbstractSet)
+        if element is not None and is_list and not issubclass(origin, str | bytes):
             inner = _inner(element, ())[0]
             is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
             below = (*path, None) if is_model else (*path, None, "value")
@@ -167,13 +169,6 @@ def _columns(
         return
     sizes = _sizes(notes) if data_type is DataType.DECIMAL else {}
     yield ModelField(path, {"data_type": str(data_type), "nullable": is_optional, **sizes})
-
-
-def _is_list(of: Any) -> bool:
-    origin = get_origin(of)
-    return (
-        isinstance(origin, type) and issubclass(origin, Sequence | AbstractSet) and not issubclass(origin, str | bytes)
-    )
 
 
 def _inner(of: Any, notes: Sequence[Any]) -> tuple[Any, bool, Sequence[Any]]:
