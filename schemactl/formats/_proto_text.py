@@ -62,7 +62,6 @@ class ProtoFile:
     """The declarations of a file; ``comment`` stands above its first statement."""
 
     package: str
-    syntax: str
     comment: str
     root: Message
 
@@ -107,14 +106,14 @@ class _Parser:
         self._at = 0
 
     def file(self) -> ProtoFile:
-        comment, syntax, package = self._peek().comment, "proto2", ""
+        comment, package = self._peek().comment, ""
         root = Message("")
         while self._peek().kind:
             word = self._peek().text
             if word in ("syntax", "edition"):
                 self._next()
                 self._mark("=")
-                syntax = self._next().text[1:-1]
+                self._next()
                 self._mark(";")
             elif word == "package":
                 self._next()
@@ -122,7 +121,7 @@ class _Parser:
                 self._mark(";")
             else:
                 self._statement(root, 0, is_file=True)
-        return ProtoFile(package, syntax, comment, root)
+        return ProtoFile(package, comment, root)
 
     def _statement(self, into: Message, depth: int, *, is_file: bool = False) -> None:  # noqa: C901, PLR0912 - a case each
         token = self._peek()

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
 from schemactl.formats._hocon_tree import Written, parse_hocon, plain_text
-from schemactl.formats._losses import Loss
+from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_table_name
 from schemactl.formats._tree import MAX_CHARACTERS, Mapping, Node, Scalar, Sequence, Source, fields_of
 from schemactl.schema.arrow_types import nested_type_of
@@ -54,7 +54,6 @@ from schemactl.schema.typing.model import (
     column_type,
     type_name,
 )
-from schemactl.schema.typing.number_patterns import PatternError as NumberPatternError
 from schemactl.schema.typing.number_patterns import parse_number_pattern
 from schemactl.schema.typing.regexes import RegexError, translate
 from schemactl.schema.typing.zones import find_zone
@@ -72,15 +71,6 @@ _FIELD: Final = re.compile(r"""\btype["']?\s*[:=]""")
 _HINTED: Final = ("id", "description", "metadata", "nullable")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """An Arc schema that was read: as a schema of one table, and as its own fields."""
-
-    schema: Schema
-    typing: Typing
-    losses: tuple[Loss, ...] = ()
-
-
 _OTHERS: Final = re.compile(r"""engine_version|"\$schema"\s*:|^\s*\{\s*"(?:type|fields|title)"\s*:""")
 """What stands in schemas of dlt, of JSON Schema, of Avro and of Spark, and in none of Arc's."""
 
@@ -93,13 +83,11 @@ def recognises(text: str) -> bool:
 
 def read(text: str, path: str) -> Document:
     """Return what an Arc schema says; its table is named after the file."""
-    typing = read_typing(text, path)
-    schema = new_schema("arc")
+    typing, schema = read_typing(text, path), new_schema("arc")
     naming = naming_of(schema)
     name = naming.normalize_table_identifier(file_table_name(path))
     columns = table_columns(typing, naming, path)
-    table = Table(name, columns, {"write_disposition": "append", "resource": name})
-    return Document(schema.with_table(table), typing)
+    return Document(schema.with_table(Table(name, columns, {"write_disposition": "append", "resource": name})))
 
 
 def table_columns(typing: Typing, naming: Naming, path: str) -> dict[str, Column]:
@@ -557,7 +545,7 @@ class _Stated:
         for pattern in patterns or ():
             try:
                 parse(pattern)
-            except (PatternError, NumberPatternError) as error:
+            except PatternError as error:
                 self.warn("formatters", f"no value will fit `{pattern}`: {error}")
         if isinstance(of, Timestamp) and find_zone(of.timezone_id) is None:
             self.warn("timezoneId", f"Java knows no time zone `{of.timezone_id}`: all values will be errors")

@@ -23,7 +23,7 @@ from schemactl.inference.report import (
 from schemactl.inference.resolve import Origin, Resolution, type_of_texts, variant_bases
 from schemactl.inference.values import TYPED, TypedValue, fits
 from schemactl.schema.collisions import BLANK, numbered
-from schemactl.schema.contract import Entity, Stated, stated_contract, system_prefix
+from schemactl.schema.contract import Entity, Stated, StatedContract, stated_contract, system_prefix
 from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.paths import ELEMENT, Path, format_path, row_path
@@ -295,24 +295,18 @@ def find_violations(
     for origin in resolution.taken:
         columns.setdefault(origin[0], []).append(origin)
     stated = replace(before, tables={**resolution.schema.tables, **before.tables})
-    found = (_find_violation(each, columns.get(each.table, []), seen) for each in violations)
-    return tuple(_with_facts(finding, stated, before, override) for finding in found)
-
-
-def _with_facts(finding: ViolationFinding, stated: Schema, before: Schema, override: Stated) -> ViolationFinding:
-    """Return a violation with what dlt's ``DataValidationError`` carries, and the level of each mode."""
-    found = stated_contract(stated, finding.table, override)
-    modes = {str(entity): str(getattr(found.contract, entity)) for entity in Entity}
-    known = before.tables.get(finding.table)
-    return replace(
-        finding,
-        schema_name=before.name,
-        table_schema=known.to_dict() if known else None,
-        schema_contract={entity: {"mode": mode, "level": found.level_of(entity)} for entity, mode in modes.items()},
+    return tuple(
+        _find_violation(each, columns.get(each.table, []), seen, before, stated_contract(stated, each.table, override))
+        for each in violations
     )
 
 
-def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -> ViolationFinding:
+def _find_violation(
+    violation: Violation, columns: list[Origin], seen: Taking, before: Schema, stated: StatedContract
+) -> ViolationFinding:
+    """Return a violation with its values, what dlt's ``DataValidationError`` carries, and the level of each mode."""
+    known = before.tables.get(violation.table)
+    modes = {str(entity): str(getattr(stated.contract, entity)) for entity in Entity}
     concerned = columns if violation.column is None else [(violation.table, violation.column)]
     values = [of_class for origin in concerned for _, of_class in seen.taken(origin)]
     first = min(values, key=lambda of_class: of_class.first, default=None)
@@ -328,6 +322,9 @@ def _find_violation(violation: Violation, columns: list[Origin], seen: Taking) -
         values=sum(of_class.count for of_class in values),
         first=first.first if first else None,
         example=next(iter(mask_examples(first.examples, is_of_person)), None) if first else None,
+        schema_name=before.name,
+        table_schema=known.to_dict() if known else None,
+        schema_contract={entity: {"mode": mode, "level": stated.level_of(entity)} for entity, mode in modes.items()},
     )
 
 

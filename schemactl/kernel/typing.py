@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from schemactl.kernel.arrays import octets_of
 from schemactl.kernel.date_columns import DateColumn
+from schemactl.schema.typing.date_patterns import PatternError
 from schemactl.schema.typing.model import (
     Array,
     Binary,
@@ -36,7 +37,7 @@ from schemactl.schema.typing.model import (
     Timestamp,
     Typing,
 )
-from schemactl.schema.typing.number_patterns import NumberPattern, PatternError, parse_number_pattern
+from schemactl.schema.typing.number_patterns import NumberPattern, parse_number_pattern
 from schemactl.schema.typing.regexes import translate
 
 BLANKS: Final = "".join(map(chr, range(33)))

@@ -91,7 +91,7 @@ def test_a_schema_of_arc_s_is_written_as_it_was_read(tmp_path: Path):
     import_files(ImportRequest((file,), None, "crm", tmp_path / "schemas"))
     (exported,) = export(ExportRequest("crm", "arc", None, tmp_path / "schemas"))
     # The column's name is the schema's, the field's own stands in the file.
-    assert arc.read(exported.text, "again").typing == arc.read(json.dumps(CUSTOMER), "first").typing
+    assert arc.read_typing(exported.text, "again") == arc.read_typing(json.dumps(CUSTOMER), "first")
 
 
 def test_edited_columns_win_over_what_arc_stated():

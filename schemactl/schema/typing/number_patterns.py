@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Final
 
+from schemactl.schema.typing.date_patterns import PatternError
+
 _BODY: Final = re.compile(r"[#,]*[0,]*(?:\.0*#*)?(?:E0+)?")
 _MOST_EXPONENT: Final = 400
 """Numbers with larger exponents fit no type; Java takes minutes for some."""
@@ -20,10 +22,6 @@ _NUMBER: Final = r"(?:[\d{group}]*\.\d+|[\d{group}]*\d\.?)(?:E-?\d+)?"
 _GROUPED: Final = re.compile(_NUMBER.format(group=","))
 _PLAIN: Final = re.compile(_NUMBER.format(group=""))
 _MULTIPLIERS: Final = {"%": 100, "‰": 1000}
-
-
-class PatternError(ValueError):
-    """A pattern is none of Java's."""
 
 
 @dataclass(frozen=True, slots=True)
