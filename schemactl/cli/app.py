@@ -42,7 +42,6 @@ from schemactl.render.failure import render_failure, render_traceback, render_wa
 from schemactl.store.git import one_look
 
 PROGRAM = "schemactl"
-COMPLETION_VARIABLE = "_SCHEMACTL_COMPLETE"
 
 _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
 """The prefixes of variables that may hold addresses, or what belongs to one."""
@@ -312,7 +311,7 @@ def _report_error(error: BaseException, invocation: Invocation) -> ExitCode:
 def main() -> NoReturn:
     """Run the command line of this process."""
     make_streams_safe()
-    if COMPLETION_VARIABLE in os.environ:
+    if "_SCHEMACTL_COMPLETE" in os.environ:
         # typer breaks help at this width, and fish takes each line for a candidate.
         os.environ["TERMINAL_WIDTH"] = "10000"
         build().main(prog_name=PROGRAM)

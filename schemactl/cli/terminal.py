@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
-"""States how many seconds pass between two lines of progress where there is no terminal; 0 for none."""
-SECONDS_BETWEEN_LINES = 10
+"""States how many seconds pass between two lines of progress where there is no terminal; 10 by default, 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +159,7 @@ def _progress(environ: Mapping[str, str]) -> float | None:
     if not environ.get("CI") and _is_terminal(sys.stderr, environ):
         return 0
     try:
-        return float(environ.get(PROGRESS_VARIABLE) or SECONDS_BETWEEN_LINES) or None
+        return float(environ.get(PROGRESS_VARIABLE) or 10) or None
     except ValueError:
         raise InputError(f"`{environ[PROGRESS_VARIABLE]}` is no number of seconds (`{PROGRESS_VARIABLE}`)") from None
 

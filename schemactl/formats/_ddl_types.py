@@ -34,15 +34,10 @@ _BINARY: Final = frozenset(("BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBL
 _DECIMALS: Final = frozenset(
     ("DECIMAL", "UDECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256", "BIGDECIMAL", "MONEY")
 )
-_INSTANTS: Final = frozenset(("TIMESTAMPTZ", "TIMESTAMPLTZ"))
 _LOCAL: Final = {
     "TIMESTAMP": None, "TIMESTAMPNTZ": None, "DATETIME": None, "DATETIME2": None, "DATETIME64": None,
     "SMALLDATETIME": 0, "TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9,
 }  # fmt: skip
-_TIMES: Final = frozenset(("TIME", "TIMETZ"))
-_WEI: Final = ((156, 78), (78, 0), (76, 0))
-_SERIALS: Final = frozenset(("SERIAL", "BIGSERIAL", "SMALLSERIAL"))
-_ENUMS: Final = frozenset(("ENUM", "ENUM8", "ENUM16"))
 
 _UNSIZED: Final = frozenset((DataType.TEXT, DataType.BINARY, DataType.TIMESTAMP))
 """Types whose sizes a list of them does not state."""
@@ -63,7 +58,7 @@ def field_of_type(name: str, text: str, dialect: str) -> Field:
 def implied_by(kind: exp.Expression, dialect: str) -> Iterable[str]:
     """Return the constraints of a column that its type implies: those of PostgreSQL's and MySQL's ``serial``."""
     word = _word(kind)
-    if word not in _SERIALS:
+    if word not in ("SERIAL", "BIGSERIAL", "SMALLSERIAL"):
         return ()
     return ("not_null", "unique") if dialect == "mysql" else ("not_null",)
 
@@ -140,7 +135,7 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
     name = _word(kind)
     sizes = [int(each.name) for each in kind.expressions if isinstance(each, exp.DataTypeParam) and each.name.isdigit()]
     sized = {"precision": sizes[0]} if sizes else {}
-    if name in _ENUMS:  # ClickHouse numbers its values
+    if name in ("ENUM", "ENUM8", "ENUM16"):  # ClickHouse numbers its values
         values = [(each.this if isinstance(each, exp.EQ) else each).name for each in kind.expressions]
         return {"data_type": "text", **({"x-enum": values} if values else {})}
     if name in _TEXTS:
@@ -161,14 +156,14 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
     if name in _BINARY:
         return {"data_type": "binary", **sized}
     if name in _DECIMALS:
-        if tuple(sizes) in _WEI or (name == "BIGDECIMAL" and not sizes):
+        if sizes in ([156, 78], [78, 0], [76, 0]) or (name == "BIGDECIMAL" and not sizes):
             return {"data_type": "wei"}
         if sizes == [19, 0]:
             return {"data_type": "bigint"}
         return {"data_type": "decimal", **({**sized, "scale": sizes[1] if len(sizes) > 1 else 0} if sizes else {})}
-    if name in _INSTANTS or (name == "DATETIME64" and len(kind.expressions) > 1):
+    if name in ("TIMESTAMPTZ", "TIMESTAMPLTZ") or (name == "DATETIME64" and len(kind.expressions) > 1):
         return {"data_type": "timestamp", **sized}
     if name in _LOCAL:
         size = {"precision": _LOCAL[name]} if _LOCAL[name] is not None else sized
         return {"data_type": "timestamp", "timezone": False, **size}
-    return {"data_type": "time", **sized} if name in _TIMES else None
+    return {"data_type": "time", **sized} if name in ("TIME", "TIMETZ") else None

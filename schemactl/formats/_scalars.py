@@ -45,8 +45,6 @@ _WORDS = {Kind.NULL: ("~", "null", ""), Kind.BOOLEAN: ("yes", "no", "true", "fal
 _LONGEST = 1000
 """Characters in a number or another short value: reading a longer one takes its square in time."""
 
-_TRUE = ("yes", "true", "on")
-
 _BY_WORD = {
     form: kind for kind, words in _WORDS.items() for word in words for form in (word, word.title(), word.upper())
 }
@@ -81,7 +79,7 @@ def value_of(kind: Kind, text: str) -> Any:
 def _boolean(text: str) -> bool:
     if _BY_WORD.get(text) is not Kind.BOOLEAN:
         raise ValueError(text)
-    return text.lower() in _TRUE
+    return text.lower() in ("yes", "true", "on")
 
 
 def _integer(text: str) -> int:

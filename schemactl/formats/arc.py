@@ -164,7 +164,6 @@ def _field(column: Column, table: str) -> Field:
     return usual
 
 
-_DATES: Final = ("uuuu-MM-dd",)
 _TIMES: Final = ("HH:mm:ss", "HH:mm:ss.SSSSSS", "HH:mm")
 _INSTANTS: Final = ("uuuu-MM-dd'T'HH:mm:ss[.SSSSSS][.SSS]XXX", "uuuu-MM-dd HH:mm:ss[.SSSSSS][.SSS]XXX")
 _LOCAL: Final = ("uuuu-MM-dd'T'HH:mm:ss[.SSSSSS][.SSS]", "uuuu-MM-dd HH:mm:ss[.SSSSSS][.SSS]", "uuuu-MM-dd HH:mm")
@@ -205,8 +204,8 @@ def _leaf_type(name: str) -> FieldType:
         return Decimal(int(sized[1]), int(sized[2]))
     known: dict[str, FieldType] = {
         "int": Integer(), "smallint": Integer(), "tinyint": Integer(), "bigint": Long(), "double": Double(),
-        "float": Double(), "boolean": Boolean(("true",), ("false",)), "date": Date(_DATES), "binary": Binary("base64"),
-        "timestamp": Timestamp(_INSTANTS, "UTC"), "timestamp_ntz": Timestamp(_LOCAL, "UTC"),
+        "float": Double(), "boolean": Boolean(("true",), ("false",)), "date": Date(("uuuu-MM-dd",)),
+        "timestamp": Timestamp(_INSTANTS, "UTC"), "timestamp_ntz": Timestamp(_LOCAL, "UTC"), "binary": Binary("base64"),
     }  # fmt: skip
     return Time(_TIMES) if name.startswith("time(") else known.get(name, String())
 

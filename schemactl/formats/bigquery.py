@@ -33,7 +33,6 @@ _DATA_TYPES: Final[Mapping[str, DataType]] = {
     "INT64": DataType.BIGINT, "FLOAT64": DataType.DOUBLE, "BOOL": DataType.BOOL, "DECIMAL": DataType.DECIMAL,
     "BIGDECIMAL": DataType.WEI, "DATETIME": DataType.TIMESTAMP,
 }  # fmt: skip
-_RECORDS: Final = ("RECORD", "STRUCT")
 _WHOLE_DIGITS: Final = 29
 """Digits before the point that NUMERIC has, beside nine after it."""
 
@@ -104,7 +103,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
         element = {key: value for key, value in native.items() if key not in ("mode", "description")}
         return Field(name, {"data_type": "json", **properties}, element=_read("element", element))
     unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
-    if native["type"].upper() in _RECORDS:
+    if native["type"].upper() in ("RECORD", "STRUCT"):
         inner = tuple(_read(each["name"], each) for each in native.get("fields") or ())
         return Field(name, {"data_type": "json", **properties}, fields=inner, unread=tuple(unread))
     if native["type"].upper() not in _DATA_TYPES:

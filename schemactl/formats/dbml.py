@@ -175,11 +175,11 @@ def _type(stated: str) -> dict[str, Any]:
 CODEC: Final = Codec(_write, _read)
 
 _READ: Final = frozenset(("pk", "primary key", "not null", "null", "unique", "note"))
-_PICTURE: Final = frozenset(("headercolor", "note", "color"))
 
 
 def _unread(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
-    yield from (Loss(table.name, key, _words(table.settings, key)) for key in table.settings if key not in _PICTURE)
+    told = (key for key in table.settings if key not in ("headercolor", "note", "color"))
+    yield from (Loss(table.name, key, _words(table.settings, key)) for key in told)
     for column in table.columns:
         place = f"{table.name}.{column.name}"
         yield from (Loss(place, key, _words(column.settings, key)) for key in column.settings if key not in _READ)

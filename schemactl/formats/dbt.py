@@ -145,8 +145,6 @@ def _read(name: str, native: dict[str, Any]) -> Field:
 
 
 CODEC: Final = Codec(_write, _read)
-_KNOWN_TESTS: Final = ("not_null", "unique", "accepted_values", "relationships")
-_KNOWN_CONSTRAINTS: Final = ("not_null", "unique", "primary_key")
 
 
 def _losses(table: dict[str, Any]) -> Iterator[Loss]:
@@ -154,9 +152,10 @@ def _losses(table: dict[str, Any]) -> Iterator[Loss]:
         place = f"{table['name']}.{native['name']}"
         yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
         yield from (Loss(place, "meta", key) for key in _meta(native) if key != HINTS)
-        yield from (Loss(place, "test", name) for name, _ in _tests(native) if name not in _KNOWN_TESTS)
+        known = ("not_null", "unique", "accepted_values", "relationships")
+        yield from (Loss(place, "test", name) for name, _ in _tests(native) if name not in known)
         for each in native.get("constraints") or ():
-            if isinstance(each, dict) and each.get("type") not in _KNOWN_CONSTRAINTS:
+            if isinstance(each, dict) and each.get("type") not in ("not_null", "unique", "primary_key"):
                 yield Loss(place, "constraint", each.get("type"))
         stated = native.get("data_type")
         if stated and read_sql_type(str(stated)) is None:

@@ -35,8 +35,9 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     text = json.dumps(struct_of(schema, CODEC), ensure_ascii=False)
     hints = file_hints(table, schema)
     features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]}
-    is_new = '"timestamp_ntz"' in text
-    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features} if is_new else _OLDEST
+    protocol: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 2}
+    if '"timestamp_ntz"' in text:
+        protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
     metadata = {
         "id": str(uuid5(NAMESPACE_URL, f"{schema.name}/{table.name}")),
         "name": table.name,
@@ -49,9 +50,6 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     }
     lines = ({"protocol": protocol}, {"metaData": metadata})
     return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines)
-
-
-_OLDEST: Final = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
 def _timeless(field: Field) -> Field:

@@ -15,12 +15,10 @@ from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".dot", ".gv")
 
-_SHOWN: Final = ("primary_key", "parent", "references", "nullable")
-
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the picture does not show: it has primary keys, types and relations."""
-    return unstated(schema, _SHOWN)
+    return unstated(schema, ("primary_key", "parent", "references", "nullable"))
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings

@@ -15,12 +15,10 @@ from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".mmd", ".mermaid")
 
-_SHOWN: Final = ("primary_key", "unique", "parent", "references", "nullable")
-
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the diagram does not show: it has keys, types, relations and descriptions of columns."""
-    found = unstated(schema, (*_SHOWN, "description"))
+    found = unstated(schema, ("primary_key", "unique", "parent", "references", "nullable", "description"))
     own = {table.name: table for table in data_tables(schema)}
     described = (
         Loss(n, "description", t.properties["description"]) for n, t in own.items() if t.properties.get("description")

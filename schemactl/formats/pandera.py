@@ -29,7 +29,6 @@ _CHECKS: Final = {
     "x-maximum": "less_than_or_equal_to", "x-exclusive-minimum": "greater_than", "x-exclusive-maximum": "less_than",
 }  # fmt: skip
 _SAID: Final = frozenset(("data_type", "nullable", "description", "timezone", "scale", SPARK_TYPE, NESTED_TYPE, FIELDS))
-_NAMES: Final = frozenset(("Check", "Column", "DataFrameSchema", "T"))
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
@@ -46,7 +45,7 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a module with a ``DataFrameSchema`` for each table, named after it."""
-    taken, parts = set(_NAMES), [_HEAD]
+    taken, parts = {"Check", "Column", "DataFrameSchema", "T"}, [_HEAD]
     for table in data_tables(schema):
         name = re.sub(r"\W", "_", table.name)
         name = f"_{name}" if name[:1].isdecimal() or keyword.iskeyword(name) else name
@@ -113,7 +112,5 @@ def _expression(of: Any) -> str:
         case {"type": "map", "valueType": value}:
             return f"T.MapType(T.StringType(), {_expression(value)}, True)"
     name, _, sizes = str(of).rstrip(")").partition("(")
-    return f"T.{_CLASSES.get(name, name.capitalize())}Type({', '.join(sizes.split(',')) if sizes else ''})"
-
-
-_CLASSES: Final = {"timestamp_ntz": "TimestampNTZ"}
+    of_spark = "TimestampNTZ" if name == "timestamp_ntz" else name.capitalize()
+    return f"T.{of_spark}Type({', '.join(sizes.split(',')) if sizes else ''})"

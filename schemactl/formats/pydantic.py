@@ -34,7 +34,6 @@ _LIMITS: Final = {
     "x-multiple-of": "multiple_of",
 }  # fmt: skip
 _WIDTH: Final = 116
-_NUMBERS: Final = ("bigint", "double", "decimal", "wei")
 
 _HEAD: Final = """\
 import datetime
@@ -185,7 +184,7 @@ def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case f
                 yield "pattern", re.compile(pattern).pattern
         if isinstance(least, int) and not isinstance(least, bool) and least >= 0:
             yield "min_length", least
-    if properties.get("data_type") in _NUMBERS:
+    if properties.get("data_type") in ("bigint", "double", "decimal", "wei"):
         for hint, word in _LIMITS.items():
             value = properties.get(hint)
             if isinstance(value, int | float) and not isinstance(value, bool) and (word != "multiple_of" or value > 0):

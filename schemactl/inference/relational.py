@@ -25,13 +25,11 @@ GENERATED_KEY = "key"
 NO_PATH: Path = ("",)
 """The path of values that normalization itself adds."""
 
-_NO_COERCION: Final = "relational_no_coercion"
-
 
 def coerces_values(normalizers: Properties) -> bool:
     """Return whether values may change their type to fit a column; under one normalizer not (docs/dlt.md §6.3)."""
     module = str((normalizers.get("json") or {}).get("module") or "")
-    return module.rpartition(".")[2] != _NO_COERCION
+    return module.rpartition(".")[2] != "relational_no_coercion"
 
 
 @dataclass(frozen=True, slots=True)

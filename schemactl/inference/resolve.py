@@ -57,9 +57,6 @@ def _detected(name: str, seen: PathEvidence, detectors: Sequence[str]) -> tuple[
     return (DataType.TEXT, "") if asked is None or is_long else (found, asked)
 
 
-_TIMES: Final = (DataType.TIMESTAMP, DataType.TIME)
-
-
 def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
     """Return documents whose values stand for the columns that sources state the types of.
 
@@ -100,7 +97,7 @@ def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]
 def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties that dlt's extractors keep: of times neither zone nor a default or finer precision."""
     kept = {key: value for key, value in properties.items() if key != MAPS}
-    if kept["data_type"] in _TIMES:
+    if kept["data_type"] in (DataType.TIMESTAMP, DataType.TIME):
         kept.pop("timezone", None)
         if kept.get("precision", MICROSECOND_DIGITS) >= MICROSECOND_DIGITS:
             kept.pop("precision", None)

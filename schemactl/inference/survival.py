@@ -132,12 +132,9 @@ def _is_exact_double(value: Any) -> bool:
     return not number.is_finite() or Decimal(repr(_coerced(value, DataType.DOUBLE))) == number
 
 
-_SECONDS_OF_DAY: Final = 86_400
-
-
 def _is_day(value: Any) -> bool:
     if isinstance(value, int | float):
-        return value % _SECONDS_OF_DAY == 0
+        return value % 86_400 == 0  # seconds
     if not can_coerce(value, DataType.TEXT, DataType.TIMESTAMP):
         return True
     moment = _coerced(value, DataType.TIMESTAMP)
@@ -176,8 +173,6 @@ _BEYOND: Final = frozenset({"wide", "beyond-wei"})
 _SURE_DIGITS: Final = 13
 """Characters of an integer that is exact as a double, also of a hexadecimal one."""
 
-_BYTES_OF_INTEGER: Final = 8
-
 
 def _judge_scalars(own: str, answers: frozenset[str], seen: ClassEvidence, target: FullType) -> Verdict:
     size = target.precision
@@ -200,7 +195,7 @@ def _judge_scalars(own: str, answers: frozenset[str], seen: ClassEvidence, targe
         case DataType.TIMESTAMP | DataType.TIME:
             is_sure = size is None or size >= MICROSECOND_DIGITS or own == DataType.BIGINT
         case DataType.BINARY:
-            longest = seen.longest if own == DataType.TEXT else _BYTES_OF_INTEGER
+            longest = seen.longest if own == DataType.TEXT else 8  # of an integer
             is_sure = size is None or (longest is not None and longest <= size)
         case of:
             is_sure = of is not DataType.DATE

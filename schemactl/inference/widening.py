@@ -50,7 +50,6 @@ def _and_above(data_type: DataType) -> list[DataType]:
     return chain
 
 
-_BITS: Final = 64
 _MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
 
 
@@ -72,7 +71,7 @@ def _sizes(old: FullType, new: FullType) -> dict[str, int | None]:
     """Return the properties that have to grow; None for those that are left out from now on."""
     match old.data_type:
         case DataType.BIGINT if (new.precision or 0) > (old.precision or 0):
-            return {"precision": None if (new.precision or 0) >= _BITS else new.precision}
+            return {"precision": None if (new.precision or 0) >= 64 else new.precision}
         case DataType.TEXT | DataType.BINARY if old.precision is not None and (new.precision or 0) > old.precision:
             return {"precision": new.precision}
         case DataType.WEI if old.precision is not None:

@@ -41,7 +41,6 @@ from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 
 _MOST_DIGITS: Final = 38
 _WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
-_DATES: Final = frozenset(("date", "timestamp", "timestamp_ntz"))
 
 
 def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
@@ -95,7 +94,7 @@ def _widest(names: frozenset[str]) -> NestedType:
         return Leaf(*names)
     if names == {BIGINT, DOUBLE}:
         return Leaf(DOUBLE)
-    if names <= _DATES:
+    if names <= {"date", "timestamp", "timestamp_ntz"}:
         return Leaf("timestamp")
     kinds = {name.partition("(")[0] for name in names}
     sizes = [[int(size) for size in name.rstrip(")").partition("(")[2].split(",")] for name in names if "(" in name]
@@ -336,7 +335,8 @@ class _Types:
             if kind == DataType.BIGINT:
                 least = min(least, 0.0 if seen.least is None else seen.least)
                 greatest = max(greatest, 0.0 if seen.greatest is None else seen.greatest)
-                kinds.add(LARGE if _WIDE.intersection(name.partition(":")[2].split(",")) else BIGINT)
+                is_large = {"uint64", "wide", "beyond-wei"}.intersection(name.partition(":")[2].split(","))
+                kinds.add(LARGE if is_large else BIGINT)
             elif kind in (DataType.TEXT, DataType.DOUBLE, DataType.BOOL):
                 kinds.add(kind)
         found = _Scalars(frozenset(kinds), (least, greatest))
@@ -345,6 +345,3 @@ class _Types:
         types += [stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None
-
-
-_WIDE: Final = frozenset(("uint64", "wide", "beyond-wei"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.inference.identifiers import Identifiers
@@ -60,9 +59,6 @@ def propagate(
     return (*kept, *added)
 
 
-_BY_PRIMARY_KEY: Final = frozenset(("upsert", "insert-only", "cdc"))
-
-
 def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
     """Return how rows get their key, and for ``RowKey.PRIMARY_KEY`` the columns that it is made of.
 
@@ -75,7 +71,7 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
         return RowKey.PARENT, ()
     merges = table.properties.get("write_disposition") == "merge"
     strategy = table.properties.get("x-merge-strategy") if merges else None
-    if strategy in _BY_PRIMARY_KEY:
+    if strategy in ("upsert", "insert-only", "cdc"):
         columns = table.hinted("primary_key")
         if not columns:
             hint = f"`{strategy}` finds rows by it: give a column `primary_key: true`"

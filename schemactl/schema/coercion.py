@@ -65,10 +65,6 @@ def type_of_class(of: type) -> DataType | None:
 _NUMBERS: Final = Context(prec=28, traps=[InvalidOperation, DivisionByZero, Overflow])
 """Python's default context, in which dlt calculates: a decimal of more than 28 digits has no integer form."""
 
-_TRUE: Final = frozenset({"yes", "true", "t", "y", "1"})
-_FALSE: Final = frozenset({"no", "false", "f", "n", "0"})
-_LONGEST_BOOL: Final = 5
-
 _REFUSALS: Final = (ValueError, ArithmeticError, OSError)
 """Errors by which a conversion refuses; ``OSError`` comes from the C library for epochs far out of range."""
 
@@ -129,10 +125,10 @@ _NUMBER_HEADS: Final = frozenset("+-._nNiIsS")
 
 
 def _bool_of_text(text: str) -> bool:
-    word = text.lower() if len(text) <= _LONGEST_BOOL else ""
-    if word in _TRUE:
+    word = text.lower() if len(text) <= len("false") else ""
+    if word in ("yes", "true", "t", "y", "1"):
         return True
-    if word in _FALSE:
+    if word in ("no", "false", "f", "n", "0"):
         return False
     raise ValueError(text)
 

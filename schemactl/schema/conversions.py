@@ -94,20 +94,19 @@ def conversion(before: DataType, after: DataType, *, counts_seconds: bool = Fals
     return CONVERSIONS[before, after]
 
 
-_LOST_FRACTION: Final = "`2.5` would not survive"
-_LOST_NUMBER: Final = "every number but 0 becomes `true`"
-_LOST_MEANING: Final = "its numbers would be taken for seconds since 1970"
-_LOST_DIGITS: Final = "digits beyond the 15th are lost"
-
 _CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
-    **{(of, DataType.BIGINT): _LOST_FRACTION for of in (DataType.DOUBLE, DataType.DECIMAL)},
+    **{(of, DataType.BIGINT): "`2.5` would not survive" for of in (DataType.DOUBLE, DataType.DECIMAL)},
     (DataType.WEI, DataType.BIGINT): "integers beyond 64 bits would not survive",
     (DataType.BIGINT, DataType.BINARY): "negative numbers would not survive",
     **{(of, DataType.WEI): "the destination would round `2.5`" for of in (DataType.DOUBLE, DataType.DECIMAL)},
-    **{(of, DataType.BOOL): _LOST_NUMBER for of in DataType if _FAMILIES.get(of) == "number"},
-    **{(of, to): _LOST_MEANING for of in _NUMBERS for to in (DataType.TIMESTAMP, DataType.DATE)},
+    **{(of, DataType.BOOL): "every number but 0 becomes `true`" for of in DataType if _FAMILIES.get(of) == "number"},
+    **{
+        (of, to): "its numbers would be taken for seconds since 1970"
+        for of in _NUMBERS
+        for to in (DataType.TIMESTAMP, DataType.DATE)
+    },
     (DataType.BIGINT, DataType.DOUBLE): "integers beyond 2^53 lose their last digits",
-    **{(of, DataType.DOUBLE): _LOST_DIGITS for of in (DataType.DECIMAL, DataType.WEI)},
+    **{(of, DataType.DOUBLE): "digits beyond the 15th are lost" for of in (DataType.DECIMAL, DataType.WEI)},
     (DataType.TIMESTAMP, DataType.DATE): "the time of day is lost",
 }
 

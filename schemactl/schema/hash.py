@@ -15,8 +15,6 @@ from schemactl.schema.types import Schema
 
 MAX_PREVIOUS_HASHES = 10
 
-_NOT_CONTENT = frozenset(("version", "version_hash", "imported_version_hash", "previous_hashes"))
-
 
 def version_hash(schema: Schema) -> str:
     """Return the hash of the schema's content, as dlt 1.31 computes it: Base64 of 32 bytes, 44 characters.
@@ -32,7 +30,8 @@ def stored_hash(stored: Mapping[str, Any]) -> str:
     # Not the standard library's json: it writes small numbers another way (1e-05, orjson: 0.00001).
     import orjson
 
-    content = {key: value for key, value in stored.items() if key not in _NOT_CONTENT}
+    no_content = ("version", "version_hash", "imported_version_hash", "previous_hashes")
+    content = {key: value for key, value in stored.items() if key not in no_content}
     try:
         text = orjson.dumps(content, default=_encode, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     except TypeError as error:

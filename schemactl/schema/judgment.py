@@ -146,9 +146,6 @@ class _Judge:
         return base is not None and (old is None or not old.is_complete)
 
 
-_TYPE_PROPERTIES = ("data_type", "nullable", "precision", "scale", "timezone", "x-spark-type")
-
-
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
     """Return the properties of the type that differ; an absent one counts as null (docs/dlt.md §7.2).
 
@@ -156,8 +153,9 @@ def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
     """
     is_larger = full_type(old.properties) != full_type(new.properties)
     dropped = {key for key in ("precision", "scale", "timezone") if is_larger and key not in new.properties}
-    judged = (key for key in _TYPE_PROPERTIES if key in new.properties or key in dropped)
-    return tuple(key for key in judged if new.properties.get(key) != old.properties.get(key))
+    judged = ("data_type", "nullable", "precision", "scale", "timezone", "x-spark-type")
+    stated = (key for key in judged if key in new.properties or key in dropped)
+    return tuple(key for key in stated if new.properties.get(key) != old.properties.get(key))
 
 
 def _in_words(column: Column, properties: tuple[str, ...]) -> str:

@@ -39,8 +39,6 @@ class NameLimits:
 DATABASE_TYPE: Final = "x-database-type"
 """A destination's own type, where dlt's types cannot say it."""
 
-_BOOKKEEPING: Final = "_dlt_"
-
 
 def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
     """Return the part of a schema that can be compared with a destination's catalog.
@@ -55,7 +53,7 @@ def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
         for name, table in schema.tables.items()
         if _columns(table)
         if name in other.tables
-        or not (table.name.lower().startswith(_BOOKKEEPING) or (is_marked and not _has_seen_data(table)))
+        or not (table.name.lower().startswith("_dlt_") or (is_marked and not _has_seen_data(table)))
     }
     return Schema(name=schema.name, tables=kept)
 

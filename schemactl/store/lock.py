@@ -10,7 +10,6 @@ from pathlib import Path
 from schemactl.errors import InputError
 
 LOCK_NAME = ".schemactl.lock"
-OWN_FOLDER = ".schemactl"
 WAIT_SECONDS = 5.0
 
 
@@ -34,7 +33,7 @@ def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator
     Raises:
         InputError: as ``locked``.
     """
-    own = folder / OWN_FOLDER
+    own = folder / ".schemactl"
     ignoring = own / ".gitignore"
     with _holding(own / "lock", folder, wait_seconds):
         if not ignoring.exists():

@@ -20,7 +20,6 @@ from typing import Final
 from schemactl.errors import EngineError, InputError
 
 PREFIX: Final = "schemactl-"
-_WAIT_SECONDS: Final = 1.0
 
 _held: Final[set[int]] = set()
 
@@ -112,7 +111,7 @@ def _locked(path: Path) -> Iterator[None]:
     own: list[int] = []
     lock = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False, on_acquired=own.append)
     try:
-        lock.acquire(timeout=_WAIT_SECONDS)
+        lock.acquire(timeout=1.0)
     except OSError:
         with suppress(OSError):
             path.unlink()

@@ -8,7 +8,7 @@ name its module in the schema and admit it (`schemactl.registry`), or make it kn
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Final, Protocol, cast
+from typing import Protocol, cast
 
 from schemactl.errors import InputError
 from schemactl.normalization.plan import Plan
@@ -28,10 +28,6 @@ class Normalizer(Protocol):
 NORMALIZERS: Registry[Normalizer] = Registry("normalizer", "schemactl.normalization.normalizers")
 
 
-_DEFAULT: Final = "relational"
-_KIND: Final = "normalizer"
-
-
 def make_plan(request: PlanRequest) -> Plan:
     """Return what a load makes of its documents, by the normalizer that the schema names.
 
@@ -47,7 +43,7 @@ def normalizer_of(schema: Schema) -> Normalizer:
     Raises:
         InputError: there is none of that name, the user has not admitted it, or it does not import.
     """
-    stated = (schema.normalizers.get("json") or {}).get("module") or _DEFAULT
+    stated = (schema.normalizers.get("json") or {}).get("module") or "relational"
     name = _short(stated)
     if name in NORMALIZERS:
         return NORMALIZERS[name]
@@ -80,7 +76,7 @@ def _short(path: str) -> str:
 
 
 def _admitted_module(path: str) -> ModuleType:
-    module = import_if_there(path, _KIND) if is_admitted(path) else None
+    module = import_if_there(path, NORMALIZERS.kind) if is_admitted(path) else None
     if module is None:
         raise NORMALIZERS.refused(path.removeprefix(DLT_NORMALIZERS))
     return module

@@ -77,7 +77,6 @@ WORD: Final = union(ASCII["Alnum"], of_texts("_"))
 LINE_ENDS: Final = of_texts("\n\r", "\x85", "\u2028\u2029")
 BLANKS: Final = of_texts("\t", " ", "\xa0", "\u1680", "\u180e", "\u2000\u200a", "\u202f", "\u205f", "\u3000")
 
-_CASED: Final = frozenset(("Lu", "Ll", "Lt"))
 _GROUPS: Final = {"LC": ("Lu", "Ll", "Lt"), "LD": ("L", "Nd")}
 
 
@@ -128,7 +127,7 @@ def _general(name: str, *, is_any_case: bool) -> Characters | None:
             return ASCII[name]
         case "L1":
             return ((0, 255),)
-    return category("LC" if is_any_case and name in _CASED else name)
+    return category("LC" if is_any_case and name in _GROUPS["LC"] else name)
 
 
 @cache

@@ -108,7 +108,6 @@ def region_names(style: str) -> dict[str, str]:
 _OFFSET: Final = re.compile(r"([+-])(?:(\d)|(\d\d)(?::?(\d\d)(?::?(\d\d))?)?)", re.ASCII)
 _PREFIX: Final = re.compile(r"(?:UTC|GMT|UT)(?=[+-]|$)")
 _NOT_IN_JAVA: Final = frozenset(("EST", "MST", "HST", "ROC", "Factory", "localtime", "posixrules"))
-_MOST_HOURS: Final = 18
 
 
 @cache
@@ -135,6 +134,6 @@ def find_zone(zone_id: str) -> tzinfo | None:
     sign, hour, hours, minutes, seconds = found.groups()
     parts = [int(part or 0) for part in (hour or hours, minutes, seconds)]
     total = timedelta(hours=parts[0], minutes=parts[1], seconds=parts[2])
-    if max(parts[1:]) > 59 or total > timedelta(hours=_MOST_HOURS):
+    if max(parts[1:]) > 59 or total > timedelta(hours=18):
         return None
     return timezone(-total if sign == "-" else total)
