@@ -69,7 +69,7 @@ def fit_names(schema: Schema, data: DataPaths, max_length: int | None) -> Fitted
         new_table, new_column = place(path, roots[1], new)
         found.setdefault((table, None), new_table)
         found.setdefault((table, column), new_column)
-    renamed = _Names(schema, limit, found).renamed
+    renamed = _new_names(schema, limit, found)
     return Fitted(with_names(schema, renamed), renamed, limit)
 
 
@@ -144,32 +144,30 @@ def place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
     return identifiers.join(*tables), column
 
 
-class _Names:
-    """Finds the new names of a schema's tables and columns that are too long, by the old ones."""
+def _new_names(schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> dict[Name, str]:
+    """Return the new names of a schema's tables and columns that are too long, by the old ones."""
+    unlimited, limited = naming_of(schema), naming_of(schema, max_length)
 
-    def __init__(self, schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> None:
-        self._limit = max_length
-        self._of_data = of_data
-        self._unlimited, self._limited = naming_of(schema), naming_of(schema, max_length)
-        self.renamed: dict[Name, str] = {}
-        for table in schema.tables.values():
-            if len(table.name) > max_length:
-                made = of_data.get((table.name, None))
-                self.renamed[table.name, None] = made or self._limited.normalize_tables_path(table.name)
-            for column in table.columns.values():
-                if len(column.name) > max_length:
-                    self.renamed[table.name, column.name] = self._column(table, column)
-
-    def _column(self, table: Table, column: Column) -> str:
-        if known := self._of_data.get((table.name, column.name)):
+    def column_name(table: Table, column: Column) -> str:
+        if known := of_data.get((table.name, column.name)):
             return known
-        base = base_of(column, table, self._unlimited) if column.is_variant else None
+        base = base_of(column, table, unlimited) if column.is_variant else None
         if base is None:
-            return self._limited.normalize_path(column.name)
+            return limited.normalize_path(column.name)
         # A variant is named by the name of its column, as it is in the table.
-        ending = column.name.removeprefix(base.name).removeprefix(self._unlimited.path_separator)
-        name = base.name if len(base.name) <= self._limit else self._column(table, base)
-        return self._limited.shorten_fragments(name, ending)
+        ending = column.name.removeprefix(base.name).removeprefix(unlimited.path_separator)
+        return limited.shorten_fragments(
+            base.name if len(base.name) <= max_length else column_name(table, base), ending
+        )
+
+    renamed: dict[Name, str] = {}
+    for table in schema.tables.values():
+        if len(table.name) > max_length:
+            made = of_data.get((table.name, None))
+            renamed[table.name, None] = made or limited.normalize_tables_path(table.name)
+        long = (column for column in table.columns.values() if len(column.name) > max_length)
+        renamed.update({(table.name, column.name): column_name(table, column) for column in long})
+    return renamed
 
 
 def _renamed_table(table: Table, renamed: Mapping[Name, str]) -> Table:

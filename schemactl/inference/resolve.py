@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final
 
 from schemactl.inference.classes import NULL, classify, kind_of
@@ -107,21 +108,18 @@ def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
 def _plant(container: Any, path: Path, value: TypedValue) -> bool:
     """Put ``value`` at ``path``; return whether there was room."""
     step, rest = path[0], path[1:]
+    new: Any = value if not rest else [] if rest[0] is ELEMENT else {}
     if step is ELEMENT and isinstance(container, list):
         is_free = not container
         if is_free:
-            container.append(_container(rest) if rest else value)
+            container.append(new)
         inner = container[0]
     elif step is not ELEMENT and isinstance(container, dict):
         is_free = step not in container
-        inner = container.setdefault(step, _container(rest) if rest else value)
+        inner = container.setdefault(step, new)
     else:
         return False
     return _plant(inner, rest, value) if rest else is_free
-
-
-def _container(rest: Path) -> Any:
-    return [] if rest[0] is ELEMENT else {}
 
 
 Origin = tuple[str, str]
@@ -248,9 +246,9 @@ class _Fold:
         self._coerces = coerces_values(schema.normalizers)
         self._detections: tuple[str, ...] = self._settings.detections or self._config.detections
         self._reads_columns = False
-        self._preferred: dict[tuple[str, Path | None], tuple[str, DataType] | None] = {}
+        self._own_names = self._normalizer.names.all()
+        self._preferred, self._column_hints = cache(self._settings.preferred), cache(self._settings.column_hints)
         self._reasons: dict[Origin, str] = {}
-        self._hints: dict[tuple[str, Path | None], dict[str, bool]] = {}
         self._taken: dict[Origin, dict[Taken, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
         self._rows: dict[str, dict[Path, None]] = {}
@@ -403,10 +401,7 @@ class _Fold:
     def _inferred(
         self, name: str, value: Any, data_type: DataType, path: Path | None, *, is_variant: bool = False
     ) -> dict[str, Any]:
-        if (name, path) not in self._hints:
-            self._hints[name, path] = self._settings.column_hints(name, path)
-        hints = self._hints[name, path]
-        column: dict[str, Any] = {"data_type": str(data_type), **hints}
+        column: dict[str, Any] = {"data_type": str(data_type), **self._column_hints(name, path)}
         if isinstance(value, TypedValue) and value.data_type is data_type:
             column.update(value.properties)
         if is_variant:
@@ -414,10 +409,7 @@ class _Fold:
         return column
 
     def _preferred_by(self, name: str, path: Path | None) -> tuple[str, DataType] | None:
-        if (name, path) not in self._preferred:
-            is_own = name in self._normalizer.names.all()
-            self._preferred[name, path] = None if is_own else self._settings.preferred(name, path)
-        return self._preferred[name, path]
+        return None if name in self._own_names else self._preferred(name, path)
 
     def _fits(self, value: Any, data_type: DataType) -> bool:
         return fits(value, data_type) if self._coerces else kind(value) is data_type

@@ -7,7 +7,7 @@ is nested in a column of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
@@ -239,27 +239,16 @@ class _Structures:
         return Column(column.name, {**column.properties, SPARK_TYPE: write_type(kept or Json())})
 
 
-@dataclass(frozen=True, slots=True)
-class _Scalars:
-    """The scalars at one path, without nulls: by kind, and the range of integers."""
-
-    kinds: frozenset[str]
-    integers: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def are_exact_doubles(self) -> bool:
-        return max(map(abs, self.integers)) <= _EXACT
-
-    def type(self, old: NestedType | None) -> NestedType:
-        """Return the type that keeps all of them; where several do, the one there was before."""
-        if self.kinds <= {BIGINT} and old == Leaf(DOUBLE) and self.are_exact_doubles:
-            return Leaf(DOUBLE)
-        if self.kinds <= {BIGINT, LARGE} and max(map(abs, self.integers)) < _DIGITS:
-            return Leaf(BIGINT if self.kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
-        if DOUBLE in self.kinds and self.kinds <= {BIGINT, DOUBLE} and self.are_exact_doubles:
-            return Leaf(DOUBLE)
-        plain = {"text": STRING, "bool": BOOLEAN}
-        return Leaf(plain[next(iter(self.kinds))]) if len(self.kinds) == 1 and self.kinds <= plain.keys() else Json()
+def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) -> NestedType:
+    """Return the type that keeps scalars of some kinds, integers up to a size; where several do, the one before."""
+    if kinds <= {BIGINT} and old == Leaf(DOUBLE) and largest <= _EXACT:
+        return Leaf(DOUBLE)
+    if kinds <= {BIGINT, LARGE} and largest < _DIGITS:
+        return Leaf(BIGINT if kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
+    if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest <= _EXACT:
+        return Leaf(DOUBLE)
+    plain = {"text": STRING, "bool": BOOLEAN}
+    return Leaf(plain[next(iter(kinds))]) if len(kinds) == 1 and kinds <= plain.keys() else Json()
 
 
 class _Types:
@@ -329,19 +318,17 @@ class _Types:
 
     def _leaf(self, path: Path, old: NestedType | None) -> NestedType | None:
         kinds: set[str] = set()
-        least, greatest = 0.0, 0.0
+        largest = 0.0
         for name, seen in self._evidence.paths.get(path, {}).items():
             kind = kind_of(name)
             if kind == DataType.BIGINT:
-                least = min(least, 0.0 if seen.least is None else seen.least)
-                greatest = max(greatest, 0.0 if seen.greatest is None else seen.greatest)
+                largest = max(largest, -(seen.least or 0.0), seen.greatest or 0.0)
                 is_large = {"uint64", "wide", "beyond-wei"}.intersection(name.partition(":")[2].split(","))
                 kinds.add(LARGE if is_large else BIGINT)
             elif kind in (DataType.TEXT, DataType.DOUBLE, DataType.BOOL):
                 kinds.add(kind)
-        found = _Scalars(frozenset(kinds), (least, greatest))
         stated = self._evidence.typed.get(path)
-        types = [found.type(old)] if found.kinds else []
+        types = [_type_of_scalars(kinds, largest, old)] if kinds else []
         types += [stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None

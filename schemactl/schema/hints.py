@@ -65,11 +65,8 @@ def parse_column(text: str) -> ColumnHint:
 def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | None = None) -> Schema:
     """Return a schema with what is stated of its tables and columns; names are those of its naming convention.
 
-    Args:
-        schema: what is stated already.
-        hints: what is stated besides.
-        root: the table of hints that name none; None where they name all their tables.
-        known: all tables that there are, where ``schema`` does not state all of them.
+    ``root`` is the table of hints that name none, None where all name theirs; ``known`` has all tables that there are,
+    where ``schema`` does not state all of them.
 
     Raises:
         InputError: a hint names no table, and there is no root table; or it names a column in place of a table.

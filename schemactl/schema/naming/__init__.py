@@ -58,10 +58,7 @@ TAG_LENGTH = 6
 def shorten(identifier: str, source: str, max_length: int | None) -> str:
     """Return ``identifier`` in at most ``max_length`` characters; a tag of ``source`` replaces its middle.
 
-    Args:
-        identifier: the normalized name.
-        source: the name before normalization; dlt keeps names apart that differ only here.
-        max_length: in characters; None or 0 for no limit.
+    ``source`` is the name before normalization: dlt keeps names apart that differ only here. None or 0 is no limit.
 
     Raises:
         InputError: if the limit leaves no room for the tag, or ``source`` holds half of a surrogate pair.
@@ -119,11 +116,8 @@ class Naming:
     """A naming convention at work for one longest identifier. Not to be changed once made.
 
     Its methods raise ``InputError`` where dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or
-    ``AssertionError`` (no room for a tag).
-
-    Args:
-        convention: the rules.
-        max_length: longest identifier in characters; None for the convention's own, 0 for none, as in dlt.
+    ``AssertionError`` (no room for a tag). ``max_length`` is the longest identifier in characters; None for the
+    convention's own, 0 for none, as in dlt.
 
     Raises:
         InputError: if ``max_length`` is beyond the convention's own limit.
