@@ -44,12 +44,9 @@ class Identifiers:
         self._renamed = renamed or {}
         breaks_path = config.use_break_path_on_normalize
         self._column_of = cache(naming.normalize_path if breaks_path else naming.normalize_identifier)
-        self._table_of = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
+        self.table = cache(naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)
+        """Returns the table that data of a name goes to."""
         self.join = cache(naming.shorten_fragments)
-
-    def table(self, source: str) -> str:
-        """Return the table that data named ``source`` goes to."""
-        return self._table_of(source)
 
     def column_part(self, key: str, source: Path) -> str:
         """Return what a key, which stands at ``source``, adds to the name of a column."""
@@ -62,4 +59,4 @@ class Identifiers:
         if source in self._renamed:
             return self._renamed[source]
         # The elements under a blank key become rows of the table around them.
-        return self._table_of(key) if key and not key.isspace() else ""
+        return self.table(key) if key and not key.isspace() else ""

@@ -103,17 +103,13 @@ class RelationalNormalizer:
         self._view = view
         self._filters = filters
         self.propagation = Propagation(config.propagation_root, config.propagation_tables)
-        self._join = self._identifiers.join
+        self._join, self.table_name = self._identifiers.join, self._identifiers.table
 
     def propagate(self, table: str, columns: Mapping[str, str]) -> None:
         """Copy columns of ``table`` into the tables nested in it from now on; ``columns`` maps them to names there."""
         tables = self.propagation.tables
         both = {**tables, table: {**tables.get(table, {}), **columns}}
         self.propagation = Propagation(self.propagation.root, both)
-
-    def table_name(self, source: str) -> str:
-        """Return the table that data named ``source`` goes to."""
-        return self._identifiers.table(source)
 
     def rows(self, document: Any, table: str, max_nesting: int | None) -> Iterator[Row]:
         """Yield the rows of one document, parents before children, in dlt's order.

@@ -272,10 +272,8 @@ class _Planner:
             values.append(Inherited(name, path, node.kinds))
         if node.is_list:
             self._wrap(table, found, values, lists, is_document=is_document)
-        groups: dict[tuple[str, ...], list[_List]] = {}
-        for each in lists:
-            groups.setdefault(each.ident, []).append(each)
-        return values, [each for group in groups.values() for each in group]
+        order = {ident: at for at, ident in enumerate(dict.fromkeys(each.ident for each in lists))}
+        return values, sorted(lists, key=lambda each: order[each.ident])
 
     def _flatten(
         self, table: str, item: Node, path: Path, level: int, values: list[Inherited], lists: list[_List]

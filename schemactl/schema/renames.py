@@ -76,14 +76,11 @@ def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
     for (before, after), score in scores.items():
         old.setdefault(before, []).append(score)
         new.setdefault(after, []).append(score)
-    lead = {
-        **{(0, name): _lead(found) for name, found in old.items()},
-        **{(1, name): _lead(found) for name, found in new.items()},
-    }
+    of_old, of_new = ({name: _lead(found) for name, found in each.items()} for each in (old, new))
     return {
         before: after
         for (before, after), score in scores.items()
-        if score >= MIN_SCORE and score >= max(lead[0, before], lead[1, after])
+        if score >= max(MIN_SCORE, of_old[before], of_new[after])
     }
 
 
@@ -265,18 +262,13 @@ class _Candidate:
     hints: Properties
 
 
-def _candidates(columns: Iterable[Column], order: list[str], kept: Collection[str]) -> list[_Candidate]:
+def _candidates(columns: Iterable[Column], order: list[str], kept: Collection[str]) -> Iterator[_Candidate]:
     previous, following = _last_kept(order, kept), _last_kept(reversed(order), kept)
-    return [
-        _Candidate(
-            column.name,
-            (_type_key(column), tuple(bool(column.properties.get(name)) for name in _KEY_HINTS)),
-            previous[column.name],
-            following[column.name],
-            _hints(column),
-        )
-        for column in columns
-    ]
+    for column in columns:
+        name, stated = column.name, column.properties
+        kind = _type_key(column), tuple(bool(stated.get(hint)) for hint in _KEY_HINTS)
+        own = {key: each for key, each in stated.items() if each and key not in _NO_HINTS and not key.startswith("x-")}
+        yield _Candidate(name, kind, previous[name], following[name], {**own, "nullable": column.nullable})
 
 
 def _is_open(column: Column) -> bool:
@@ -292,15 +284,6 @@ def _last_kept(order: Iterable[str], kept: Collection[str]) -> dict[str, str | N
         if name in kept:
             last = name
     return found
-
-
-def _hints(column: Column) -> Properties:
-    stated = {
-        name: value
-        for name, value in column.properties.items()
-        if value and name not in _NO_HINTS and not name.startswith("x-")
-    }
-    return {**stated, "nullable": column.nullable}
 
 
 _COLUMNS_WEIGHT: Final = 0.7
