@@ -10,18 +10,9 @@ import os
 import re
 from typing import Final, NamedTuple, cast
 
+from schemactl.formats import _tree
 from schemactl.formats._json_tree import WORDS, Reader
-from schemactl.formats._tree import (
-    MAX_CHARACTERS,
-    MAX_DEPTH,
-    MAX_REPEATED_NODES,
-    Entry,
-    Mapping,
-    Node,
-    Scalar,
-    Sequence,
-    Source,
-)
+from schemactl.formats._tree import Entry, Mapping, Node, Scalar, Sequence, Source
 
 _SPACE: Final = re.compile(r"(?:[^\S\n]|\ufeff|#[^\n]*|//[^\n]*)*")
 _SPACE_AND_LINES: Final = re.compile(r"(?:\s|\ufeff|#[^\n]*|//[^\n]*)*")
@@ -128,7 +119,7 @@ class _Parser(Reader):
         return _Joined(start, tuple(parts)) if len(parts) > 1 else parts[0][1]
 
     def _part(self, depth: int) -> _Unresolved:
-        if depth >= MAX_DEPTH:
+        if depth >= _tree.MAX_DEPTH:
             raise self.source.refuse_depth(self.position)
         start = self.position
         match self.text[start : start + 1]:
@@ -401,7 +392,7 @@ class _Resolver:
         else:
             known = self._known[id(node)]
         self._repeated += 1 if known is None else _size(known)
-        if self._repeated > MAX_REPEATED_NODES:
+        if self._repeated > _tree.MAX_REPEATED_NODES:
             raise self._source.refuse("substitutions make the file too large", node.start)
         return known
 
@@ -434,7 +425,7 @@ class _Resolver:
         text = "".join(space + (plain_text(each.value) if isinstance(each, Scalar) else "") for space, each in parts)
         if len(stated) == 1 and isinstance(stated[0], Scalar) and text == plain_text(stated[0].value):
             return stated[0]
-        if len(text) > MAX_CHARACTERS:
+        if len(text) > _tree.MAX_CHARACTERS:
             raise self._source.refuse("substitutions make the file too large", joined.start)
         return Scalar(joined.start, text) if text or stated else None
 

@@ -14,15 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from schemactl.errors import InputError
+from schemactl.schema import templates
 from schemactl.schema.settings import DEFAULT_NAMING
-from schemactl.schema.templates import (
-    DLT_NORMALIZERS,
-    LOADS_TABLE,
-    OWN_NORMALIZERS,
-    RELATIONAL_NORMALIZER,
-    VERSION_TABLE,
-    new_schema,
-)
 from schemactl.schema.types import ENGINE_VERSION, Schema
 
 
@@ -73,10 +66,10 @@ def with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
 def with_sections(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the stored schema with the sections that dlt's schema objects always have."""
     normalizers = {"names": DEFAULT_NAMING, **(stored.get("normalizers") or {})}
-    json_normalizer = {"module": RELATIONAL_NORMALIZER, **(normalizers.get("json") or {})}
+    json_normalizer = {"module": templates.RELATIONAL_NORMALIZER, **(normalizers.get("json") or {})}
     module = json_normalizer["module"]
     if "." not in module:
-        json_normalizer["module"] = OWN_NORMALIZERS.get(module, f"{DLT_NORMALIZERS}{module}")
+        json_normalizer["module"] = templates.OWN_NORMALIZERS.get(module, f"{templates.DLT_NORMALIZERS}{module}")
     return {
         **stored,
         "settings": stored.get("settings") or {},
@@ -141,16 +134,16 @@ def is_complete(raw: Mapping[str, Any]) -> bool:
     if not isinstance(tables, Mapping):
         return True
     present = {name.lower() for name in tables if isinstance(name, str) and "dlt" in name.lower()}
-    return {VERSION_TABLE, LOADS_TABLE} <= present
+    return {templates.VERSION_TABLE, templates.LOADS_TABLE} <= present
 
 
 def _new(stated: Mapping[str, Any]) -> Schema:
     normalizers = stated.get("normalizers")
     naming = normalizers.get("names") if isinstance(normalizers, Mapping) else None
     try:
-        return new_schema("new", naming if isinstance(naming, str) else DEFAULT_NAMING)
+        return templates.new_schema("new", naming if isinstance(naming, str) else DEFAULT_NAMING)
     except InputError:  # who works with the schema says so, with the place in the file
-        return new_schema("new")
+        return templates.new_schema("new")
 
 
 def _joined(known: Any, stated: Any) -> Any:

@@ -6,25 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from schemactl.schema import changes
 from schemactl.schema.apply import apply, header_of
-from schemactl.schema.changes import (
-    ABSENT,
-    TYPE_PROPERTIES,
-    Change,
-    ColumnAdded,
-    ColumnPropertyChanged,
-    ColumnRemoved,
-    ColumnRetyped,
-    ColumnsReordered,
-    HeaderChanged,
-    NormalizerChanged,
-    NullabilityChanged,
-    SettingChanged,
-    TableAdded,
-    TablePropertyChanged,
-    TableRemoved,
-    TableRenamed,
-)
 from schemactl.schema.renames import column_renames, table_renames
 from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -35,8 +18,8 @@ def diff(
     *,
     guess_renames: bool = True,
     heeds_moves: bool = False,
-    renamed_tables: Sequence[TableRenamed] | None = None,
-) -> tuple[Change, ...]:
+    renamed_tables: Sequence[changes.TableRenamed] | None = None,
+) -> tuple[changes.Change, ...]:
     """Return the changes from one schema to another, such that ``apply(before, changes)`` is the other one.
 
     They come in the order in which they apply: header, settings, normalizers, removals of tables whose names others
@@ -53,13 +36,13 @@ def diff(
     names = {change.before: change.after for change in renames}
     # Another table takes their names.
     taken = (name for name in names.values() if name in before.tables and name not in names)
-    displaced = tuple(TableRemoved(before.tables[name]) for name in taken)
+    displaced = tuple(changes.TableRemoved(before.tables[name]) for name in taken)
     renamed = apply(before, (*displaced, *renames)) if renames else before
     order = _interleaved([names.get(name, name) for name in before.tables], after.tables)
     return (
-        *(HeaderChanged(*found) for found in _differences(header_of(before), header_of(after))),
-        *(SettingChanged(*found) for found in _differences(before.settings, after.settings)),
-        *(NormalizerChanged(*found) for found in _differences(before.normalizers, after.normalizers)),
+        *(changes.HeaderChanged(*found) for found in _differences(header_of(before), header_of(after))),
+        *(changes.SettingChanged(*found) for found in _differences(before.settings, after.settings)),
+        *(changes.NormalizerChanged(*found) for found in _differences(before.normalizers, after.normalizers)),
         *displaced,
         *renames,
         *(
@@ -70,23 +53,25 @@ def diff(
     )
 
 
-def _table(before: Table | None, after: Table | None, guess_renames: bool, heeds_moves: bool) -> Iterator[Change]:
+def _table(
+    before: Table | None, after: Table | None, guess_renames: bool, heeds_moves: bool
+) -> Iterator[changes.Change]:
     if before and after:
         for found in _differences(before.properties, after.properties):
-            yield TablePropertyChanged(after.name, *found)
+            yield changes.TablePropertyChanged(after.name, *found)
         yield from _columns(before, after, guess_renames, heeds_moves)
     elif before:
-        yield TableRemoved(before)
+        yield changes.TableRemoved(before)
     elif after:
-        yield TableAdded(after)
+        yield changes.TableAdded(after)
 
 
-def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool) -> Iterator[Change]:
+def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool) -> Iterator[changes.Change]:
     renames = column_renames(before, after, is_guessing=guess_renames, heeds_moves=heeds_moves)
     names = {change.before: change.after for change in renames}
     # Another column takes their names.
     displaced = {name for name in names.values() if name in before.columns and name not in names}
-    yield from (ColumnRemoved(after.name, before.columns[name]) for name in displaced)
+    yield from (changes.ColumnRemoved(after.name, before.columns[name]) for name in displaced)
     yield from renames
     columns = {
         names.get(name, name): replace(column, name=names[name]) if name in names else column
@@ -95,10 +80,10 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
     }
     for name, column in columns.items():
         if name not in after.columns:
-            yield ColumnRemoved(after.name, column)
+            yield changes.ColumnRemoved(after.name, column)
     for name, column in after.columns.items():
         if name not in columns:
-            yield ColumnAdded(after.name, column)
+            yield changes.ColumnAdded(after.name, column)
     for name, column in after.columns.items():
         if name in columns and not _are_same(columns[name].properties, column.properties):
             yield from _column(after.name, columns[name], column)
@@ -107,22 +92,22 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
         *(name for name in after.columns if name not in columns),
     )
     if order != tuple(after.columns):
-        yield ColumnsReordered(after.name, order, tuple(after.columns))
+        yield changes.ColumnsReordered(after.name, order, tuple(after.columns))
 
 
-def _column(table: str, before: Column, after: Column) -> Iterator[Change]:
+def _column(table: str, before: Column, after: Column) -> Iterator[changes.Change]:
     old_type, new_type = _type(before), _type(after)
     if not _are_same(old_type, new_type):
-        yield ColumnRetyped(table, after.name, old_type, new_type)
+        yield changes.ColumnRetyped(table, after.name, old_type, new_type)
     for name, old, new in _differences(before.properties, after.properties):
         if name == "nullable":
-            yield NullabilityChanged(table, after.name, old, new)
-        elif name not in TYPE_PROPERTIES:
-            yield ColumnPropertyChanged(table, after.name, name, old, new)
+            yield changes.NullabilityChanged(table, after.name, old, new)
+        elif name not in changes.TYPE_PROPERTIES:
+            yield changes.ColumnPropertyChanged(table, after.name, name, old, new)
 
 
 def _type(column: Column) -> Properties:
-    return {name: column.properties[name] for name in TYPE_PROPERTIES if name in column.properties}
+    return {name: column.properties[name] for name in changes.TYPE_PROPERTIES if name in column.properties}
 
 
 def _interleaved(before: Iterable[str], after: Mapping[str, Any]) -> Iterator[str]:
@@ -145,7 +130,7 @@ def _differences(before: Properties, after: Properties) -> Iterator[tuple[str, A
     if _are_same(before, after):
         return
     for name in sorted({*before, *after}):
-        old, new = before.get(name, ABSENT), after.get(name, ABSENT)
+        old, new = before.get(name, changes.ABSENT), after.get(name, changes.ABSENT)
         if not _is_same(old, new):
             yield name, old, new
 
@@ -191,7 +176,7 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
     nested values are compared leaf by leaf, and so the one that needs deepdiff, which takes long to import: call it for
     values that do differ.
     """
-    if before is ABSENT or after is ABSENT:
+    if before is changes.ABSENT or after is changes.ABSENT:
         return () if before is after else (Detail((), before, after),)
     from deepdiff import DeepDiff
 
@@ -206,8 +191,8 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
     leaves = []
     for kind, levels in found.items():
         for level in levels:
-            old = ABSENT if kind.endswith("_item_added") else level.t1
-            new = ABSENT if kind.endswith("_item_removed") else level.t2
+            old = changes.ABSENT if kind.endswith("_item_added") else level.t1
+            new = changes.ABSENT if kind.endswith("_item_removed") else level.t2
             leaves.append(Detail(tuple(level.path(output_format="list")), old, new))
     # Positions are compared as numbers, and keys that are no text have a place as well.
     return tuple(sorted(leaves, key=lambda leaf: [(type(key).__name__, key) for key in leaf.path]))

@@ -7,16 +7,9 @@ from copy import deepcopy
 from typing import Any
 
 from schemactl.errors import InputError, Location
+from schemactl.schema import templates
 from schemactl.schema.naming import load_naming
 from schemactl.schema.settings import DEFAULT_NAMING
-from schemactl.schema.templates import (
-    DLT_NORMALIZERS,
-    LOADS_TABLE,
-    RELATIONAL_NORMALIZER,
-    VERSION_TABLE,
-    loads_table,
-    version_table,
-)
 from schemactl.schema.types import ENGINE_VERSION
 
 
@@ -95,10 +88,10 @@ def _to_engine(number: int, stored: dict[str, Any]) -> None:  # noqa: C901, PLR0
         case 4:  # hashes schemas: an empty hash stands for none yet
             stored.setdefault("version_hash", "")
         case 5:  # stores schemas at the destination: dlt's own tables get other columns
-            stored["tables"][VERSION_TABLE] = version_table().to_dict()
-            stored["tables"][LOADS_TABLE] = loads_table().to_dict()
+            stored["tables"][templates.VERSION_TABLE] = templates.version_table().to_dict()
+            stored["tables"][templates.LOADS_TABLE] = templates.loads_table().to_dict()
         case 6:  # notes the schema's hash with each load: the table of loads gets another column
-            stored["tables"][LOADS_TABLE] = loads_table().to_dict()
+            stored["tables"][templates.LOADS_TABLE] = templates.loads_table().to_dict()
         case 7:  # has schema contracts in place of seals
             stored["settings"].pop("schema_sealed", None)
             for table in stored["tables"].values():
@@ -118,7 +111,7 @@ def _to_engine(number: int, stored: dict[str, Any]) -> None:  # noqa: C901, PLR0
 def _to_engine_3(stored: dict[str, Any]) -> None:
     """Engine 3 brings normalizers and settings, tables with properties, stated parents, filters by table."""
     propagation = {"root": {"_dlt_id": "_dlt_root_id"}}
-    relational = {"module": RELATIONAL_NORMALIZER, "config": {"propagation": propagation}}
+    relational = {"module": templates.RELATIONAL_NORMALIZER, "config": {"propagation": propagation}}
     stored["normalizers"] = {"names": DEFAULT_NAMING, "json": relational}
     hints = stored.pop("hints", {})
     preferred = stored.pop("preferred_types", {})
@@ -152,9 +145,9 @@ def _to_engine_10(stored: dict[str, Any]) -> None:
     normalizers = stored["normalizers"]
     normalizers["names"] = normalizers.get("names") or DEFAULT_NAMING
     section = normalizers["json"] = normalizers.get("json") or {}
-    module = section.setdefault("module", RELATIONAL_NORMALIZER)
+    module = section.setdefault("module", templates.RELATIONAL_NORMALIZER)
     if "." not in module:
-        section["module"] = f"{DLT_NORMALIZERS}{module}"
+        section["module"] = f"{templates.DLT_NORMALIZERS}{module}"
     naming = load_naming(normalizers["names"])
     row_id = naming.normalize_identifier("_dlt_id")
     parent_id = naming.normalize_identifier("_dlt_parent_id")

@@ -14,19 +14,12 @@ from itertools import chain
 from typing import Any
 
 from schemactl.errors import InputError, did_you_mean
+from schemactl.schema import templates
 from schemactl.schema.arrow_types import NESTED_TYPE, NESTED_TYPE_HINT, check_text
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.hints import FLAGS
 from schemactl.schema.paths import PREFIX, compile_path
-from schemactl.schema.templates import (
-    LOADS_TABLE,
-    MAX_NAME_LENGTH,
-    NAME_HINT,
-    RELATIONAL_NORMALIZER,
-    VERSION_TABLE,
-    is_name,
-)
 from schemactl.schema.types import DataType
 
 Keys = tuple[str | int, ...]
@@ -93,8 +86,8 @@ def _find_boolean(value: Any, keys: Keys) -> Iterator[Finding]:
 
 
 def _find_schema_name(value: Any, keys: Keys) -> Iterator[Finding]:
-    if isinstance(value, str) and not is_name(value):
-        yield Finding(keys, f"{_shown(value)} cannot name a schema", NAME_HINT)
+    if isinstance(value, str) and not templates.is_name(value):
+        yield Finding(keys, f"{_shown(value)} cannot name a schema", templates.NAME_HINT)
     else:
         yield from _find_text(value, keys)
 
@@ -128,7 +121,7 @@ size = Check(_find_size, {"type": "integer", "minimum": 0})
 """A number of bits, digits or characters."""
 boolean = Check(_find_boolean, {"type": "boolean"})
 anything = Check(lambda _value, _keys: iter(()), {})
-schema_name = Check(_find_schema_name, {"type": "string", "maxLength": MAX_NAME_LENGTH})
+schema_name = Check(_find_schema_name, {"type": "string", "maxLength": templates.MAX_NAME_LENGTH})
 """An identifier of limited length."""
 pattern = Check(_find_pattern, {"type": "string"})
 """dlt's SimpleRegex, a name, or ``re:`` and a regular expression; or ``path:`` and a path in the data."""
@@ -439,7 +432,8 @@ def _find_json_normalizer(value: Any, keys: Keys) -> Iterator[Finding]:
     yield from _json_normalizer_keys.find(value, keys)
     config = value.get("config") if isinstance(value, Mapping) else None
     # Another normalizer's config is its own business.
-    if config is not None and value.get("module", RELATIONAL_NORMALIZER) in (RELATIONAL_NORMALIZER, "relational"):
+    relational = (templates.RELATIONAL_NORMALIZER, "relational")
+    if config is not None and value.get("module", relational[0]) in relational:
         yield from _relational_config.find(config, (*keys, "config"))
 
 
@@ -508,7 +502,7 @@ def _parents_end(stored: Mapping[str, Any]) -> Iterator[Finding]:
 def _own_tables_exist(stored: Mapping[str, Any]) -> Iterator[Finding]:
     # A naming convention may write dlt's names in capitals.
     present = {name.lower() for name in stored["tables"]}
-    for name in (VERSION_TABLE, LOADS_TABLE):
+    for name in (templates.VERSION_TABLE, templates.LOADS_TABLE):
         if name not in present:
             hint = "dlt keeps its book there; copy the table from another schema file"
             yield Finding(("tables",), f"the table `{name}` is missing in `tables`", hint)
