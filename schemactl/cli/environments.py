@@ -13,17 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from schemactl.cli import settings
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.cli.settings import (
-    DESTINATIONS,
-    OF_DESTINATIONS,
-    OWN_FILE_NAME,
-    SettingsFile,
-    Surroundings,
-    read_flag,
-    stated_value,
-)
+from schemactl.cli.settings import DESTINATIONS, SettingsFile, Surroundings, read_flag, stated_value
 from schemactl.errors import InputError
 
 _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
@@ -65,7 +58,7 @@ def find_environment(name: str, surroundings: Surroundings) -> Environment | Non
         table = file.table.get(DESTINATIONS, {}).get(name)
         if table is not None:
             stated = {str(key).replace("_", "-"): value for key, value in table.items()}
-            options = {key: value for key, value in stated.items() if key not in OF_DESTINATIONS}
+            options = {key: value for key, value in stated.items() if key not in settings.OF_DESTINATIONS}
             address, dataset = _address(name, stated, file, surroundings.environ), stated.get("dataset")
             if dataset is not None and not re.search(r"[?&]dataset=", address):
                 address += f"{'&' if '?' in address else '?'}dataset={dataset}"
@@ -91,7 +84,7 @@ def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: 
         return found
     if not isinstance(written, str):
         raise InputError(f"the address of `{name}` must be a text", at=at)
-    if file.path.name != OWN_FILE_NAME and not _LOCAL.fullmatch(written):
+    if file.path.name != settings.OWN_FILE_NAME and not _LOCAL.fullmatch(written):
         message = f"the address of `{name}` names a server, and this file may be anybody's"
         raise InputError(message, at=at, hint=f'put the address into the environment: `address-env = "{variable}"`')
     return written

@@ -12,21 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING, Loss
+from schemactl.schema import nested_types
 from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, is_list, restate, scalar_properties
-from schemactl.schema.nested_types import (
-    FIELDS,
-    SPARK_TYPE,
-    Json,
-    Leaf,
-    ListOf,
-    MapOf,
-    NestedType,
-    Struct,
-    leaf_of,
-    leaf_properties,
-    stated_type,
-    write_type,
-)
+from schemactl.schema.nested_types import FIELDS, SPARK_TYPE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column, DataType, Properties, Table
 from schemactl.schema.validation import check_column
 
@@ -163,7 +151,7 @@ def field_of(column: Column) -> Field:
         InputError: what it states is no type of nested data.
     """
     properties = stated(column.properties)
-    of = stated_type(column, keeps_sizes=True)
+    of = nested_types.stated_type(column, keeps_sizes=True)
     if of is None:
         known = arrow_type_of(column)
         return Field(column.name, properties) if known is None else _of_arrow(column.name, known, properties)
@@ -223,7 +211,7 @@ def properties_of(field: Field) -> dict[str, Any]:
     if isinstance(of, Json):
         return properties
     notes = _notes(field)
-    return {**properties, SPARK_TYPE: write_type(of), **({FIELDS: notes} if notes else {})}
+    return {**properties, SPARK_TYPE: nested_types.write_type(of), **({FIELDS: notes} if notes else {})}
 
 
 def _nested(name: str, of: NestedType, notes: Any) -> Field:
@@ -242,7 +230,7 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
         case MapOf(value):
             return Field(name, {"data_type": "json"}, values=_nested("value", value, known))
         case Leaf(type_):
-            return Field(name, leaf_properties(type_) or {})
+            return Field(name, nested_types.leaf_properties(type_) or {})
         case Json():
             return Field(name, {"data_type": "json"})
 
@@ -268,7 +256,7 @@ def _type_of(field: Field) -> NestedType:
     if below is not None:
         inner = _type_of(below)
         return Json() if isinstance(inner, Json) else ListOf(inner) if field.element else MapOf(inner)
-    return leaf_of(field.properties, keeps_sizes=True)
+    return nested_types.leaf_of(field.properties, keeps_sizes=True)
 
 
 def beside(properties: Properties, native: Properties) -> dict[str, Any]:

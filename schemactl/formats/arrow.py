@@ -12,19 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import (
-    COMMENT,
-    FIELD_ID,
-    HINTS,
-    Codec,
-    Field,
-    field_of_arrow,
-    fields_of,
-    hinted,
-    losses_of,
-    metadata_of,
-    note,
-)
+from schemactl.formats import _fields
+from schemactl.formats._fields import Codec, Field, field_of_arrow, fields_of, hinted, losses_of, metadata_of, note
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.schema.arrow_types import WEI, arrow, scalar_type
@@ -75,9 +64,9 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
         made = _write(field)
         number = field.properties.get("x-id")
         is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
-        more = {FIELD_ID: str(number)} if is_number else {}
+        more = {_fields.FIELD_ID: str(number)} if is_number else {}
         fields.append(made.with_metadata({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
-    metadata = {**note(table.properties.get("description"), COMMENT), **_hints(file_hints(table, schema))}
+    metadata = {**note(table.properties.get("description"), _fields.COMMENT), **_hints(file_hints(table, schema))}
     return arrow().schema(fields, metadata=metadata or None)
 
 
@@ -86,7 +75,7 @@ def _hints(hints: dict[str, Any]) -> dict[str, str]:
 
 
 def _write(field: Field) -> pyarrow.Field:
-    metadata = note(field.description, COMMENT) or None
+    metadata = note(field.description, _fields.COMMENT) or None
     return arrow().field(field.name, _type(field), nullable=field.nullable, metadata=metadata)
 
 
@@ -112,27 +101,27 @@ def read_arrow(found: pyarrow.Schema, path: str) -> Document:
     own = metadata_of(found)
     hints = _read_hints(own, path)
     columns = [(field.name, _restored(field, path)) for field in found]
-    table = record(name, columns, own.get(COMMENT), hints.get("table"))
+    table = record(name, columns, own.get(_fields.COMMENT), hints.get("table"))
     losses = losses_of((field_of_arrow(field.name, field) for field in found), name)
     return Document(schema_of([table], hints.get("schema"), path), tuple(losses))
 
 
 def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
     try:
-        hints = json.loads(metadata.get(HINTS, "{}"))
+        hints = json.loads(metadata.get(_fields.HINTS, "{}"))
     except ValueError as error:
-        raise InputError(f"the metadata `{HINTS}` is no JSON: {error}", at=Location(path)) from error
+        raise InputError(f"the metadata `{_fields.HINTS}` is no JSON: {error}", at=Location(path)) from error
     if not isinstance(hints, dict):
-        raise InputError(f"the metadata `{HINTS}` is no object", at=Location(path))
+        raise InputError(f"the metadata `{_fields.HINTS}` is no object", at=Location(path))
     return hints
 
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     metadata = metadata_of(field)
-    own = field.with_metadata({key: value for key, value in metadata.items() if key == COMMENT} or None)
+    own = field.with_metadata({key: value for key, value in metadata.items() if key == _fields.COMMENT} or None)
     properties = CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
     # Numbers are identities to Iceberg, which writes them.
-    number = metadata.get(FIELD_ID, "")
+    number = metadata.get(_fields.FIELD_ID, "")
     return {**({"x-id": int(number)} if number.isdecimal() else {}), **properties}
 
 

@@ -16,19 +16,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
+from schemactl.formats import _tables
 from schemactl.formats._ddl_types import field_of_type, implied_by, option_description
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
-from schemactl.formats._tables import (
-    Record,
-    data_tables,
-    record,
-    schema_hints,
-    schema_of,
-    table_hints,
-    table_properties,
-)
+from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import naming_of
 from schemactl.schema.sql_types import UPPER_CASE, readable, type_in
@@ -136,7 +129,7 @@ class SqlDialect:
     def _table(self, table: Table, schema: Schema) -> str:
         fields = fields_of(table)
         references = references_of(table, schema) if self.has_references else []
-        native = table_properties(table.name, self._kept(table))
+        native = _tables.table_properties(table.name, self._kept(table))
         native |= {"references": references} if references else {}
         keys = [field.name for field in fields if self.codec.write(field).get("primary_key")]
         lines = [f"  {line}" for line in self._lines(fields, keys, references)]

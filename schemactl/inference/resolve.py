@@ -11,18 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final
 
+from schemactl.inference import relational
 from schemactl.inference.classes import NULL, classify, kind_of
 from schemactl.inference.draft import RootKeys, TableDraft, add_history_columns
 from schemactl.inference.evidence import Evidence, PathEvidence, Position
-from schemactl.inference.relational import (
-    NO_PATH,
-    Cell,
-    Filters,
-    Propagation,
-    RelationalNormalizer,
-    Row,
-    coerces_values,
-)
+from schemactl.inference.relational import NO_PATH, Cell, Filters, Propagation, RelationalNormalizer, Row
 from schemactl.inference.values import TYPED, TypedValue, bits_for, fits, is_integer_beyond_dlt, kind, room_of
 from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
@@ -243,7 +236,7 @@ class _Fold:
         self._drafts = {name: TableDraft.of(table) for name, table in schema.tables.items()}
         filters = Filters.of(schema, naming)
         self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, filters)
-        self._coerces = coerces_values(schema.normalizers)
+        self._coerces = relational.coerces_values(schema.normalizers)
         self._detections: tuple[str, ...] = self._settings.detections or self._config.detections
         self._reads_columns = False
         self._own_names = self._normalizer.names.all()

@@ -14,21 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError
 from schemactl.installation import install_command
+from schemactl.schema import nested_types
 from schemactl.schema.full_types import DEFAULT_DECIMAL
-from schemactl.schema.nested_types import (
-    BOOLEAN,
-    FIELDS,
-    SPARK_TYPE,
-    STRING,
-    Json,
-    Leaf,
-    ListOf,
-    MapOf,
-    NestedType,
-    Struct,
-    leaf_of,
-    stated_type,
-)
+from schemactl.schema.nested_types import SPARK_TYPE, STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
@@ -136,7 +124,7 @@ def nested_type_of(column: Column) -> NestedType | None:
     Raises:
         InputError: what it states is no such type.
     """
-    of = stated_type(column, keeps_sizes=True)
+    of = nested_types.stated_type(column, keeps_sizes=True)
     if of is not None:
         return of
     known = arrow_type_of(column)
@@ -149,11 +137,11 @@ def restate(properties: Properties, known: object) -> Properties:
     ``known``, the column's value so far, stays where it holds the same type, since the hash counts it.
     """
     column = Column("", properties)
-    of = stated_type(column, keeps_sizes=True)
+    of = nested_types.stated_type(column, keeps_sizes=True)
     if of is None or isinstance(of, Json):
         return properties
     before = nested_type_of(Column("", {"data_type": "json", NESTED_TYPE: known}))
-    rest = {key: value for key, value in properties.items() if key not in (SPARK_TYPE, FIELDS)}
+    rest = {key: value for key, value in properties.items() if key not in (SPARK_TYPE, nested_types.FIELDS)}
     return {**rest, NESTED_TYPE: known if before == of else encode(to_arrow(of))}
 
 
@@ -209,7 +197,9 @@ def from_arrow(of: pyarrow.DataType) -> NestedType:
         value = from_arrow(of.item_type) if _is_text(of.key_type) else Json()
         return value if isinstance(value, Json) else MapOf(value)
     name = _leaf_name(of)
-    return leaf_of(scalar_properties(of) or {"data_type": "text"}, keeps_sizes=True) if name is None else Leaf(name)
+    if name is not None:
+        return Leaf(name)
+    return nested_types.leaf_of(scalar_properties(of) or {"data_type": "text"}, keeps_sizes=True)
 
 
 def from_exact_arrow(of: pyarrow.DataType) -> NestedType | None:
@@ -329,7 +319,7 @@ def scalar_type(properties: Properties) -> pyarrow.DataType:
         case DataType.TEXT | DataType.JSON:
             return pa.string()
         case other:
-            return _leaves()[{"bool": BOOLEAN}.get(other, str(other))]
+            return _leaves()[{"bool": nested_types.BOOLEAN}.get(other, str(other))]
 
 
 def _unit(digits: int | None) -> str:
