@@ -17,15 +17,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from schemactl.cli.completing import (
-    complete_contracts,
-    complete_dialects,
-    complete_input_formats,
-    complete_names,
-    complete_namings,
-    complete_normalizers,
-    complete_references,
-)
+from schemactl.cli import completing
 from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.progress import no_progress
 from schemactl.store.sources import is_local
@@ -197,7 +189,7 @@ def argument(metavar: str, help: str, *, default: T | None = None, **more: Any) 
 
 def ref(metavar: str, help: str, **more: Any) -> Any:
     """Declare an argument that is a REF, or several."""
-    return argument(metavar, help, completes=complete_references, is_reference=True, **more)
+    return argument(metavar, help, completes=completing.complete_references, is_reference=True, **more)
 
 
 def text_or_json(**more: Any) -> str:
@@ -214,7 +206,7 @@ def output_file() -> str | None:
 def sql_dialect(used: str) -> str | None:
     """Declare ``--dialect``, by which text of SQL is read or written where it is ``used``."""
     help = f"{used}: sqlglot's name for the engine, as `snowflake`; by default `postgres`."
-    return option(help, metavar="DIALECT", completes=complete_dialects)
+    return option(help, metavar="DIALECT", completes=completing.complete_dialects)
 
 
 def check_output(name: str) -> None:
@@ -407,7 +399,7 @@ class DataOptions(SparkCommandOptions):
         "`--hints` does.",
         Group.SCHEMA,
         metavar="NAME",
-        completes=complete_names,
+        completes=completing.complete_names,
     )
     table: Sequence[str] = option(
         "The root table; by default the schema's only one, or one named after the source. With a source, the "
@@ -444,7 +436,7 @@ class DataOptions(SparkCommandOptions):
         Group.CONTRACT,
         Setting(),
         metavar="C",
-        completes=complete_contracts,
+        completes=completing.complete_contracts,
         is_joined=True,
     )
     column: Sequence[str] = option(
@@ -472,7 +464,7 @@ class DataOptions(SparkCommandOptions):
         Group.INPUT,
         Setting(),
         metavar="FORMAT",
-        completes=complete_input_formats,
+        completes=completing.complete_input_formats,
     )
     naming: str | None = option(
         "How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
@@ -480,7 +472,7 @@ class DataOptions(SparkCommandOptions):
         Group.SCHEMA,
         Setting(),
         metavar="NAME",
-        completes=complete_namings,
+        completes=completing.complete_namings,
     )
     normalizer: str | None = option(
         "How a new schema's data becomes tables: `relational`, `relational_no_coercion`, `nested` (it keeps "
@@ -488,7 +480,7 @@ class DataOptions(SparkCommandOptions):
         Group.SCHEMA,
         Setting(),
         metavar="NAME",
-        completes=complete_normalizers,
+        completes=completing.complete_normalizers,
     )
     typing: str | None = option(
         "How columns of texts become typed ones: an Arc schema file, or a schema that was imported from one.",
