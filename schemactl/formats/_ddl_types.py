@@ -12,12 +12,10 @@ from schemactl.schema.types import DataType
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_TEXTS: Final = frozenset(
-    (
-        *("TEXT", "VARCHAR", "NVARCHAR", "CHAR", "NCHAR", "BPCHAR", "NAME", "UUID", "FIXEDSTRING", "STRING"),
-        *("TINYTEXT", "MEDIUMTEXT", "LONGTEXT", "LOWCARDINALITY"),
-    )
-)
+_TEXTS: Final = frozenset({
+    "TEXT", "VARCHAR", "NVARCHAR", "CHAR", "NCHAR", "BPCHAR", "NAME", "UUID", "FIXEDSTRING", "STRING",
+    "TINYTEXT", "MEDIUMTEXT", "LONGTEXT", "LOWCARDINALITY",
+})  # fmt: skip
 _INTEGERS: Final = {
     "TINYINT": 8, "INT8": 8, "UTINYINT": 16, "SMALLINT": 16, "USMALLINT": 32, "INT": 32, "MEDIUMINT": 32, "SERIAL": 32,
     "INT128": 128, "INT256": 128, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16,

@@ -61,10 +61,7 @@ def type_in_words(column: Column) -> str:
 
 
 _SAID: Final = frozenset(
-    (
-        *("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description"),
-        "references",
-    )
+    ("data_type", "precision", "scale", "timezone", SPARK_TYPE, NESTED_TYPE, "nullable", "description", "references")
 )
 
 

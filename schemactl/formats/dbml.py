@@ -24,12 +24,10 @@ ENDINGS: Final = (".dbml",)
 
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PLAIN_TYPE: Final = re.compile(r"[A-Za-z_]\w*(\(\d+(,\d+)?\))?", re.ASCII)
-_KEYWORDS: Final = frozenset(
-    (
-        *("table", "tablegroup", "tablepartial", "enum", "ref", "project", "note", "indexes", "checks", "records"),
-        *("as", "null", "true", "false"),
-    )
-)
+_KEYWORDS: Final = frozenset({
+    "table", "tablegroup", "tablepartial", "enum", "ref", "project", "note", "indexes", "checks", "records",
+    "as", "null", "true", "false",
+})  # fmt: skip
 
 
 def recognises(text: str) -> bool:

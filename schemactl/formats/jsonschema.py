@@ -53,13 +53,11 @@ _BY_FORMAT: Final = {
 }  # fmt: skip
 _BITS: Final = {f"int{bits}": bits for bits in (8, 16, 32)}
 
-_READ: Final = frozenset(
-    (
-        *("type", "format", "properties", "required", "items", "additionalProperties", "description", "enum", "const"),
-        *("$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "anyOf", "oneOf", "allOf", "contentEncoding"),
-        *("maxLength", "title", HINTS, *(word for word, _ in LIMITS.values())),
-    )
-)
+_READ: Final = frozenset({
+    "type", "format", "properties", "required", "items", "additionalProperties", "description", "enum", "const",
+    "$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "anyOf", "oneOf", "allOf", "contentEncoding",
+    "maxLength", "title", HINTS, *(word for word, _ in LIMITS.values()),
+})  # fmt: skip
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 
 

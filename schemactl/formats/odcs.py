@@ -36,12 +36,10 @@ _SAME: Final = {"classification": "x-classification", "tags": "x-tags", "busines
 """Words of ODCS that are hints here, as they are."""
 
 _BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
-_READ: Final = frozenset(
-    (
-        *("name", "logicalType", "physicalType", "description", "required", "unique", "primaryKey", "properties"),
-        *("items", "partitioned", "id", "logicalTypeOptions", *_SAME, *_BESIDE),
-    )
-)
+_READ: Final = frozenset({
+    "name", "logicalType", "physicalType", "description", "required", "unique", "primaryKey", "properties",
+    "items", "partitioned", "id", "logicalTypeOptions", *_SAME, *_BESIDE,
+})  # fmt: skip
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 

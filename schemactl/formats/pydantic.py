@@ -52,15 +52,13 @@ class Document(BaseModel):
         validate_by_alias=True,
     )
 """
-_TAKEN: Final = frozenset(
-    (
-        *("datetime", "Decimal", "Any", "Literal", "BaseModel", "ConfigDict", "Field", "Document"),
-        *("str", "int", "float", "bool", "bytes", "list", "dict"),
-        # Attributes of BaseModel; those that begin with `model_` are, too.
-        *("construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"),
-        *("update_forward_refs", "validate"),
-    )
-)
+_TAKEN: Final = frozenset({
+    "datetime", "Decimal", "Any", "Literal", "BaseModel", "ConfigDict", "Field", "Document",
+    "str", "int", "float", "bool", "bytes", "list", "dict",
+    # Attributes of BaseModel; those that begin with `model_` are, too.
+    "construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json",
+    "update_forward_refs", "validate",
+})  # fmt: skip
 """Names that a field would hide from the annotations after it, or that models have already."""
 
 

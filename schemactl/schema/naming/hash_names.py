@@ -17,12 +17,10 @@ from schemactl.schema.naming import Convention, unchanged
 _LENGTH: Final = 17
 """Of a million names two are alike with a chance of one in a trillion."""
 
-_DLTS_WORDS: Final = frozenset(
-    (
-        *("version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema"),
-        *("load_id", "status", "schema_version_hash", "value", "list"),
-    )
-)
+_DLTS_WORDS: Final = frozenset({
+    "version", "engine_version", "inserted_at", "schema_name", "version_hash", "schema",
+    "load_id", "status", "schema_version_hash", "value", "list",
+})  # fmt: skip
 """Columns of dlt's own tables, and keys that it wraps values in."""
 
 
@@ -33,9 +31,8 @@ def hash_name(identifier: str, _source: str, max_length: int | None) -> str:
         InputError: if the name holds half of a surrogate pair.
     """
     length = min(_LENGTH, max_length or _LENGTH)
-    is_own = identifier in _DLTS_WORDS or (
-        identifier.startswith("_dlt") and CONVENTION.path_separator not in identifier
-    )
+    is_dlts = identifier.startswith("_dlt") and CONVENTION.path_separator not in identifier
+    is_own = identifier in _DLTS_WORDS or is_dlts
     fits = not max_length or len(identifier) <= max_length
     if not identifier or (is_own and fits) or re.fullmatch(f"h[a-z2-7]{{{length - 1}}}", identifier):
         return identifier
