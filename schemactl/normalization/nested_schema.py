@@ -16,25 +16,8 @@ from schemactl.inference.resolve import Resolution, resolve
 from schemactl.inference.values import TYPED
 from schemactl.inference.widening import MAPS
 from schemactl.normalization.tree import Node, tree_of
-from schemactl.schema.nested_types import (
-    BIGINT,
-    BOOLEAN,
-    DOUBLE,
-    LARGE,
-    SPARK_TYPE,
-    STRING,
-    Json,
-    Leaf,
-    ListOf,
-    MapOf,
-    NestedType,
-    Struct,
-    keeps_structure,
-    leaf_of,
-    read_type,
-    stated_type,
-    write_type,
-)
+from schemactl.schema import nested_types
+from schemactl.schema.nested_types import BIGINT, DOUBLE, LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
@@ -47,12 +30,12 @@ def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
     """Return the type that keeps scalars of all stated types without changing how they are written."""
     if len(stated) > 1 and stated not in _WIDENED:
         return Json()
-    return Json() if widest.get("precision", 0) > _MOST_DIGITS else leaf_of(widest)
+    return Json() if widest.get("precision", 0) > _MOST_DIGITS else nested_types.leaf_of(widest)
 
 
 def stated_map(properties: Properties, levels: int) -> NestedType | None:
     """Return the type that keeps all maps that sources state, None where there are none; JSON text below ``levels``."""
-    stated = [read_type(text) for text in properties.get(MAPS, ())]
+    stated = [nested_types.read_type(text) for text in properties.get(MAPS, ())]
     return _cut(_merge_types(stated, _widest), levels) if stated else None
 
 
@@ -135,10 +118,10 @@ _DIGITS: Final = 9.9e37
 
 def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
     """Yield the columns that the rows of a schema keep structs or lists in."""
-    if keeps_structure(schema.normalizers):
+    if nested_types.keeps_structure(schema.normalizers):
         for table in schema.tables.values():
             for column in table.columns.values():
-                if column.is_complete and not isinstance(stated_type(column), (Json, type(None))):
+                if column.is_complete and not isinstance(nested_types.stated_type(column), (Json, type(None))):
                     yield table, column
 
 
@@ -221,7 +204,7 @@ class _Structures:
     def _is_kept(self, table: str, column: Column, path: Path) -> bool:
         if column.data_type is not DataType.JSON or any(map(column.properties.get, _KEY_HINTS)):
             return False
-        if SPARK_TYPE in column.properties:
+        if nested_types.SPARK_TYPE in column.properties:
             return True
         known = self._before.tables[table].columns.get(column.name) if table in self._before.tables else None
         is_stated = known is not None and bool(known.properties.get("data_type"))
@@ -231,12 +214,13 @@ class _Structures:
         levels = table.normalizer_hint("max_nesting")
         most = min(self._most if levels is None else levels, MOST_LEVELS)
         taken = self._found.taken[table.name, column.name]
-        kept: NestedType | None = stated_type(column)
+        kept: NestedType | None = nested_types.stated_type(column)
         for path in dict.fromkeys(path for path, _ in taken):
             # Others are texts that hold JSON, and sources that state no more than that.
             is_nested = all(self._types.is_nested(at, name) for at, name in taken if at == path)
             kept = self._types.at(path, kept, most) if is_nested else Json()
-        return Column(column.name, {**column.properties, SPARK_TYPE: write_type(kept or Json())})
+        stated = nested_types.write_type(kept or Json())
+        return Column(column.name, {**column.properties, nested_types.SPARK_TYPE: stated})
 
 
 def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) -> NestedType:
@@ -247,7 +231,7 @@ def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) ->
         return Leaf(BIGINT if kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
     if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest <= _EXACT:
         return Leaf(DOUBLE)
-    plain = {"text": STRING, "bool": BOOLEAN}
+    plain = {"text": nested_types.STRING, "bool": nested_types.BOOLEAN}
     return Leaf(plain[next(iter(kinds))]) if len(kinds) == 1 and kinds <= plain.keys() else Json()
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from schemactl.schema.typing import characters
 from schemactl.schema.typing.characters import (
     ASCII,
     BLANKS,
     LINE_ENDS,
     WORD,
     Characters,
-    both_cases,
     category,
-    intersection,
     negation,
-    property_of,
     union,
     written,
 )
@@ -151,8 +149,8 @@ class _Translator:
         if letter == "k" and (named := re.compile(r"<(\w+)>").match(self._regex, self._at + 2)):
             self._at = named.end()
             return f"(?i:(?P={named[1]}))" if "i" in self._flags else f"(?P={named[1]})"
-        characters = self._escaped_class()
-        return self._literal(self._escaped_letter()) if characters is None else written(characters)
+        stated = self._escaped_class()
+        return self._literal(self._escaped_letter()) if stated is None else written(stated)
 
     def _escaped_class(self) -> Characters | None:
         """Return the set that an escape stands for; None, at the same place, where it is a single character."""
@@ -160,7 +158,7 @@ class _Translator:
         if letter.lower() == "p":
             found = re.compile(r"\{([^}]*)\}|(.)").match(self._regex, self._at + 2)
             name = (found[1] or found[2] or "") if found else ""
-            known = property_of(name, is_any_case="i" in self._flags)
+            known = characters.property_of(name, is_any_case="i" in self._flags)
             if found is None or known is None:
                 hint = "`\\p{L}` are letters, `\\p{M}` marks" if "lpha" in name else _HINT
                 raise self._unknown(f"\\{letter}{found[0] if found else ''}", hint)
@@ -200,7 +198,7 @@ class _Translator:
         made: Characters | None = None
         while True:
             operand, is_mixed = self._operand(start)
-            made = operand if made is None else intersection(made, operand)
+            made = operand if made is None else characters.intersection(made, operand)
             if self._regex.startswith("]", self._at):
                 self._at += 1
                 return negation(made) if is_negated else made
@@ -236,9 +234,9 @@ class _Translator:
     def _range(self) -> Characters:
         """Return the characters of an escape, of a range, or the one that stands here."""
         if self._regex.startswith("\\", self._at):
-            characters = self._escaped_class()
-            if characters is not None:
-                return characters
+            stated = self._escaped_class()
+            if stated is not None:
+                return stated
         low = self._single()
         high = low
         if re.compile(r"-[^\[\]]").match(self._regex, self._at):
@@ -247,7 +245,7 @@ class _Translator:
             if high < low:
                 raise RegexError(f"Illegal character range near index {self._at - 1}\n{self._stated}")
         made = ((low, high),)
-        return both_cases(made) if "i" in self._flags else made
+        return characters.both_cases(made) if "i" in self._flags else made
 
     def _single(self) -> int:
         if self._regex.startswith("\\", self._at):
