@@ -19,17 +19,15 @@ from pydantic.fields import FieldInfo
 
 from schemactl.schema.coercion import type_of_class
 from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType, Properties
-
-Step = str | None
-"""A key; None for the elements of a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelField:
     """A column that a model states: the keys to its values, and its properties."""
 
-    path: tuple[Step, ...]
+    path: Path
     properties: Properties
 
 
@@ -135,7 +133,7 @@ def _fields(model: type[BaseModel], *, skips: bool, is_inferred: bool = False) -
 
 
 def _columns(
-    path: tuple[Step, ...],
+    path: Path,
     annotation: Any,
     notes: Sequence[Any],
     *,
@@ -162,7 +160,7 @@ def _columns(
         if element is not None and is_list and not issubclass(origin, str | bytes):
             inner = _inner(element, ())[0]
             is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
-            below = (*path, None) if is_model else (*path, None, "value")
+            below = (*path, ELEMENT) if is_model else (*path, ELEMENT, "value")
             for field in _columns(below, element, (), skips=True, is_inferred=True):
                 # What rows of a nested table lack is not for their model to say: dlt infers such tables.
                 yield ModelField(field.path, {**field.properties, "nullable": True})

@@ -130,14 +130,11 @@ def path_text(path: FieldPath) -> str:
     >>> path_text(("lines.price",))
     '."lines.price"'
     """
-    quoted = (
-        json.dumps(step, ensure_ascii=False) if step is not INSIDE and (_PATH_LIKE.search(step) or not step) else step
-        for step in path
-    )
-    return "".join("[]" if step is INSIDE else f".{step}" for step in quoted)
 
+    def shown(key: str) -> str:
+        return json.dumps(key, ensure_ascii=False) if not key or re.search(r"""[.\[\]"]""", key) else key
 
-_PATH_LIKE: Final = re.compile(r"""[.\[\]"]""")
+    return "".join("[]" if step is INSIDE else f".{shown(step)}" for step in path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +194,6 @@ def is_within(old: NestedType, new: NestedType) -> bool:
     return next(misreadings(old, new), None) is None
 
 
-_JSON_COMMENT: Final = " COMMENT 'json'"
-
-
 def write_type(of: NestedType, *, has_comments: bool = True) -> str:
     """Return a type as Spark's DDL.
 
@@ -217,7 +211,7 @@ def write_type(of: NestedType, *, has_comments: bool = True) -> str:
         case Struct(fields):
             written = (
                 f"{quoted_name(name)}:{write_type(inner, has_comments=has_comments)}"
-                + (_JSON_COMMENT if has_comments and isinstance(inner, Json) else "")
+                + (" COMMENT 'json'" if has_comments and isinstance(inner, Json) else "")
                 for name, inner in fields
             )
             return f"struct<{','.join(written)}>"
