@@ -2,14 +2,15 @@
 
 The text becomes ruamel.yaml's nodes, the nodes are edited in place, and the nodes before and after are written. A merge
 of lines brings the difference into the person's text: lines that the edit does not touch stay as they are, with odd
-spacing, which ruamel.yaml alone would not keep.
+spacing, which ruamel.yaml alone would not keep. Blocks that the edit does not touch are left out meanwhile.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from io import StringIO
@@ -27,30 +28,43 @@ from schemactl.formats._emit import yaml_part
 from schemactl.formats._line_merge import ConflictError, merge_lines
 from schemactl.formats._scalars import MERGE
 from schemactl.formats._stated import paired_items
-from schemactl.formats._tree import Keys, Node, fields_of, same, value_of
+from schemactl.formats._tree import Keys, Node, Source, fields_of, same, value_of
+from schemactl.formats._yaml_tree import parse_yaml
 
 _ENDLESS = 1 << 30
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _COMMENT_BEHIND = re.compile(r"\s+#.*")
 _NO_CONTENT = re.compile(r"\s*(?:#.*)?")
+_MARK = "schemactl-left-out-"
+_MARKED = re.compile(rf" {_MARK}(\d+)([^\n]*\n)")
+_KEY_LINE = re.compile(r"""((?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^"'#&*!?\[{\s][^#]*?)\s*:)([ \t]*(?:[ \t]\#.*)?\r?)""")
+_BETWEEN = re.compile(r"\s*(?:#.*|\.\.\.|---)?\s*")
+_NAMED = re.compile(r"(?:^|[\s\[{,])[&*]\S")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """An edit of a document.
+def edits(text: str, root: Node, wanted: Any, renamed: Mapping[Keys, str]) -> Iterator[str]:
+    """Yield the text of a tree with another value: with its aliases, then with what they stand for in their place.
 
-    Attributes:
-        wanted: its new value; the order of its keys is that of new keys, too.
-        renamed: keys that have other names there, by the way to the old ones.
-        expands: aliases and merges give way to what they stand for.
+    New keys come in the order of ``wanted``; ``renamed`` has the keys with other names there, by the way to the old
+    ones. What cannot be written is passed over: comments stand where ruamel.yaml does not keep them, or it cannot read
+    the text.
     """
+    cutter = _Cutter(text, renamed)
+    if _MARK not in text and isinstance(root, tree.Mapping):
+        wanted = cutter.visit(root, wanted, (), len(text))
+    short = "".join((*cutter.parts, text[cutter.done :]))
+    lines = short.removeprefix("\ufeff").replace("\r\n", "\n")
+    place, indentation = parse_yaml(Source("", short)), _indentation_of(text, root)
+    for expands in (False, True):
+        with suppress(ConflictError):
+            editor = _Editor(lines if lines.endswith("\n") else f"{lines}\n", renamed, expands, indentation)
+            before = editor.written()
+            editor.edit(place, wanted)
+            edited = merge_lines(before, short, editor.written())
+            yield _MARKED.sub(lambda found: found[2] + cutter.left_out[int(found[1])], edited)
 
-    wanted: Any
-    renamed: Mapping[Keys, str]
-    expands: bool
 
-
-def indentation_of(text: str, root: Node) -> tuple[int, int]:
+def _indentation_of(text: str, root: Node) -> tuple[int, int]:
     """Return how much deeper than their keys the blocks of a document mostly are: mappings, and the dashes of lists."""
     mappings, dashes = Counter[int](), Counter[int]()
     nodes: list[Node] = [root]
@@ -65,19 +79,6 @@ def indentation_of(text: str, root: Node) -> tuple[int, int]:
                     columns = [place - text.rfind("\n", 0, place) for place in (key.start, value.start)]
                     (dashes if text[value.start] == "-" else mappings)[columns[1] - columns[0]] += 1
     return mappings.most_common(1)[0][0] if mappings else 2, dashes.most_common(1)[0][0] if dashes else 0
-
-
-def edit_yaml(text: str, root: Node, edit: Edit, indentation: tuple[int, int]) -> str:
-    """Return the text of a tree with another value; new blocks are indented as ``indentation_of`` gives it.
-
-    Raises:
-        ConflictError: comments stand where ruamel.yaml does not keep them, or it cannot read the text.
-    """
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    editor = _Editor(lines if lines.endswith("\n") else f"{lines}\n", edit, indentation)
-    before = editor.written()
-    editor.edit(root, edit.wanted)
-    return merge_lines(before, text, editor.written())
 
 
 @dataclass(slots=True)
@@ -104,9 +105,9 @@ class _Slot:
 class _Editor:
     """A document as ruamel.yaml's nodes, whose comments belong to the keys and items that they are about."""
 
-    def __init__(self, text: str, edit: Edit, indentation: tuple[int, int]) -> None:
-        self._renamed, self._expands, self._indentation = edit.renamed, edit.expands, indentation
-        self._above_renamed = {way[:length] for way in edit.renamed for length in range(len(way))}
+    def __init__(self, text: str, renamed: Mapping[Keys, str], expands: bool, indentation: tuple[int, int]) -> None:
+        self._renamed, self._expands, self._indentation = renamed, expands, indentation
+        self._above_renamed = {way[:length] for way in renamed for length in range(len(way))}
         self._yaml = YAML()
         try:
             self._root: Any = self._yaml.compose(text)
@@ -386,3 +387,48 @@ def _indent(line: str) -> int:
 
 def _always(_keys: Keys) -> bool:
     return True
+
+
+class _Cutter:
+    """Leaves out of a document what a change does not touch: ruamel.yaml takes a minute for 30,000 columns."""
+
+    def __init__(self, text: str, renamed: Mapping[Keys, str]) -> None:
+        self._text, self._renamed = text, renamed
+        self._above_renamed = {way[:length] for way in renamed for length in range(len(way))}
+        self.parts: list[str] = []
+        self.done = 0
+        self.left_out: list[str] = []
+
+    def visit(self, node: tree.Mapping, wanted: dict[Any, Any], keys: Keys, end: int) -> dict[Any, Any]:
+        """Leave entries of a block out that ends before a place, and return the wanted value with their marks."""
+        if not node.entries or node.entries[0].key.start != node.start:  # in braces
+            return wanted
+        marked = dict(wanted)
+        ends = [*(entry.key.start for entry in node.entries[1:]), end]
+        for (key, value), after in zip(node.entries, ends, strict=True):
+            way = (*keys, key.value)
+            name = self._renamed.get(way, key.value)
+            if key.value is MERGE or name not in wanted or isinstance(value, tree.Scalar | tree.Alias):
+                continue
+            if way not in self._above_renamed and same(value_of(value), wanted[name], _always):
+                if self._leave_out(key.start, value.start, after):
+                    marked[name] = f"{_MARK}{len(self.left_out) - 1}"
+            elif isinstance(value, tree.Mapping) and isinstance(wanted[name], dict):
+                marked[name] = self.visit(value, wanted[name], way, after)
+        return marked
+
+    def _leave_out(self, key: int, value: int, after: int) -> bool:
+        """Leave out the lines between a key and what follows its value, but for comments and blank lines there."""
+        text = self._text
+        start = text.find("\n", key) + 1
+        if not 0 < start <= value or (line := _KEY_LINE.fullmatch(text, key, start - 1)) is None:
+            return False
+        end = after if after == len(text) else text.rfind("\n", 0, after) + 1
+        while end > start and _BETWEEN.fullmatch(text, last := text.rfind("\n", 0, end - 1) + 1, end):
+            end = last
+        if end <= start or text[end - 1] != "\n" or _NAMED.search(text, start, end):
+            return False
+        self.parts += [text[self.done : line.end(1)], f" {_MARK}{len(self.left_out)}", text[line.end(1) : start]]
+        self.left_out.append(text[start:end])
+        self.done = end
+        return True

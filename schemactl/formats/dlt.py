@@ -193,15 +193,9 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     elif yaml_text(raw) == text:
         yield yaml_text(wanted)
     else:
-        from schemactl.formats._abridged import abridge
-        from schemactl.formats._yaml_edit import Edit, edit_yaml, indentation_of
+        from schemactl.formats._yaml_edit import edits
 
-        short = abridge(text, layout.root, wanted, layout.renamed)
-        indentation = indentation_of(text, layout.root)
-        for expands in (False, True):
-            with suppress(ConflictError):
-                edit = Edit(short.wanted, layout.renamed, expands)
-                yield short.restored(edit_yaml(short.text, short.root, edit, indentation))
+        yield from edits(text, layout.root, wanted, layout.renamed)
 
 
 def _json_edits(text: str, old: Any, new: Any) -> Iterator[str]:
