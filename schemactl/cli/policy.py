@@ -62,8 +62,7 @@ def _files_at(revision: str) -> tuple[SettingsFile, ...]:
         top = find_repository(folder)
     except InputError:
         # The schemas may lie in a repository below; then no file here is part of it.
-        file = find_file(folder)
-        return (file,) if file else ()
+        return tuple(filter(None, [find_file(folder)]))
     inside = list(takewhile(lambda path: path.is_relative_to(top), file_paths(folder)))
     places = {path.relative_to(top).as_posix(): path.parent for path in inside}
     for text_file in files_at(revision, inside):
@@ -72,8 +71,7 @@ def _files_at(revision: str) -> tuple[SettingsFile, ...]:
         file = parse_file(text, text_file.path, places[path.removeprefix(f"{revision}:")])
         if file is not None:
             return (file,)
-    file = find_file(top.parent)
-    return (file,) if file else ()
+    return tuple(filter(None, [find_file(top.parent)]))
 
 
 def _own_files() -> tuple[SettingsFile, ...]:

@@ -449,13 +449,9 @@ def _fields_of(objects: list[_Object | Mapping]) -> dict[str, _Field]:
 
 
 def _kind(node: _Resolved | _Object) -> str:
-    match node:
-        case Mapping() | _Object():
-            return "an object"
-        case Sequence():
-            return "a list"
-        case _:
-            return "a text"
+    if isinstance(node, Mapping | _Object):
+        return "an object"
+    return "a list" if isinstance(node, Sequence) else "a text"
 
 
 def plain_text(value: object) -> str:

@@ -7,6 +7,7 @@ one that dlt takes.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from datetime import date
 from math import isfinite
@@ -39,15 +40,9 @@ def plain(value: Any) -> Any:
 
 
 def _key(key: Any) -> str:
-    match key:
-        case None:
-            return "null"
-        case bool():
-            return str(key).lower()
-        case date():
-            return key.isoformat()
-        case _:
-            return str(key)
+    if key is None or isinstance(key, bool):
+        return json.dumps(key)
+    return key.isoformat() if isinstance(key, date) else str(key)
 
 
 def with_defaults(stored: dict[str, Any]) -> dict[str, Any]:

@@ -652,11 +652,6 @@ def attributes(of: Field) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    match value:
-        case tuple():
-            return list(value)
-        case TimeOfDay():
-            return asdict(value)
-        case False:
-            return None
-    return value
+    if isinstance(value, tuple):
+        return list(value)
+    return asdict(value) if isinstance(value, TimeOfDay) else None if value is False else value

@@ -127,13 +127,9 @@ def _write(field: Field) -> dict[str, Any]:
 
 
 def _sizes(field: Field) -> dict[str, Any]:
-    match field.data_type:
-        case DataType.BIGINT if field.precision in _BITS.values():
-            return {"format": f"int{field.precision}"}
-        case DataType.TEXT if field.precision is not None:
-            return {"maxLength": field.precision}
-        case _:
-            return {}
+    if field.data_type is DataType.BIGINT and field.precision in _BITS.values():
+        return {"format": f"int{field.precision}"}
+    return {"maxLength": field.precision} if field.data_type is DataType.TEXT and field.precision is not None else {}
 
 
 def read(text: str, path: str) -> Document:

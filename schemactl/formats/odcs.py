@@ -131,11 +131,9 @@ def read(text: str, path: str) -> Document:
 
 
 def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
-    for each in native.get("customProperties") or ():
-        if isinstance(each, dict) and each.get("property") == HINTS and isinstance(each.get("value"), dict):
-            found: dict[str, Any] = each["value"]
-            return found
-    return None
+    custom = (each for each in native.get("customProperties") or () if isinstance(each, dict))
+    found = (each.get("value") for each in custom if each.get("property") == HINTS)
+    return next((value for value in found if isinstance(value, dict)), None)
 
 
 def _record(table: dict[str, Any], path: str) -> Record:

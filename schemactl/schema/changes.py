@@ -139,7 +139,8 @@ class NullabilityChanged:
     @property
     def is_restated(self) -> bool:
         """Return whether only the wording changed."""
-        return _is_nullable(self.before) == _is_nullable(self.after)
+        before, after = (each is ABSENT or each is None or bool(each) for each in (self.before, self.after))
+        return before == after
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,3 @@ Change = (
     | ColumnChange
 )  # fmt: skip
 """Any difference between two schemas."""
-
-
-def _is_nullable(stated: Any) -> bool:
-    return True if stated is ABSENT or stated is None else bool(stated)

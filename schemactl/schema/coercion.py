@@ -220,13 +220,9 @@ def _time_of_text(text: str) -> time:
 
 
 def _text_of(value: Any) -> str:
-    match value:
-        case bytes():
-            return base64.b64encode(value).decode("ascii")
-        case date() | time():
-            return value.isoformat()
-        case _:
-            return str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
 def _text_of_json(value: Any) -> str:

@@ -68,17 +68,11 @@ class FullType:
         return f"{self.precision} {_UNITS[self.data_type]}{'' if self.precision == 1 else 's'}"
 
     def __str__(self) -> str:
-        match self.data_type:
-            case DataType.DECIMAL:
-                size = f"({self.precision}, {self.scale})"
-            case DataType.WEI if self.precision is not None and self.scale:
-                size = f"({self.precision}, {self.scale})"
-            case DataType.BIGINT if self.precision == _BITS:
-                size = ""
-            case DataType.TIMESTAMP | DataType.TIME if self.precision == MICROSECOND_DIGITS:
-                size = ""
-            case _:
-                size = "" if self.precision is None else f"({self.precision})"
+        seconds = MICROSECOND_DIGITS
+        usual = {DataType.BIGINT: _BITS, DataType.TIMESTAMP: seconds, DataType.TIME: seconds}.get(self.data_type)
+        size = "" if self.precision in (None, usual) else f"({self.precision})"
+        if self.data_type == DataType.DECIMAL or (self.data_type == DataType.WEI and size and self.scale):
+            size = f"({self.precision}, {self.scale})"
         return f"{self.data_type}{size}{' without time zone' if self.timezone is False else ''}"
 
 

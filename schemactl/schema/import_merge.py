@@ -65,12 +65,9 @@ class Synced:
 def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> MergedImport:
     """Return what ``exported`` becomes by the import file.
 
-    Args:
-        imported: the import file as it is now.
-        exported: the schema as it is stored.
-        earlier: the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
-            column that inference could have made counts as brought by data.
-        sources: where in the data the stored columns come from, for hints and types by path.
+    ``earlier`` is the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
+    column that inference could have made counts as brought by data. ``sources`` say where in the data the stored
+    columns come from, for hints and types by path.
     """
     stated = _with_fitted_names(imported, exported, earlier)
     merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)

@@ -305,9 +305,7 @@ _Features = frozenset[tuple[str, tuple[str, ...]]]
 
 def is_related(before: Schema, after: Schema) -> bool:
     """Return whether one schema may be what became of the other: by name, by their hashes, or by a table of both."""
-    if before.name == after.name:
-        return True
-    if before.version_hash and before.version_hash in after.previous_hashes:
+    if before.name == after.name or (before.version_hash and before.version_hash in after.previous_hashes):
         return True
     own = [{name for name in each.tables if not is_dlts_own(name)} for each in (before, after)]
     return not all(own) or not own[0].isdisjoint(own[1]) or bool(table_renames(before, after, is_guessing=True))

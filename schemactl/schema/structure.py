@@ -47,23 +47,18 @@ def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
     and settings. Tables that only this side has are left out where that is no difference: dlt's own (one dataset may
     serve several schemas, and not every destination keeps them as tables), and those that wait for data.
     """
-    is_marked = any(_has_seen_data(table) for table in schema.tables.values())
+    seen = {name for name, table in schema.tables.items() if table.normalizer_hint("seen-data")}
     kept = {
         name: Table(name, {column.name: Column(column.name, stored(column)) for column in _columns(table)})
         for name, table in schema.tables.items()
         if _columns(table)
-        if name in other.tables
-        or not (table.name.lower().startswith("_dlt_") or (is_marked and not _has_seen_data(table)))
+        if name in other.tables or not (table.name.lower().startswith("_dlt_") or (seen and name not in seen))
     }
     return Schema(name=schema.name, tables=kept)
 
 
 def _columns(table: Table) -> list[Column]:
     return [column for column in table.columns.values() if column.is_complete or DATABASE_TYPE in column.properties]
-
-
-def _has_seen_data(table: Table) -> bool:
-    return bool(table.normalizer_hint("seen-data"))
 
 
 def description_of(of: Column | Table) -> str | None:

@@ -45,7 +45,12 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATI
     """
     check_name(name)
     convention = load_naming(naming)
-    tables = [_with_names_of(convention, table) for table in (version_table(), loads_table())]
+    tables = []
+    for table in (version_table(), loads_table()):
+        columns = {convention.normalize_path(key): column for key, column in table.columns.items()}
+        named = {key: replace(column, name=key) for key, column in columns.items()}
+        # ``resource`` keeps the source's name (docs/dlt.md §4.3).
+        tables.append(Table(convention.normalize_tables_path(table.name), named, table.properties))
     return Schema(
         name=name,
         tables={table.name: table for table in tables},
@@ -91,13 +96,6 @@ def _column(name: str, data_type: DataType, description: str, *, nullable: bool 
 def _system_table(name: str, columns: tuple[Column, ...], description: str) -> Table:
     properties = {"write_disposition": "skip", "resource": name, "description": description}
     return Table(name, {column.name: column for column in columns}, properties)
-
-
-def _with_names_of(naming: Naming, table: Table) -> Table:
-    """Return the table under a naming convention; ``resource`` keeps the source's name (docs/dlt.md §4.3)."""
-    columns = [replace(column, name=naming.normalize_path(name)) for name, column in table.columns.items()]
-    name = naming.normalize_tables_path(table.name)
-    return Table(name, {column.name: column for column in columns}, table.properties)
 
 
 def _default_hints(naming: Naming) -> dict[str, list[str]]:

@@ -120,14 +120,8 @@ def property_of(name: str, *, is_any_case: bool) -> Characters | None:
 
 
 def _general(name: str, *, is_any_case: bool) -> Characters | None:
-    match name:
-        case "all":
-            return ((0, _LAST),)
-        case "ASCII":
-            return ASCII[name]
-        case "L1":
-            return ((0, 255),)
-    return category("LC" if is_any_case and name in _GROUPS["LC"] else name)
+    known = {"all": ((0, _LAST),), "ASCII": ASCII["ASCII"], "L1": ((0, 255),)}
+    return known.get(name) or category("LC" if is_any_case and name in _GROUPS["LC"] else name)
 
 
 @cache
