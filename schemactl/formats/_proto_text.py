@@ -143,7 +143,7 @@ class _Parser:
                     if self._peek().text == "option":
                         self._skip()
                     else:
-                        into.fields.append(self._field("oneof"))
+                        into.fields.append(self._declared("oneof", self._peek().comment, self._word()))
                 self._next()
             case "option" | "reserved" | "extensions" | "extend" | "service" | "import":
                 if not is_file:
@@ -153,7 +153,7 @@ class _Parser:
                 raise self._refused(token, "`message`, `enum` or another declaration")
             case "optional" | "required" | "repeated" if follows.kind == "word":
                 self._next()
-                into.fields.append(self._field(token.text, token.comment))
+                into.fields.append(self._declared(token.text, token.comment, self._word()))
             case "map" if follows.text == "<":
                 self._next()
                 self._mark("<")
@@ -161,9 +161,9 @@ class _Parser:
                 self._mark(",")
                 of = self._word()
                 self._mark(">")
-                into.fields.append(self._declared(of, "map", token.comment))
+                into.fields.append(self._declared("map", token.comment, of))
             case _:
-                into.fields.append(self._field(""))
+                into.fields.append(self._declared("", token.comment, self._word()))
 
     def _message(self, into: Message, depth: int) -> None:
         comment = self._next().comment
@@ -194,11 +194,7 @@ class _Parser:
         self._next()
         into.enums[name] = symbols
 
-    def _field(self, label: str, comment: str | None = None) -> ProtoField:
-        token = self._peek()
-        return self._declared(self._word(), label, token.comment if comment is None else comment)
-
-    def _declared(self, of: str, label: str, comment: str) -> ProtoField:
+    def _declared(self, label: str, comment: str, of: str) -> ProtoField:
         name = self._word()
         self._mark("=")
         number = self._next()

@@ -148,8 +148,9 @@ def file_schema() -> dict[str, Any]:
     table = _described(properties["tables"]["additionalProperties"], _TABLE_WORDS, TABLE_HINTS)
     column = _described(table["properties"]["columns"]["additionalProperties"], _COLUMN_WORDS, COLUMN_HINTS)
     # A file by hand may say nothing of a table or column but its name.
-    properties["tables"] |= {"type": ["object", "null"], "additionalProperties": _or_null(table)}
-    table["properties"]["columns"] |= {"type": ["object", "null"], "additionalProperties": _or_null(column)}
+    optional = {"type": ["object", "null"]}
+    properties["tables"] |= {**optional, "additionalProperties": {**table, **optional}}
+    table["properties"]["columns"] |= {**optional, "additionalProperties": {**column, **optional}}
     older = {"properties": {"engine_version": {"type": "integer", "exclusiveMaximum": ENGINE_VERSION}}}
     return {
         "$schema": DIALECT,
@@ -171,7 +172,3 @@ def _described(
     }
     ours = {name: {"description": text, **values} for name, (text, values) in hints.items()}
     return {**shape, "properties": {**properties, **ours}}
-
-
-def _or_null(shape: dict[str, Any]) -> dict[str, Any]:
-    return {**shape, "type": ["object", "null"]}

@@ -63,14 +63,11 @@ def name_likeness(before: str, after: str) -> float:
     return 2 * (equal + _ABBREVIATED * (len(common) - equal)) / (len(old.meant) + len(new.meant))
 
 
-def have_other_numbers(before: str, after: str) -> bool:
-    """Return whether both names hold numbers, and not the same: ``orders_2023`` and ``orders_2024`` are siblings."""
-    old, new = _NUMBER.findall(before), _NUMBER.findall(after)
-    return bool(old and new) and old != new
-
-
 def are_siblings(before: str, after: str) -> bool:
-    """Return whether two names share a word and differ in another one: ``sales_eu`` and ``sales_us``."""
+    """Return whether two names have other numbers, or other words beside a common one: ``sales_eu``, ``sales_us``."""
+    numbers = _NUMBER.findall(before), _NUMBER.findall(after)
+    if all(numbers) and numbers[0] != numbers[1]:
+        return True
     old, new = ({word for word in _name(name).meant if not word.isdigit()} for name in (before, after))
     return all((old & new, old - new, new - old))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed, TableRenamed
-from schemactl.schema.likeness import are_siblings, have_other_numbers, name_likeness
+from schemactl.schema.likeness import are_siblings, name_likeness
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
@@ -431,7 +431,7 @@ def _score(before: Table, after: Table, features: Mapping[str, _Features]) -> fl
     if share < _MIN_SHARE:
         return 0.0
     names = _own_name(before), _own_name(after)
-    if have_other_numbers(*names) or are_siblings(*names):
+    if are_siblings(*names):
         return 0.0
     likeness = name_likeness(*names)
     if equal < _MIN_EQUAL_COLUMNS and likeness < _ALIKE:

@@ -57,10 +57,6 @@ class _Change:
     mode: str
     blob: str
 
-    @property
-    def is_file(self) -> bool:
-        return self.mode != git.LINK_MODE and set(self.blob) != {"0"}
-
 
 def versions_of(path: Path) -> tuple[RevisionFile, ...]:
     """Return the versions of a file in the history of ``HEAD``, newest first, its renames followed.
@@ -80,7 +76,7 @@ def versions_of(path: Path) -> tuple[RevisionFile, ...]:
         raise InputError(f"the history of `{inside}` is cut off", hint=git.UNSHALLOW)
     changes: dict[str, _Change] = {}
     for change in _changes(top, git.commit_of(top, "HEAD"), inside):
-        if change.is_file:
+        if change.mode != git.LINK_MODE and set(change.blob) != {"0"}:
             changes.setdefault(change.blob, change)
     if not changes:
         raise InputError(f"there is no version of `{inside}` in the history of `{top}`", hint="was it ever committed?")
