@@ -35,7 +35,7 @@ def dlt_reads(text: str, is_json: bool = False) -> DltSchema:
 @pytest.mark.parametrize("name", CONFORMANCE_FILES)
 def test_files_of_all_engine_versions_read_as_dlt_reads_them(conformance: OutsideData, name: str):
     path = conformance("dlt/schemas") / name
-    document = dlt_format.read(read_text(path), path)
+    document = dlt_format.read(read_text(path), str(path))
     text = document.layout.source.text
     theirs = DltSchema.from_dict(yaml.safe_load(text))
     ours = bump(document.schema)
