@@ -12,7 +12,8 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._lake.conversions import (
+from schemactl.destinations._lake.files import Alter
+from schemactl.destinations._lake.rewriting import (
     ROW_KEY,
     Rewritten,
     count_nulls,
@@ -21,7 +22,6 @@ from schemactl.destinations._lake.conversions import (
     rewritings,
     source_of,
 )
-from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.errors import DestinationError, InputError

@@ -1,6 +1,7 @@
-"""Rows of Arrow as steps leave them; their values are converted and counted by DuckDB as dlt's coercion does it.
+"""Writes and counts rows of Arrow as steps of a migration leave them.
 
-DuckDB gets one batch of rows at a time, and only the columns that are needed: memory stays within a batch.
+How a value is converted stands elsewhere: DuckDB does it, by the rules of ``duckdb.conversion``. It gets one batch of
+rows at a time, and only the columns that are needed: memory stays within a batch.
 """
 
 from __future__ import annotations
