@@ -123,7 +123,12 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             blocker = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
             return Filled(made, found, value, blocker)
         case Backfill():
-            return Filled(field, _backfilled(step, frame, field))
+            source = _value(step.source.name)
+            if step.taken is Taken.FITTING:
+                return Filled(field, F.when(source.isNotNull(), survivor(source, retype_of(step))).otherwise(value))
+            filled = _value(new_column(step, frame.columns))
+            taken = F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType))
+            return Filled(field, taken.otherwise(value))
         case FillColumn():
             constant = stored_constant(step.value, step.column, engine_of("any.any"))
             refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
@@ -140,14 +145,6 @@ def _value(name: str) -> Column:
 
 def _kind(frame: DataFrame, value: Column) -> T.DataType:
     return frame.select(value.alias("value")).schema.fields[0].dataType
-
-
-def _backfilled(step: Backfill, frame: DataFrame, field: T.StructField) -> Column:
-    source, target = _value(step.source.name), _value(field.name)
-    if step.taken is Taken.FITTING:
-        return F.when(source.isNotNull(), survivor(source, retype_of(step))).otherwise(target)
-    filled = _value(new_column(step, frame.columns))
-    return F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType)).otherwise(target)
 
 
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
