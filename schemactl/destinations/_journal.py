@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
 from schemactl.errors import DestinationError
@@ -56,10 +57,11 @@ class TableMove:
     """What a load does to one table of a Spark catalog.
 
     Attributes:
-        source: the table that holds the rows; None to empty the table.
+        source: the table that holds the rows; None where the journal holds them, or the table is emptied.
         overwrites: the rows are all that the table holds afterwards.
         key: the column by which rows are not appended twice; all columns where it is None.
         takes_place: the table that holds the rows takes the other one's place, and its name.
+        rows: rows to append that the journal holds: values of JSON and moments, of the same columns in all rows.
     """
 
     table: str
@@ -67,6 +69,7 @@ class TableMove:
     overwrites: bool = False
     key: str | None = None
     takes_place: bool = False
+    rows: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ J = TypeVar("J", Versions, Moves, Pending)
 
 def journal_text(journal: Versions | Moves | Pending) -> str:
     """Return a journal as JSON."""
-    return json.dumps(asdict(journal), ensure_ascii=False)
+    return json.dumps(asdict(journal), ensure_ascii=False, default=datetime.isoformat)
 
 
 def read_journal(kind: type[J], text: str, place: str) -> J:
@@ -108,7 +111,7 @@ def read_journal(kind: type[J], text: str, place: str) -> J:
 def _frozen(name: str, value: Any) -> Any:
     match name:
         case "steps":
-            return tuple(TableMove(**each) for each in value)
+            return tuple(TableMove(**{**each, "rows": tuple(each.get("rows", ()))}) for each in value)
         case "moves":
             return tuple((old, new) for old, new in value)
         case _:

@@ -19,6 +19,7 @@ from schemactl.destinations import spark as destination
 from schemactl.destinations.spark import commit
 from schemactl.destinations.spark.merge import configured
 from schemactl.errors import DestinationError, InputError
+from schemactl.normalization.package import LoadedInput
 from schemactl.schema.types import Column, table_from_dict
 
 _COUNT = itertools.count()
@@ -122,7 +123,7 @@ class Killed(BaseException):
 
 
 def test_a_load_that_is_killed_is_forgotten_or_finished(
-    tmp_path: Path, url: str, rows: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stock = replace(orders(), name="stock", properties={"write_disposition": "replace", "resource": "stock"})
     schema = shop(orders(), stock)
@@ -137,17 +138,28 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     assert rows("orders", "id") == [(1,)]
     # and after it, with one step taken and others not.
     held = {"orders": [order(2, "2")], "stock": [order(6, "2")]}
+    at, schema_url = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC), url.partition(":")[2]
+    seen = LoadedInput("/a", 2**40, at)
     with monkeypatch.context() as patched:
         patched.setattr(commit, "_take", _until(commit._take, 2))
+        made = package(tmp_path, schema, "2", held, inputs=(seen,), inserted_at=at)
         with pytest.raises(Killed):
-            destination.load(url, package(tmp_path, schema, "2", held, inputs=(an_input("/a"),)), quiet)
+            destination.load(url, made, quiet)
+    # What says that it was loaded is in the table of its steps.
+    there = {row.tableName for row in spark.sql(f"SHOW TABLES IN {schema_url} LIKE '_schemactl_*_3*'").collect()}
+    assert there == {f"_schemactl_{name}" for name in ("lease_3", "new_3_orders", "new_3_stock", "pending_3")}
     past = destination.read_past_loads(url, "shop")
     assert past.load_ids == {"1", "2"}
-    assert set(past.inputs) == {"/a"}
+    assert past.inputs == {"/a": seen}
     destination.load(url, package(tmp_path, schema, "3", {"orders": [order(3, "3")]}), quiet)
     assert rows("orders", "id") == [(1,), (2,), (3,)]
     assert rows("stock", "id") == [(6,)]
-    assert rows("_dlt_loads", "load_id") == [("1",), ("2",), ("3",)]
+    assert rows("_dlt_loads", "load_id", "inserted_at") == [
+        ("1", datetime(1970, 1, 1, 0, 0, 1)),
+        ("2", at.replace(tzinfo=None)),
+        ("3", datetime(1970, 1, 1, 0, 0, 3)),
+    ]
+    assert destination.read_past_loads(url, "shop").inputs == {"/a": seen}
 
 
 def _until(real: Callable[..., None], step: int) -> Callable[..., None]:
@@ -167,7 +179,7 @@ def test_files_that_a_killed_load_left_without_a_table_are_not_in_the_way(
     schema = url.partition(":")[2]
     destination.load(url, package(tmp_path, shop(orders()), "1", {"orders": [order(1)]}), quiet)
     described = {row[0]: row[1] for row in spark.sql(f"DESCRIBE SCHEMA {schema}").collect()}
-    for name in ("_schemactl_new_2_orders", "_schemactl_new_2__schemactl_inputs", "_schemactl_pending_2"):
+    for name in ("_schemactl_new_2_orders", "_schemactl_pending_2"):
         left = Path(unquote(urlparse(described["Location"]).path), name, "_temporary")
         left.mkdir(parents=True)
         (left / "part-0.parquet").write_bytes(b"half")

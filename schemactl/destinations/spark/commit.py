@@ -10,12 +10,13 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from schemactl.destinations._journal import Pending, TableMove, journal_text, read_journal
 from schemactl.destinations.spark.lease import LEASE
-from schemactl.destinations.spark.tables import Tables, refreshed, take_place
+from schemactl.destinations.spark.tables import Tables, append_rows, refreshed, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 
@@ -55,7 +56,7 @@ def recover(target: Tables) -> Tables:
 
 def commit(target: Tables, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame([(journal_text(pending),)], "load string")
+    frame = target.spark.createDataFrame(pa.table({"load": [journal_text(pending)]}))
     target.check()
     create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending, is_again=False)
@@ -63,8 +64,9 @@ def commit(target: Tables, pending: Pending) -> None:
 
 def _check_whole(target: Tables, pending: Pending) -> None:
     """Raise ``DestinationError`` where a table is gone that a step of a load needs, before the first one is taken."""
-    needed = [step.source for step in pending.steps if step.source is not None and not step.takes_place]
-    needed += [step.table for step in pending.steps if step.source is not None and not step.takes_place]
+    steps = [step for step in pending.steps if not step.takes_place]
+    needed = [step.source for step in steps if step.source is not None]
+    needed += [step.table for step in steps if step.source is not None or step.rows]
     gone = [name for name in needed if name not in target.held]
     if gone:
         raise DestinationError(
@@ -97,6 +99,9 @@ def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
     if step.takes_place and step.source is not None:
         if step.source in target.held:  # else it has done so already
             take_place(target, step.table, step.source)
+        return
+    if step.rows:
+        append_rows(target, step.table, step.rows, is_again=is_again)
         return
     if step.source is None:
         if step.table in target.held:

@@ -11,10 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, is_loaded, past_loads, rows_of_load
+from schemactl.destinations._bookkeeping import (
+    bookkeeping_of,
+    find_columns,
+    find_names,
+    is_loaded,
+    past_loads,
+    rows_of,
+    rows_of_load,
+)
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
@@ -51,11 +59,15 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     with running_session() as spark:
         target = refreshed(Tables(spark, namespace))
         pending = read_pending(target)
-        coming = {step.table: step.source for step in pending.steps if step.source in target.held} if pending else {}
+        coming = {step.table: step.rows for step in pending.steps if step.rows} if pending else {}
 
         def read(table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-            staged = [replace(table, name=str(coming[name])) for name in find_names(coming, table.name)]
-            return [row for each in (table, *staged) for row in target.read_rows(each, **equal)]
+            rows = target.read_rows(table, **equal)
+            for name in find_names(coming, table.name):
+                if columns := find_columns(table, coming[name][0], str(namespace)):
+                    held = rows_of(table, ([row[each] for each in columns.values()] for row in coming[name]))
+                    rows += [row for row in held if row.items() >= equal.items()]
+            return rows
 
         return past_loads(read, schema_name)
 
@@ -145,9 +157,7 @@ class SparkLoad(Load[TableMove]):
         yield from (TableMove(name, None, overwrites=True) for name in emptied if name in target.held)
 
     def commit(self, staged: Sequence[TableMove]) -> None:
-        kept = [
-            stage_rows(self.target, table, rows) for table, rows in rows_of_load(self.package, self.target.read_rows)
-        ]
+        kept = [stage_rows(table, rows) for table, rows in rows_of_load(self.package, self.target.read_rows)]
         steps = (*staged, *kept)
         self.is_certain = True
         pending = Pending(self.package.load_id, self.package.schema.name, steps, self.target.beside(PENDING))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import find_columns
@@ -100,10 +101,14 @@ class SparkMigration(Ledger):
     A table of files cannot change a row: tables of the ledger that are ours take a new line each time, and the last
     line of a run or a step counts (``line`` says the order). ``_dlt_version`` is small, and written anew by a copy
     where a line has to go.
+
+    Attributes:
+        lines: the last line of tables of the ledger, as far as it is known: nobody else writes to them.
     """
 
     tables: catalog.Tables
     is_read_only: bool = False
+    lines: dict[str, int] = field(default_factory=dict)
 
     @property
     def dataset(self) -> str:
@@ -212,8 +217,12 @@ class SparkMigration(Ledger):
                 kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
                 created = f"CREATE TABLE {self.tables.full(table.name)} ({kinds}){self.tables.namespace.using}"
                 self.tables.spark.sql(created)
-            line = catalog.next_line(self.tables, table.name, _LINE)
-            catalog.append_rows(self.tables, table.name, (_LINE, *rows[0]), [(line, *row.values()) for row in rows])
+            if table.name not in self.lines:
+                last = self.tables.frame(table.name).agg(F.max(_LINE)).collect()[0][0]
+                self.lines[table.name] = last or 0
+            self.lines[table.name] += 1
+            numbered = [{_LINE: self.lines[table.name], **row} for row in rows]
+            catalog.append_rows(self.tables, table.name, numbered)
 
     def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not self.tables.has(table.name):
@@ -225,7 +234,7 @@ class SparkMigration(Ledger):
         for row in rows:
             for name in keys_of(table):
                 catalog.remove_rows(self.tables, table.name, name, row[name])
-            catalog.append_rows(self.tables, table.name, tuple(row), [tuple(row.values())])
+            catalog.append_rows(self.tables, table.name, [row])
 
     def remove_version(self, version_hash: str) -> None:
         with wrap_errors("write the ledger"):

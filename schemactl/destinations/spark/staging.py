@@ -24,7 +24,7 @@ from schemactl.destinations._journal import TableMove
 from schemactl.destinations.spark.commit import NEW, create_table
 from schemactl.destinations.spark.merge import Rows, merge_tables
 from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
-from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, stored_type, structure_type
+from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, structure_type
 from schemactl.engine.input import Input
 from schemactl.engine.sql import quoted
 from schemactl.normalization.package import StagedTable
@@ -188,12 +188,10 @@ def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
     return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
 
 
-def stage_rows(target: Tables, table: Table, rows: Sequence[tuple[Any, ...]]) -> TableMove:
-    """Put rows of ours, in the order of its columns, beside one of the tables in which loads are kept."""
-    columns = complete(table)
-    kinds = ", ".join(f"{quoted(each.name)} {stored_type(each).simpleString()}" for each in columns)
-    frame = target.spark.createDataFrame(list(rows), kinds)
-    return TableMove(table.name, create_table(target, target.beside(NEW, table.name), frame))
+def stage_rows(table: Table, rows: Sequence[tuple[Any, ...]]) -> TableMove:
+    """Return the step that appends rows of ours, in the order of its columns, to a table in which loads are kept."""
+    names = [each.name for each in complete(table)]
+    return TableMove(table.name, None, rows=tuple(dict(zip(names, row, strict=True)) for row in rows))
 
 
 def _old_rows(target: Tables, each: Brought) -> DataFrame | None:

@@ -7,8 +7,10 @@ may be half done, and is dropped by the next migration or load; one whose table 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -72,7 +74,6 @@ class Tables:
 
     Attributes:
         stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
-        lines: the last line of each table that counts its lines, as far as it is known.
         lease: under which they are written; None where they are only read.
         held: what a load has found there, see ``refreshed``.
     """
@@ -80,7 +81,6 @@ class Tables:
     spark: SparkSession
     namespace: Namespace
     stranded: Mapping[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
     lease: Lease | None = None
     held: Mapping[str, HeldTable] = field(default_factory=dict)
 
@@ -290,14 +290,25 @@ def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]
     return said, None if flaw is None else f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
 
 
-def append_rows(tables: Tables, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Append rows to a table, all of them or none; columns that are not named are null."""
-    listed = ", ".join(quoted(column) for column in columns)
-    marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in rows)
+def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *, is_again: bool = False) -> None:
+    """Append rows to a table, all of them or none; columns that they lack are null.
+
+    Args:
+        tables: of which one is meant.
+        name: its name.
+        rows: values of JSON, and moments, all of the same columns.
+        is_again: whether rows that are there already are left out.
+    """
+    there = {each.name: sql_type(each.dataType) for each in tables.frame(name).schema.fields}
+    columns = [quoted(column) for column in rows[0]]
+    kinds = ", ".join(f"{quoted(column)}: {there[column]}" for column in rows[0])
     # One task writes one file, which is there or not.
-    query = f"SELECT /*+ COALESCE(1) */ * FROM VALUES {marks}"
-    values = [value for row in rows for value in row]
-    tables.spark.sql(f"INSERT INTO {tables.full(name)} ({listed}) {query}", args=values)
+    query = f"SELECT * FROM (SELECT inline(from_json(?, {literal(f'array<struct<{kinds}>>')}))) n"
+    if is_again:
+        same = " AND ".join(f"n.{column} <=> t.{column}" for column in columns)
+        query += f" WHERE NOT EXISTS (SELECT 1 FROM {tables.full(name)} t WHERE {same})"
+    text = json.dumps(list(rows), default=datetime.isoformat)
+    tables.spark.sql(f"INSERT INTO {tables.full(name)} ({', '.join(columns)}) {query}", args=[text])
 
 
 def remove_rows(tables: Tables, name: str, column: str, value: str) -> None:
@@ -306,12 +317,3 @@ def remove_rows(tables: Tables, name: str, column: str, value: str) -> None:
     goes = F.col(quoted(column)).eqNullSafe(F.lit(value))
     if rows.where(goes).take(1):
         replace_table(tables, name, rows.schema, rows.where(~goes))
-
-
-def next_line(tables: Tables, name: str, column: str) -> int:
-    """Return a number that is greater than all in a column of a table to which nobody else writes."""
-    if name not in tables.lines:
-        found = tables.frame(name).agg(F.max(F.col(quoted(column))).alias("line")).collect()[0].line
-        tables.lines[name] = found or 0
-    tables.lines[name] += 1
-    return tables.lines[name]
