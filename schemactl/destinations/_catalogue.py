@@ -111,12 +111,6 @@ def without_staging(names: Collection[str]) -> list[str]:
     return [name for name in names if not (name.endswith(_STAGING) and name.removesuffix(_STAGING) in names)]
 
 
-def keeps_versions(columns: Iterable[Sequence[str]]) -> bool:
-    """Return whether dlt keeps its schemas there, by table and name of all columns."""
-    found = {column for table, column in columns if table == VERSIONS_TABLE}
-    return {"schema_name", "version_hash", "inserted_at"} <= found
-
-
 def hashes_of(versions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return the hashes of names and hashes of schemas, in their order; none where the names are of several schemas."""
     theirs = [version for version in versions if version[0] != OWN_SCHEMA]
@@ -161,7 +155,7 @@ def catalogue_of(
     """
     rows, hints = list(columns), _hints(keys)
     kept: list[tuple[str, str]] = []
-    if keeps_versions(row[:2] for row in rows):
+    if {"schema_name", "version_hash", "inserted_at"} <= {row[1] for row in rows if row[0] == VERSIONS_TABLE}:
         place = versions or qualify(dataset, VERSIONS_TABLE)
         query = f"select schema_name, version_hash from {place} order by inserted_at desc"
         kept = [(each, version_hash) for each, version_hash in session.query(query)]

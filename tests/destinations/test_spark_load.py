@@ -263,6 +263,24 @@ def test_what_is_there_and_does_not_fit_is_reported(tmp_path: Path, url: str, sp
     assert [row.tableName for row in there if not row.tableName.startswith("_schemactl_lease_")] == ["orders"]
 
 
+def test_a_load_asks_the_catalogue_for_the_tables_that_it_writes_alone(
+    tmp_path: Path, url: str, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, asked = url.partition(":")[2], []
+    destination.load(url, package(tmp_path, shop(orders()), "1", {"orders": [order(1)]}), quiet)
+    spark.sql(f"CREATE TABLE {name}.other (id BIGINT) USING parquet")
+    real = type(spark).table
+    monkeypatch.setattr(type(spark), "table", lambda held, table: (asked.append(table), real(held, table))[1])
+    destination.load(url, package(tmp_path, shop(orders()), "2", {"orders": [order(2, "2")]}), quiet)
+    assert {each.rpartition(".")[2].strip("`") for each in asked} == {
+        "orders",
+        "_schemactl_new_2_orders",
+        "_schemactl_inputs",
+        "_dlt_version",
+        "_dlt_loads",
+    }
+
+
 def test_names_that_the_catalogue_cannot_keep_are_reported(url: str, spark: Any) -> None:
     with pytest.raises(DestinationError, match="takes no table named `żółw`"):
         destination.check_tables(url, shop(replace(orders(), name="żółw")))

@@ -8,10 +8,11 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import OURS, VERSIONS_TABLE, column_of, keeps_versions, make_catalogue, unknown
+from schemactl.destinations._bookkeeping import version_rows
+from schemactl.destinations._catalogue import OURS, column_of, make_catalogue, unknown
 from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
-from schemactl.destinations.spark.tables import held_tables, stranded
+from schemactl.destinations.spark.tables import Tables, held_tables, stranded
 from schemactl.destinations.spark.types import ddl_of, stored_type
 from schemactl.engine.session.opening import running_session
 from schemactl.errors import InputError
@@ -59,18 +60,14 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
     there |= {name: held[copy] for name, copy in copies.items()}
     if not there:
         return None
-    versions: list[tuple[str, str]] = []
-    if keeps_versions([(name, column) for name, table in there.items() for column in table.columns]):
-        table = namespace.table(copies.get(VERSIONS_TABLE, VERSIONS_TABLE))
-        rows = spark.sql(f"SELECT schema_name, version_hash FROM {table} ORDER BY inserted_at DESC").collect()
-        versions = [(row.schema_name, row.version_hash) for row in rows]
+    tables = Tables(spark, namespace, copies)
+    versions = [(row["schema_name"], row["version_hash"]) for row in version_rows(tables.read_rows)]
     columns = [
         (name, column_of(column, _kind(written), is_nullable=True, description=table.descriptions.get(column)))
         for name, table in there.items()
         for column, written in table.columns.items()
     ]
-    listed = {each.name: each.description for each in spark.catalog.listTables(str(namespace))}
-    texts = {name: listed.get(copies.get(name, name)) for name in there}
+    texts = {name: spark.catalog.getTable(tables.full(name)).description for name in there}
     origin = f"spark:{namespace.catalogue}.{namespace.schema}"
     return make_catalogue(namespace.schema, origin, columns, texts, versions)
 

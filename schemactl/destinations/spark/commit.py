@@ -15,8 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from schemactl.destinations._journal import Pending, TableMove, journal_text, read_journal
-from schemactl.destinations.spark.lease import LEASE
-from schemactl.destinations.spark.tables import Tables, append_rows, refreshed, take_place
+from schemactl.destinations.spark.tables import Tables, append_rows, mend_copies, refreshed, take_place
 from schemactl.engine.sql import quoted
 from schemactl.errors import DestinationError
 
@@ -38,12 +37,12 @@ def _is(name: str, head: str) -> bool:
 
 
 def recover(target: Tables) -> Tables:
-    """Finish or forget what a killed load has left; return what is there then."""
-    for name in target.names():
-        if not name.startswith(LEASE):
-            # Spark remembers the files of tables to which another machine may have written since.
-            target.spark.catalog.refreshTable(target.namespace.table(name))
+    """Finish or forget what a killed migration or load has left; return what is there then."""
+    mend_copies(target)
     target = refreshed(target)
+    for name in target.held:
+        # Spark remembers the files of tables to which another machine may have written since.
+        target.spark.catalog.refreshTable(target.namespace.table(name))
     if not any(_is(name, head) for name in target.held for head in (PENDING, NEW)):
         return target
     pending = read_pending(target)

@@ -82,7 +82,7 @@ class Lease:
         Raises:
             DestinationError: another one has it, as this process did not say for long that it is at work.
         """
-        if time.monotonic() - self._beaten >= LEASE_SECONDS or self._last()[0] != self.number:
+        if time.monotonic() - self._beaten >= LEASE_SECONDS or max(self._numbers(), default=0) != self.number:
             raise DestinationError(
                 f"this command has lost its hold on `{self._namespace}`: it stood still for too long",
                 hint="run it again; what it had committed is finished first",

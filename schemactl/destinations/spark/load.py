@@ -39,7 +39,7 @@ from schemactl.destinations.spark.commit import (
 from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
-from schemactl.destinations.spark.tables import Tables, copy_blocker, mend_tables, refreshed
+from schemactl.destinations.spark.tables import Tables, copy_blocker, find_views, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
@@ -121,7 +121,7 @@ class SparkLoad(Load[TableMove]):
         yield
 
     def recover(self) -> None:
-        self.target = recover(mend_tables(self.target.spark, self.target.namespace, self.lease))
+        self.target = recover(self.target)
 
     def is_loaded(self) -> bool:
         return is_loaded(self.target.read_rows, self.package.schema.name, self.package.load_id)
@@ -177,25 +177,26 @@ def _structures(table: Table, target: Tables) -> Structures:
 
 def _check_chains(chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
-    for chain in chains:
-        for table in chain.tables:
-            name = table.name
-            if name.startswith(OURS):
-                hint = "rename the table"
-                raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint=hint)
-            if namespace.has_files and not _SESSION_NAME.fullmatch(name):
-                hint = "the naming convention `sql_cs_v1` makes names that it takes"
-                raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
-        for table in chain.tables:
-            if target is not None and table.name in target.held:
-                _check_table(table, target, is_replaced=chain.is_replaced)
+    tables = [(table, chain.is_replaced) for chain in chains for table in chain.tables]
+    for name in (table.name for table, _ in tables):
+        if name.startswith(OURS):
+            hint = "rename the table"
+            raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint=hint)
+        if namespace.has_files and not _SESSION_NAME.fullmatch(name):
+            hint = "the naming convention `sql_cs_v1` makes names that it takes"
+            raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
+    if target is None or not (there := [each for each in tables if each[0].name in target.held]):
+        return
+    views = find_views(target.spark, namespace)
+    for table, is_replaced in there:
+        _check_table(table, target, is_view=table.name in views, is_replaced=is_replaced)
 
 
-def _check_table(table: Table, target: Tables, *, is_replaced: bool) -> None:
+def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bool) -> None:
     held = target.held[table.name]
     key = first(table, "row_key")
-    if held.is_view or (key and key not in held.columns):
-        why = "is a view" if held.is_view else f"was not made by dlt or schemactl: it has no `{key}`"
+    if is_view or (key and key not in held.columns):
+        why = "is a view" if is_view else f"was not made by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
     for column in complete(table):
         there, wanted = held.columns.get(column.name), column_type(column)

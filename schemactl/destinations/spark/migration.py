@@ -89,8 +89,7 @@ def connect(
             else:
                 if catalog.is_there(spark, namespace):  # else it is made, and the lease taken, before the first change
                     lease.hold()
-                tables = catalog.mend_tables(spark, namespace, lease)
-                recover(tables)
+                tables = recover(catalog.Tables(spark, namespace, lease=lease))
         yield SparkMigration(tables, is_read_only)
 
 
@@ -191,11 +190,13 @@ class SparkMigration(Ledger):
 
     def prepare_writing(self) -> None:
         Ledger.prepare_writing(self)
+        lease = self.tables.lease
+        assert lease is not None, "a session that writes has one"
         with wrap_errors("make the schema"):
-            self.tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.tables.namespace}")
-            if self.tables.lease is not None:
-                self.tables.lease.hold()
-                self.tables.check()
+            if not lease.number:
+                self.tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.tables.namespace}")
+                lease.hold()
+            lease.check()
 
     def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
         with wrap_errors("read the ledger"):

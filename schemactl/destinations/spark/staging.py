@@ -121,21 +121,24 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
 
     ``structures`` are what columns of structs, lists and maps are to hold, by table.
     """
+    statements = []
     for table in tables:
         held = target.held.get(table.name)
         columns = [each for each in complete(table) if held is None or each.name not in held.columns]
         listed = [f"{quoted(each.name)} {column_type(each)}" for each in columns]
         name = target.namespace.table(table.name)
         if held is None:
-            target.spark.sql(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
+            statements.append(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
             continue
         if not target.namespace.has_files:
             for column, of in structures.get(table.name, {}).items():
                 if column in held.columns:
                     listed += added_fields(column, read_type(held.columns[column]), of)
         if listed:
-            target.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
-    return refreshed(target)
+            statements.append(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
+    for statement in statements:
+        target.spark.sql(statement)
+    return refreshed(target) if statements else target
 
 
 def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None, *, overwrites: bool) -> list[TableMove]:

@@ -31,8 +31,35 @@ class HeldTable:
     """A table of a catalog: its columns' types as Spark writes them, and their descriptions, by name."""
 
     columns: Mapping[str, str]
-    is_view: bool = False
-    descriptions: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str]
+
+
+class HeldTables(Mapping[str, HeldTable]):
+    """The tables of a schema that were there when this was made, sorted by name; no data is read.
+
+    Spark has no table of all columns: it is asked for those of a table when somebody wants them.
+    """
+
+    def __init__(self, spark: SparkSession, namespace: Namespace, names: Collection[str]) -> None:
+        self._spark, self._namespace = spark, namespace
+        self._known: dict[str, HeldTable | None] = dict.fromkeys(sorted(names))
+
+    def __getitem__(self, name: str) -> HeldTable:
+        if (found := self._known[name]) is None:
+            fields = self._spark.table(self._namespace.table(name)).schema.fields
+            kinds = {each.name: sql_type(each.dataType) for each in fields}
+            found = HeldTable(kinds, {each.name: each.metadata.get("comment", "") for each in fields})
+            self._known[name] = found
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def is_there(spark: SparkSession, namespace: Namespace) -> bool:
@@ -40,28 +67,17 @@ def is_there(spark: SparkSession, namespace: Namespace) -> bool:
     return bool(spark.catalog.databaseExists(str(namespace)))
 
 
-def held_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, HeldTable]:
-    """Return the tables of a schema, sorted by name; those of a session alone are left out.
-
-    Spark has no table of all columns: it is asked once for the tables, and then once for each. No data is read.
-    """
-    if not is_there(spark, namespace):
-        return {}
-    shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
+def held_tables(spark: SparkSession, namespace: Namespace) -> HeldTables:
+    """Return the tables of a schema; those of a session alone are left out."""
     # A lease comes and goes beside those who only read.
-    names = sorted(row.tableName for row in shown if not row.isTemporary and not row.tableName.startswith(LEASE))
+    return HeldTables(spark, namespace, [name for name in _names(spark, namespace) if not name.startswith(LEASE)])
+
+
+def find_views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
+    """Return the names of the tables of a schema that are views."""
     # Other catalogs list views elsewhere, if they have any.
-    listed = spark.sql(f"SHOW VIEWS IN {namespace}").collect() if namespace.has_files else []
-    views = {row.viewName for row in listed if not row.isTemporary}
-    fields = {name: spark.table(namespace.table(name)).schema.fields for name in names}
-    return {
-        name: HeldTable(
-            {each.name: sql_type(each.dataType) for each in held},
-            name in views,
-            {each.name: each.metadata.get("comment", "") for each in held},
-        )
-        for name, held in fields.items()
-    }
+    shown = spark.sql(f"SHOW VIEWS IN {namespace}").collect() if namespace.has_files else []
+    return frozenset(row.viewName for row in shown if not row.isTemporary)
 
 
 COPY: Final = "_schemactl_copy_"
@@ -150,15 +166,15 @@ def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
     return Tables(spark, namespace, stranded(_names(spark, namespace)))
 
 
-def mend_tables(spark: SparkSession, namespace: Namespace, lease: Lease) -> Tables:
-    """Finish or drop the copies that a killed migration left; return the tables, to be written under a lease."""
+def mend_copies(tables: Tables) -> None:
+    """Finish or drop the copies that a killed migration left."""
+    spark, namespace = tables.spark, tables.namespace
     names = _names(spark, namespace)
     for name, copy in stranded(names).items():
         spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {namespace.new_name(name)}")
     for name in names:
         if name.startswith(COPY) and name.removeprefix(COPY) in names:
             spark.sql(f"DROP TABLE {namespace.table(name)}")
-    return Tables(spark, namespace, lease=lease)
 
 
 def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
