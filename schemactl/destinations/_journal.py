@@ -61,6 +61,7 @@ class TableMove:
         overwrites: the rows are all that the table holds afterwards.
         key: the column by which rows are not appended twice; all columns where it is None.
         takes_place: the table that holds the rows takes the other one's place, and its name.
+        is_new: there is no other, and the table that holds the rows gets the name, unless another program makes one.
         rows: rows to append that the journal holds: values of JSON and moments, of the same columns in all rows.
     """
 
@@ -69,6 +70,7 @@ class TableMove:
     overwrites: bool = False
     key: str | None = None
     takes_place: bool = False
+    is_new: bool = False
     rows: tuple[Mapping[str, Any], ...] = ()
 
 

@@ -78,7 +78,7 @@ def test_a_lease_is_held_by_one_and_then_by_the_next(spark: Any, url: str) -> No
 
 
 def test_of_many_at_once_each_holds_it_alone(spark: Any, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(lease, "_LOOK_SECONDS", 0.2)
     inside, most = [], []
 
     def work(number: int) -> int:
@@ -90,8 +90,8 @@ def test_of_many_at_once_each_holds_it_alone(spark: Any, url: str, monkeypatch: 
             inside.remove(number)
             return held.number
 
-    with ThreadPoolExecutor(6) as pool:
-        assert sorted(pool.map(work, range(12))) == list(range(1, 13))
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(work, range(8))) == list(range(1, 9))
     assert set(most) == {1}
 
 

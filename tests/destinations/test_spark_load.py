@@ -162,6 +162,62 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     assert destination.read_past_loads(url, "shop").inputs == {"/a": seen}
 
 
+@pytest.mark.parametrize("moment", ["before", "after", "others have made it"])
+def test_a_table_that_a_load_makes_is_written_once(
+    tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    real, schema, name = commit._take, shop(orders()), url.partition(":")[2]
+
+    def take(target: Any, step: Any, **options: Any) -> None:
+        assert not spark.catalog.tableExists(f"{name}.orders")
+        if moment == "after":
+            real(target, step, **options)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(commit, "_take", take)
+        with pytest.raises(Killed):
+            destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)]}), quiet)
+    if moment == "others have made it":
+        spark.sql(f"CREATE TABLE {name}.orders LIKE {name}._schemactl_new_1_orders")
+        spark.sql(f"INSERT INTO {name}.orders VALUES (7, 'theirs', '0', 'r7')")
+    destination.load(url, package(tmp_path, schema, "2", {"orders": [order(2, "2")]}), quiet)
+    theirs = [(7, "theirs")] if moment == "others have made it" else []
+    assert rows("orders", "id", "note") == [(1, None), (2, None), *theirs]
+    assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
+
+
+def test_rows_that_others_put_into_a_table_that_a_load_makes_stay(
+    tmp_path: Path, url: str, rows: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit_late(target: Any, pending: Any) -> None:
+        spark.sql(f"INSERT INTO {url.partition(':')[2]}.orders VALUES (7, 'theirs', '0', 'r7')")
+        commit.commit(target, pending)
+
+    monkeypatch.setattr(load, "commit", commit_late)
+    destination.load(url, package(tmp_path, shop(orders()), "1", {"orders": [order(1)]}), quiet)
+    assert rows("orders", "id", "note") == [(1, None), (7, "theirs")]
+
+
+def test_a_merge_that_removes_no_row_appends(tmp_path: Path, url: str, rows: Any, monkeypatch: Any) -> None:
+    key = {"id": {"data_type": "bigint", "nullable": False, "primary_key": True}}
+    schema = shop(orders(key, write_disposition="merge", **{"x-merge-strategy": "insert-only"}), lines())
+    held = {"orders": [order(1, note="old")], "orders__lines": [line("r1.1", 0, "a")]}
+    destination.load(url, package(tmp_path, schema, "1", held), quiet)
+    taken, real = [], commit._take
+
+    def watched(target: Any, step: Any, **options: Any) -> None:
+        taken.append((step.table, step.overwrites))
+        real(target, step, **options)
+
+    monkeypatch.setattr(commit, "_take", watched)
+    held = {"orders": [order(1, "2", note="new"), order(2, "2")], "orders__lines": [line("r2.2", 0, "b")]}
+    destination.load(url, package(tmp_path, schema, "2", held), quiet)
+    assert taken == [("orders__lines", False), ("orders", False), ("_dlt_loads", False)]
+    assert rows("orders", "id", "note") == [(1, "old"), (2, None)]
+    assert rows("orders__lines", "sku") == [("a",), ("b",)]
+
+
 def _until(real: Callable[..., None], step: int) -> Callable[..., None]:
     taken = itertools.count(1)
 

@@ -57,15 +57,24 @@ def commit(target: Tables, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
     frame = target.spark.createDataFrame(pa.table({"load": [journal_text(pending)]}))
     target.check()
+    for table in (target.namespace.table(step.table) for step in pending.steps if step.is_new):
+        # The load has made it. Unless others have filled it, it makes room for the one with rows.
+        target.spark.catalog.refreshTable(table)
+        if target.spark.table(table).isEmpty():
+            target.spark.sql(f"DROP TABLE {table}")
     create_table(target, target.beside(PENDING), frame)
     carry_out(refreshed(target), pending, is_again=False)
 
 
 def _check_whole(target: Tables, pending: Pending) -> None:
     """Raise ``DestinationError`` where a table is gone that a step of a load needs, before the first one is taken."""
-    steps = [step for step in pending.steps if not step.takes_place]
-    needed = [step.source for step in steps if step.source is not None]
-    needed += [step.table for step in steps if step.source is not None or step.rows]
+    needed: list[str] = []
+    for step in pending.steps:
+        is_renamed = step.takes_place or step.is_new
+        if step.source is not None and not (is_renamed and step.table in target.held):
+            needed.append(step.source)
+        if not is_renamed and (step.source is not None or step.rows):
+            needed.append(step.table)
     gone = [name for name in needed if name not in target.held]
     if gone:
         raise DestinationError(
@@ -95,10 +104,16 @@ def forget(target: Tables) -> None:
 
 def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
-    if step.takes_place and step.source is not None:
-        if step.source in target.held:  # else it has done so already
+    if step.source is not None and (step.takes_place or step.is_new):
+        if step.source not in target.held:
+            return  # it has the name already
+        if step.takes_place:
             take_place(target, step.table, step.source)
-        return
+            return
+        if step.table not in target.held:
+            new_name = target.namespace.new_name(step.table)
+            spark.sql(f"ALTER TABLE {target.namespace.table(step.source)} RENAME TO {new_name}")
+            return
     if step.rows:
         append_rows(target, step.table, step.rows, is_again=is_again)
         return

@@ -138,23 +138,13 @@ class SparkLoad(Load[TableMove]):
 
     def stage(self, chain: Chain) -> Iterator[TableMove]:
         self.report(chain.root.name)
-        target = self.target
-        if chain.is_merged:
-            merge = merge_of(chain.root, self.package.inserted_at)
-            family = [
-                Brought(table, chain.staged.get(table.name), _structures(table, target))
-                for table in chain.tables
-                if table.name in target.held
-            ]
-            yield from stage(target, family, merge, overwrites=True)
-            return
         brought = [
-            Brought(each.table, each, _structures(each.table, target), each.table.name in self.made)
-            for each in chain.staged.values()
+            Brought(table, chain.staged.get(table.name), _structures(table, self.target), table.name in self.made)
+            for table in chain.tables
+            if table.name in self.target.held
         ]
-        yield from stage(target, brought, None, overwrites=chain.is_replaced)
-        emptied = [table.name for table in chain.tables if chain.is_replaced and table.name not in chain.staged]
-        yield from (TableMove(name, None, overwrites=True) for name in emptied if name in target.held)
+        merge = merge_of(chain.root, self.package.inserted_at) if chain.is_merged else None
+        yield from stage(self.target, brought, merge, is_replaced=chain.is_replaced)
 
     def commit(self, staged: Sequence[TableMove]) -> None:
         kept = [stage_rows(table, rows) for table, rows in rows_of_load(self.package, self.target.read_rows)]

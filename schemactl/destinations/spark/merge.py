@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -34,10 +35,18 @@ class Rows:
     superseded: DataFrame | None = None
 
 
-def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, DataFrame]:
-    """Return the rows that a root table and those nested in it, parents first, hold afterwards.
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge makes of a table: all rows that it holds afterwards, or where no old row goes, those that come."""
 
-    They have the columns of old rows and of new ones; what one lacks is null there.
+    rows: DataFrame
+    overwrites: bool
+
+
+def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, Merged]:
+    """Return what becomes of a root table and of those nested in it, parents first; some may stay as they are.
+
+    Rows have the columns of old ones and of new ones; what one lacks is null there.
 
     Raises:
         DestinationError: a table lacks a column that links its rows.
@@ -66,17 +75,21 @@ def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> M
     keys, effects = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
     for name, query in keys.items():
         held[name] = _select(spark, query, held)
-    merged: dict[str, DataFrame] = {}
-    for number, (each, effect) in enumerate(zip(family, effects, strict=True)):
-        rows = held[f"_schemactl_old_{number}"]
-        if effect.goes is not None:
+    merged: dict[str, Merged] = {}
+    for each, effect in zip(family, effects, strict=True):
+        parts = []
+        overwrites = effect.goes is not None and each.old is not None
+        if overwrites:
             there = f"SELECT o.* FROM {relations.old[each.table.name]} o"
-            rows = _select(spark, f"{there} WHERE ({effect.goes}) IS NOT TRUE", held)
+            parts.append(_select(spark, f"{there} WHERE ({effect.goes}) IS NOT TRUE", held))
             if effect.ends is not None and merge.valid_to is not None:
                 ended = _select(spark, f"{there} WHERE {effect.goes}", held)
                 moment = F.lit(merge.boundary).cast(ended.schema[merge.valid_to].dataType)
-                rows = rows.unionByName(ended.withColumn(merge.valid_to, moment))
-        merged[each.table.name] = rows if effect.comes is None else rows.unionByName(_select(spark, effect.comes, held))
+                parts.append(ended.withColumn(merge.valid_to, moment))
+        if effect.comes is not None:
+            parts.append(_select(spark, effect.comes, held))
+        if parts:
+            merged[each.table.name] = Merged(reduce(DataFrame.unionByName, parts), overwrites)
     return merged
 
 

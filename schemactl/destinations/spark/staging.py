@@ -2,12 +2,13 @@
 
 A load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_N_…``;
 ``lease`` says what N is), the rows to be appended, or all rows that a table will hold. Then one table more,
-``_schemactl_pending_N``, holds the steps: from then on the load is certain, and ``commit`` takes the steps. What is
-left of a load that was killed before is dropped, after it is carried out.
+``_schemactl_pending_N``, holds the steps, with the few rows that say what was loaded: from then on the load is certain,
+and ``commit`` takes the steps. What is left of a load that was killed before is dropped, after it is carried out.
 
-Tables of Spark's own catalog are files, and no statement gives a struct in them another field (4.3: ``ALTER TABLE``
-refuses such columns, with and without Hive): a table with all rows takes the old one's place. Other catalogs take a
-statement.
+Tables of Spark's own catalog are files, which cannot be moved from one to the other: rows are written a second time.
+But a table that the load has made is no one's yet, and the staged one takes its place. So does a table with all rows
+where a struct gets another field, for which there is no statement (4.3: ``ALTER TABLE`` refuses such columns, with and
+without Hive); other catalogs take one. Any other table stays, as a new one would lose its grants and its owner.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Brought:
     """A table of a load.
 
     Attributes:
-        staged: its rows; None where it is merged with others that have some.
+        staged: its rows; None where only others that belong to it have some.
         structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
         is_new: whether this load has made the table: it has no rows.
     """
@@ -141,54 +142,61 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
     return refreshed(target) if statements else target
 
 
-def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None, *, overwrites: bool) -> list[TableMove]:
-    """Put the rows of tables that belong together beside the tables, and return the steps that bring them in."""
-    frames: Mapping[str, DataFrame | None] = {each.table.name: _rows_in(target, each) for each in brought}
-    if merge is not None:
-        family = [
-            Rows(
-                each.table, _old_rows(target, each), frames[each.table.name], _rows_in(target, each, is_superseded=True)
-            )
-            for each in brought
-        ]
-        frames = merge_tables(target.spark, family, merge)
-    return [_staged(target, each, frames[each.table.name], overwrites) for each in brought]
+def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None, *, is_replaced: bool) -> Iterator[TableMove]:
+    """Put the rows of tables that belong together beside the tables; yield the steps that bring them in."""
+    if merge is None:
+        for each in brought:
+            if (rows := _rows_in(target, each)) is not None:
+                yield _staged(target, each, rows, is_replaced)
+            elif is_replaced:
+                yield TableMove(each.table.name, None, overwrites=True)
+        return
+    family = [
+        Rows(each.table, _old_rows(target, each), _rows_in(target, each), _rows_in(target, each, is_superseded=True))
+        for each in brought
+    ]
+    merged = merge_tables(target.spark, family, merge)
+    for each in brought:
+        if (found := merged.get(each.table.name)) is not None:
+            yield _staged(target, each, found.rows, found.overwrites)
 
 
-def _staged(target: Tables, each: Brought, frame: DataFrame | None, overwrites: bool) -> TableMove:
+def _staged(target: Tables, each: Brought, frame: DataFrame, overwrites: bool) -> TableMove:
     name, key = each.table.name, first(each.table, "row_key")
-    if frame is None:
-        return TableMove(name, None, overwrites=True)
-    old = None if each.is_new else _old_rows(target, each)
-    takes_place = name in target.held and grows(target.held[name].columns, each.structures)
-    if not overwrites and old is not None and (takes_place or _shares_key(frame, old, key)):
+    old = _old_rows(target, each)
+    grown = grows(target.held[name].columns, each.structures)
+    if not overwrites and old is not None and (grown or _shares_key(old, frame, key)):
         # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
-    if takes_place:
-        source = _create_grown(target, each, frame)
+    # A table of Spark's own that this load has made has nothing that would be lost: its rows are written once.
+    is_new = each.is_new and target.namespace.has_files
+    source = target.beside(NEW, name)
+    if grown or is_new:
+        kinds, frame = _as_held(target, each, frame)
+    if grown:
+        fill_copy(target, name, source, kinds, frame)
     else:
-        source = create_table(target, target.beside(NEW, name), frame)
-    return TableMove(name, source, overwrites, key, takes_place)
+        source = create_table(target, source, frame)
+    return TableMove(name, source, overwrites, key, takes_place=grown, is_new=is_new)
 
 
-def _create_grown(target: Tables, each: Brought, frame: DataFrame) -> str:
-    """Make a table like the one that is there, of rows with more fields inside its columns; return its name."""
-    name, fields, values = each.table.name, [], []
-    for held in target.spark.table(target.namespace.table(name)).schema.fields:
+def _as_held(target: Tables, each: Brought, frame: DataFrame) -> tuple[T.StructType, DataFrame]:
+    """Return the columns of the table that is there, with the fields inside them that it is to have, and rows so."""
+    fields, values = [], []
+    for held in target.spark.table(target.namespace.table(each.table.name)).schema.fields:
         of = each.structures.get(held.name)
         kind = held.dataType if of is None else structure_type(of)
-        value = F.col(quoted(held.name)) if held.name in frame.columns else F.lit(None).cast(kind)
+        value = F.col(quoted(held.name)) if held.name in frame.columns else F.lit(None)
         fields.append(T.StructField(held.name, kind, held.nullable, held.metadata))
-        values.append(value.alias(held.name))
-    copy = target.beside(NEW, name)
-    fill_copy(target, name, copy, T.StructType(fields), frame.select(*values))
-    return copy
+        values.append(value.cast(kind).alias(held.name))
+    return T.StructType(fields), frame.select(*values)
 
 
-def _shares_key(frame: DataFrame, other: DataFrame, key: str | None) -> bool:
-    names = [key] if key else frame.columns
-    keys = [F.col(quoted(name)) for name in names]
-    return bool(frame.select(*keys).intersect(other.select(*keys)).take(1))
+def _shares_key(old: DataFrame, frame: DataFrame, key: str | None) -> bool:
+    """Return whether an old row has the key of a new one, or all of its values; of the new ones there are few."""
+    names = [quoted(name) for name in ([key] if key else frame.columns)]
+    same = [F.col(f"o.{name}").eqNullSafe(F.col(f"n.{name}")) for name in names]
+    return bool(old.alias("o").join(frame.alias("n"), same, "left_semi").take(1))
 
 
 def stage_rows(table: Table, rows: Sequence[tuple[Any, ...]]) -> TableMove:
@@ -198,7 +206,7 @@ def stage_rows(table: Table, rows: Sequence[tuple[Any, ...]]) -> TableMove:
 
 
 def _old_rows(target: Tables, each: Brought) -> DataFrame | None:
-    if each.table.name not in target.held:
+    if each.is_new:
         return None
     return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
 
