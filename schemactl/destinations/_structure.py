@@ -21,7 +21,6 @@ from schemactl.schema.nested_types import (
     keeps_structure,
     path_text,
     read_type,
-    write_type,
 )
 from schemactl.schema.types import Schema, Table
 
@@ -179,22 +178,3 @@ def shown(of: NestedType) -> str:
 def cut(written: str) -> str:
     """Return a type as it is written, without what is too long for a message."""
     return written if len(written) <= _MOST_SHOWN else f"{written[: _MOST_SHOWN - 1]}…"
-
-
-def first_difference(there: NestedType, ours: NestedType) -> str | None:
-    """Return in words the first field that two types do not have alike, with its path; None where they are the same.
-
-    >>> first_difference(Struct((("a", Leaf("bigint")),)), Struct((("a", Leaf("bigint")), ("b", Leaf("string")))))
-    'a new field `b`, which is not there'
-    """
-    for each in differences(there, ours):
-        place = path_text(each.path).removeprefix(".")
-        if each.before is None:
-            return f"a new field `{place}`, which is not there"
-        if each.after is None:
-            return f"no field `{place}`, which is there"
-        if write_type(each.before, has_comments=False) != write_type(each.after, has_comments=False):
-            old, new = shown(each.before), shown(each.after)
-            return f"`{place}` as {new}, which is {old}" if place else f"{new}, and {old}"
-    is_same = write_type(there, has_comments=False) == write_type(ours, has_comments=False)
-    return None if is_same else "its fields in another order than"

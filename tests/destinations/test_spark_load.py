@@ -314,7 +314,7 @@ def test_what_is_there_and_does_not_fit_is_reported(tmp_path: Path, url: str, sp
     spark.sql(f"CREATE TABLE {name}.orders (id BIGINT) USING parquet")
     assert refused() == "`orders` was not made by dlt or schemactl: it has no `_dlt_id`"
     spark.sql(f"ALTER TABLE {name}.orders ADD COLUMNS (_dlt_id STRING, note DOUBLE)")
-    assert refused() == "`orders.note` is string, and double in the catalog"
+    assert refused() == "`orders.note` is double there, and string in the schema"
     there = spark.sql(f"SHOW TABLES IN {name}").collect()
     assert [row.tableName for row in there if not row.tableName.startswith("_schemactl_lease_")] == ["orders"]
 

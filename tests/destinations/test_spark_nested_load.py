@@ -237,8 +237,8 @@ def test_tables_nested_in_one_that_grows_are_loaded_as_ever(tmp_path: Path, url:
     [
         ("LOCATION", AFTER["buyer"], r"`orders\.buyer\.deep\.b c` is a new field.*`orders` is an external table"),
         ("PARTITIONED BY", AFTER["buyer"], r"`orders\.buyer\.deep\.b c` is a new field.*`orders` is partitioned"),
-        ("", "struct<name:date>", r"`orders\.buyer` has `name` as date, which is string in the catalog"),
-        ("", "struct<Name:string>", r"`orders\.buyer` has .* in the catalog"),
+        ("", "struct<name:date>", r"`orders\.buyer\.name` is string there, and date in the schema"),
+        ("", "struct<Name:string>", r"`orders\.buyer\.Name` is called `name` there, and called `Name` in the schema"),
     ],
 )
 def test_what_no_copy_can_do_is_refused_before_anything_is_written(

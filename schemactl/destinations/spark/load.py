@@ -27,7 +27,7 @@ from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check
-from schemactl.destinations._structure import Clash, cut, first_difference, gained, grown
+from schemactl.destinations._structure import Clash, cut, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
     PENDING,
@@ -46,7 +46,7 @@ from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
-from schemactl.schema.nested_types import NestedType, read_type, structure_of, write_type
+from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of, write_type
 from schemactl.schema.types import Column, Schema, Table
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -162,7 +162,7 @@ def _structures(table: Table, target: Tables) -> Structures:
     """Return what columns keep their objects and lists in after a load, those alone that are there."""
     there = target.held[table.name].columns if table.name in target.held else {}
     found = {each.name: _after(each, there[each.name]) for each in complete(table) if each.name in there}
-    return {name: of for name, of in found.items() if of is not None}
+    return {name: of for name, of in found.items() if not isinstance(of, Clash)}
 
 
 def _check_chains(chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
@@ -189,14 +189,13 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
         why = "is a view" if is_view else f"was not made by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
     for column in complete(table):
-        there, wanted = held.columns.get(column.name), column_type(column)
-        if there is None or there == wanted:
+        there = held.columns.get(column.name)
+        if there is None or there == column_type(column):
             continue
         after = _after(column, there)
-        if after is None:
-            difference = _type_blocker(column, there) or f"is {cut(wanted)}, and {cut(there)}"
+        if isinstance(after, Clash):
             hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
-            raise DestinationError(f"`{table.name}.{column.name}` {difference} in the catalog", hint=hint)
+            raise DestinationError(after.describe(f"{table.name}.{column.name}"), hint=hint)
         # Spark's own catalog gives a struct another field by a copy alone.
         fields = gained(read_type(there), after) if target.namespace.has_files else ()
         blocker = copy_blocker(target, table.name) if fields else None
@@ -206,27 +205,15 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
             raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
 
 
-def _after(column: Column, there: str) -> NestedType | None:
-    """Return the type that holds what is there and what comes; None where there is none, or no structure."""
+def _after(column: Column, there: str) -> NestedType | Clash:
+    """Return the type that holds what is there and what comes, or why there is none: all but structures stay."""
     ours = structure_of(column)
     if ours is None:
-        return None
+        return Clash("", Leaf(cut(there)), Leaf(cut(column_type(column))))
     try:
         held = read_type(there)
     except ValueError:  # a type of Spark's that nested data is not kept in
-        return None
+        return Clash("", Leaf(cut(there)), ours)
     # The schema's DDL has integers and floats of one size alone: what it does not say stays as it is.
-    found = grown(held, ours) if ddl_of(held) == there else Clash("", held, ours)
-    return None if isinstance(found, Clash) else read_type(write_type(found, has_comments=False))
-
-
-def _type_blocker(column: Column, there: str) -> str | None:
-    """Return in words which field of a column is not as it is in the catalog; None where it holds no structure."""
-    ours = structure_of(column)
-    if ours is None:
-        return None
-    try:
-        found = first_difference(read_type(there), ours)
-    except ValueError:
-        return None
-    return None if found is None else f"has {found}"
+    found = grown(held, ours) if ddl_of(held) == there else Clash("", Leaf(cut(there)), ours)
+    return found if isinstance(found, Clash) else read_type(write_type(found, has_comments=False))

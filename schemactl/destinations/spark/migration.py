@@ -87,7 +87,8 @@ def connect(
             if is_read_only:
                 tables = catalog.find_tables(spark, namespace)
             else:
-                if catalog.is_there(spark, namespace):  # else it is made, and the lease taken, before the first change
+                # Else it is made, and the lease taken, before the first change.
+                if spark.catalog.databaseExists(str(namespace)):
                     lease.hold()
                 tables = recover(catalog.Tables(spark, namespace, lease=lease))
         yield SparkMigration(tables, is_read_only)

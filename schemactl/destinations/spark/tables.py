@@ -62,11 +62,6 @@ class HeldTables(Mapping[str, HeldTable]):
         return len(self._known)
 
 
-def is_there(spark: SparkSession, namespace: Namespace) -> bool:
-    """Return whether a schema exists; a catalog that Spark does not know is an error of Spark's."""
-    return bool(spark.catalog.databaseExists(str(namespace)))
-
-
 def held_tables(spark: SparkSession, namespace: Namespace) -> HeldTables:
     """Return the tables of a schema; those of a session alone are left out."""
     # A lease comes and goes beside those who only read.
@@ -178,7 +173,7 @@ def mend_copies(tables: Tables) -> None:
 
 
 def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
-    if not is_there(spark, namespace):
+    if not spark.catalog.databaseExists(str(namespace)):
         return frozenset()
     shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
     return frozenset(row.tableName for row in shown if not row.isTemporary)
