@@ -313,25 +313,22 @@ def may_be_unfilled(evolution: Evolution) -> bool:
 
 def find_unfilled(evolution: Evolution, rows: WrittenRows) -> Unfilled:
     """Return the new columns without a value, and the tables without a row (column None), where rows are rejected."""
+    found: set[tuple[str, str | None]] = set()
     if not any(counts.rejected for counts in rows.tally.tables.values()):
         return frozenset()
-    return frozenset(_unfilled(evolution, rows))
-
-
-def _unfilled(evolution: Evolution, rows: WrittenRows) -> Iterator[tuple[str, str | None]]:
     for name, table in evolution.judgment.schema.tables.items():
         counts, known = rows.tally.tables.get(name), evolution.before.tables.get(name)
         if counts is None or table == known:
             continue
         if not counts.loaded:
-            if known is not None or table.is_nested:
-                yield name, None
+            found |= {(name, None)} if known is not None or table.is_nested else set()
             continue
         for column in table.columns.values():
             is_new = known is None or column.name not in known.columns or not known.columns[column.name].is_complete
             is_asked_for = (name, column.name) in evolution.resolution.taken
             if is_new and is_asked_for and (name, column.name) not in rows.filled:
-                yield name, column.name
+                found.add((name, column.name))
+    return frozenset(found)
 
 
 # --- `--detect`: which detectors give types to the values of a table ---
@@ -367,10 +364,12 @@ def with_detection(
     known = before.tables.get(table)
     stated = known.properties.get(DETECTIONS) if known else None
     found = Detection(tuple(before.settings.get("detections") or ()), tuple(stated or ()))
+    usual = new_schema(before.name).settings["detections"]
+    has_rules = bool(before.settings.get("preferred_types")) or before.settings.get("detections") != usual
     wanted = found
     if asked is not None:
         wanted = parse_detection(asked, found)
-    elif known is None and _has_no_rules(before) and holds_texts(files, input_format):
+    elif known is None and not has_rules and holds_texts(files, input_format):
         wanted = replace(found, table=_BY_DEFAULT)
     if wanted == found:
         return before
@@ -412,21 +411,11 @@ def _parted(names: Iterable[str]) -> Detection:
     return Detection(tuple(parts[0]), tuple(parts[1]))
 
 
-def _has_no_rules(schema: Schema) -> bool:
-    """Return whether nobody has said yet how types are found."""
-    usual = new_schema(schema.name).settings["detections"]
-    return not schema.settings.get("preferred_types") and schema.settings.get("detections") == usual
-
-
 def holds_texts(files: Iterable[str], input_format: str | None) -> bool:
     """Return whether all values of some files are texts, by the format that is stated or by the names."""
     if input_format is not None:
         return input_format in TEXTS
     known = {ending for each in TEXTS.values() for ending in each}
-    endings = [_ending(name) for name in files]
+    suffixes = ([each.lower() for each in reversed(PurePosixPath(name).suffixes)] for name in files)
+    endings = [next((each for each in of_file if each not in COMPRESSIONS), "") for of_file in suffixes]
     return bool(endings) and known.issuperset(endings)
-
-
-def _ending(name: str) -> str:
-    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
-    return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSIONS), "")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import InputError, Problem, nearest_or_all
-from schemactl.flows.references import Referred, find_schemas
-from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect
+from schemactl.flows.references import find_schemas
+from schemactl.formats import FORMATS, Loss, find_losses, holds_one_table, in_dialect
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import describe_loss
 from schemactl.formats._tables import data_tables
@@ -95,7 +95,14 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or is_said)
     named = [(schema.name, schema) for schema in schemas]
     texts = _by_table(schemas, is_folder) if holds_one_table(target) else named
-    exported = tuple(_exported(name, schema, target, path, is_folder) for name, schema in texts)
+    exported = []
+    for name, schema in texts:
+        hashed = bump(schema)
+        file = path / f"{name}{target.ENDINGS[0]}" if path is not None and is_folder else path
+        text = target.write(hashed, path=None if file is None else str(file))
+        # Formats without names of tables take them from the file's.
+        losses = find_losses(target, hashed, text, f"{only_root(schema) or name}{target.ENDINGS[0]}")
+        exported.append(Exported(name, text, file, losses))
     lost = [loss for each in exported for loss in each.losses]
     if request.is_strict and lost:
         problems = tuple(Problem(describe_loss(loss)) for loss in lost)
@@ -103,7 +110,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     for each in exported:
         if each.path is not None:
             replace_file(each.path, each.text)
-    return exported
+    return tuple(exported)
 
 
 def _selected(schema: Schema, request: ExportRequest) -> Schema:
@@ -162,21 +169,9 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
             from schemactl.flows.migrate.ledger import stored_schemas
 
             stored = stored_schemas(request.reference, found, request.version_hash)
-        yield from stored or (_whole(found),)
-
-
-def _whole(found: Referred) -> Schema:
-    """Return the schema; a catalog's is given dlt's own tables and defaults, without which a file is no schema."""
-    if found.destination is None:
-        return found.schema
-    start = new_schema(found.schema.name)
-    return replace(start, tables={**start.tables, **found.schema.tables})
-
-
-def _exported(name: str, schema: Schema, target: Format, output: Path | None, is_folder: bool) -> Exported:
-    hashed = bump(schema)
-    path = output / f"{name}{target.ENDINGS[0]}" if output is not None and is_folder else output
-    text = target.write(hashed, path=None if path is None else str(path))
-    # Formats without names of tables take them from the file's.
-    losses = find_losses(target, hashed, text, f"{only_root(schema) or name}{target.ENDINGS[0]}")
-    return Exported(name, text, path, losses)
+        if stored or found.destination is None:
+            yield from stored or (found.schema,)
+        else:
+            # Without dlt's own tables and defaults, which a catalog lacks, a file is no schema.
+            start = new_schema(found.schema.name)
+            yield replace(start, tables={**start.tables, **found.schema.tables})

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from schemactl.errors import InputError
@@ -54,7 +53,12 @@ def infer(
     """
     sample = parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
-    _check_evidence_file(request.evidence_file)
+    if (file := request.evidence_file) is not None:
+        if not is_evidence_file(str(file)):
+            hint = f"`{file.with_suffix('')}{ENDING}` can be named as a source later"
+            raise InputError(f"the name of saved evidence ends in `{ENDING}`, not like `{file.name}`", hint=hint)
+        if file.is_dir():
+            raise InputError(f"`{file}` is a folder, not a file")
     with noted_warnings() as noted:
         before = check_request(request, folder)
         if request.to is not None:
@@ -168,16 +172,6 @@ def try_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schem
 def unsteady(name: str) -> InputError:
     """Return the error for a schema that others change again and again."""
     return InputError(f"the schema `{name}` changes all the time", hint="run the command again")
-
-
-def _check_evidence_file(path: Path | None) -> None:
-    if path is None:
-        return
-    if not is_evidence_file(str(path)):
-        hint = f"`{path.with_suffix('')}{ENDING}` can be named as a source later"
-        raise InputError(f"the name of saved evidence ends in `{ENDING}`, not like `{path.name}`", hint=hint)
-    if path.is_dir():
-        raise InputError(f"`{path}` is a folder, not a file")
 
 
 @contextmanager

@@ -202,9 +202,8 @@ def _with_room(opened: Opened, bases: Sequence[_Basis], made: WrittenRows) -> _B
 
 def _is_refused_by_size(evolution: Evolution) -> bool:
     """Return whether a frozen column would have to grow for documents, and no null stops the load anyway."""
-    report = evolution.report
-    frozen = (each for each in report.violations if each.mode == Mode.FREEZE)
-    return not report.nulls and any(_is_by_size(each, evolution) for each in frozen)
+    frozen = (each for each in evolution.report.violations if each.mode == Mode.FREEZE)
+    return not evolution.report.nulls and any(_is_by_size(each, evolution) for each in frozen)
 
 
 def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:

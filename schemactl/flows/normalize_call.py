@@ -175,17 +175,16 @@ def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
     Raises:
         InputError: one is not there any more.
     """
-    return tuple(_remembered(each.path) for each in inputs if each.is_local)
-
-
-def _remembered(path: str) -> LoadedInput:
-    try:
-        status = Path(path).stat()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
-    modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
-    return LoadedInput(str(Path.cwd() / path), status.st_size, modified)
+    found = []
+    for path in (each.path for each in inputs if each.is_local):
+        try:
+            status = Path(path).stat()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+        modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
+        found.append(LoadedInput(str(Path.cwd() / path), status.st_size, modified))
+    return tuple(found)
 
 
 def without_seen(

@@ -107,7 +107,10 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if kind in ("import", "export"):
         return _from_imports(folder, rest) if kind == "import" else _from_folder(folder.exports, rest)
     if address := find_address(reference):
-        return (_from_destination(*address),)
+        destination = DESTINATIONS[address[0]]
+        found = destination.read_catalogue(address[1]).without_ours
+        of = Referred(found.schema, found.origin, destination=destination, address=address[1], hashes=found.hashes)
+        return (of,)
     if rest.startswith("//"):
         raise DESTINATIONS.unknown(kind)
     if reference in list_names(folder.exports):
@@ -170,13 +173,6 @@ def _read(text: str, path: str) -> Document:
         if mistaken := mistaken_for_schema(text, path):
             raise mistaken from error
         raise
-
-
-def _from_destination(kind: str, reference: str) -> Referred:
-    destination = DESTINATIONS[kind]
-    catalogue = destination.read_catalogue(reference).without_ours
-    schema, origin, hashes = catalogue.schema, catalogue.origin, catalogue.hashes
-    return Referred(schema, origin, destination=destination, address=reference, hashes=hashes)
 
 
 def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
@@ -252,7 +248,10 @@ def _all_of(folder: Path) -> tuple[Referred, ...]:
 
 def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     revision, _, inside = rest.partition(":")
-    path = _git_path(inside) if inside else folder.exports
+    path = folder.exports
+    if inside:
+        is_here = inside.startswith(("./", "../")) or inside in (".", "..")
+        path = Path(inside) if is_here else find_repository(Path.cwd()) / inside
     top = find_repository(path)
 
     def history(file: TextFile) -> Path:
@@ -265,12 +264,6 @@ def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     read = meanings_at(revision, SchemasFolder.at(path) if inside else folder)
     files = [each.opened.export_file or each.opened.import_file for each in read]
     return tuple(Referred.meant(each, history(file) if file else None) for each, file in zip(read, files, strict=True))
-
-
-def _git_path(inside: str) -> Path:
-    if inside.startswith(("./", "../")) or inside in (".", ".."):
-        return Path(inside)
-    return find_repository(Path.cwd()) / inside
 
 
 def _named(file: TextFile) -> Referred:

@@ -76,7 +76,12 @@ def resolve_data(
             break
         names = further
         resolution = resolved(renamed=names)
-    return _with_names(resolution, root, {**known, **{paths.format_path(path): name for path, name in names.items()}})
+    stated_names = {**known, **{paths.format_path(path): name for path, name in names.items()}}
+    if not stated_names:
+        return resolution
+    of_root = resolution.schema.tables[root]
+    of_root = replace(of_root, properties={**of_root.properties, SOURCE_NAMES: stated_names})
+    return replace(resolution, schema=resolution.schema.with_table(of_root))
 
 
 def fit_to_data(schema: Schema, table: str, evidence: Evidence, max_identifier_length: int | None) -> Fitted:
@@ -110,11 +115,3 @@ def _all_paths(evidence: Evidence) -> Iterator[paths.Path]:
     """Return the paths of all values, and of what typed columns stand in."""
     yield from evidence.paths
     yield from {path[:end] for path in evidence.typed for end in range(1, len(path) + 1)} - evidence.paths.keys()
-
-
-def _with_names(resolution: Resolution, root: str, names: Mapping[str, str]) -> Resolution:
-    if not names:
-        return resolution
-    table = resolution.schema.tables[root]
-    named = replace(table, properties={**table.properties, SOURCE_NAMES: dict(names)})
-    return replace(resolution, schema=resolution.schema.with_table(named))

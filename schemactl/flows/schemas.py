@@ -180,7 +180,9 @@ def _choose(imported: Document | None, exported: Document | None) -> tuple[Schem
     stored = bump(exported.schema)
     if _is_known(content, imported, stored, exported):
         return replace(stored, imported_version_hash=content.version_hash), None
-    ancestors = _with_ancestor(content, stored.version_hash)
+    ancestors = content.previous_hashes
+    if stored.version_hash not in (content.version_hash, *ancestors):
+        ancestors = (stored.version_hash, *ancestors)[:MAX_PREVIOUS_HASHES]
     return replace(linked, previous_hashes=ancestors), content.version_hash
 
 
@@ -208,12 +210,6 @@ def _is_known(content: Schema, imported: Document, stored: Schema, exported: Doc
     )
 
 
-def _with_ancestor(schema: Schema, ancestor: str) -> tuple[str, ...]:
-    if ancestor == schema.version_hash or ancestor in schema.previous_hashes:
-        return schema.previous_hashes
-    return (ancestor, *schema.previous_hashes)[:MAX_PREVIOUS_HASHES]
-
-
 def _pending(
     folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None
 ) -> tuple[tuple[Path, str], ...]:
@@ -225,10 +221,11 @@ def _pending(
     if has_import and opened.import_adopted is None and holds:
         return ()
     imports: tuple[tuple[Path, str], ...] = ()
+    of_import, of_export = (file.path if file else None for file in (opened.import_file, opened.export_file))
     if not has_import:
-        path = new_file(folder.imports, opened.name, like=_path(opened.export_file))
+        path = new_file(folder.imports, opened.name, like=of_export)
         imports = ((path, write(_first_import(hints or schema), str(path))),)
-    path = _path(opened.export_file) or new_file(folder.exports, opened.name, like=_path(opened.import_file))
+    path = of_export or new_file(folder.exports, opened.name, like=of_import)
     layout = export.layout if export else None
     return (*imports, (path, _export_text(stored, layout, path)))
 
@@ -300,7 +297,3 @@ def _kept(properties: Mapping[str, Any], marks: frozenset[str], stated: Mapping[
             own = stated[key]
             kept[key] = {k: v for k, v in value.items() if k in own} if isinstance(own, Mapping) else own
     return kept
-
-
-def _path(file: TextFile | None) -> Path | None:
-    return file.path if file else None

@@ -50,7 +50,6 @@ from schemactl.schema.personal import is_personal
 from schemactl.schema.types import DataType, Schema, root_of
 
 if TYPE_CHECKING:
-    from schemactl.engine.input import Input
     from schemactl.engine.session.settings import SparkOptions
 
 
@@ -199,7 +198,7 @@ def count_survivors(
             table.
         EngineError: Spark failed.
     """
-    parse_sample(request.sample)  # a fault in it is reported before anything is read
+    sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
     saved, inputs = find_sources(request.sources, request.input_format)
     known = read_saved(saved, {each.path for each in inputs})
     if request.table is not None or not saved:
@@ -210,22 +209,16 @@ def count_survivors(
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)
-    return _answer_by_data(survey, known, inputs, request, progress or no_progress)
-
-
-def _answer_by_data(
-    survey: _Survey, known: Evidence, inputs: tuple[Input, ...], request: DataRequest, progress: Progress
-) -> Mapping[Question, Counted]:
     from schemactl.engine.scan import recount, scan_inputs
     from schemactl.engine.session import SparkOptions, open_session, reading
 
-    sample = parse_sample(request.sample)
-    progress("starting Spark", None)
-    with open_session(request.spark or SparkOptions(), progress) as spark:
+    notify = progress or no_progress
+    notify("starting Spark", None)
+    with open_session(request.spark or SparkOptions(), notify) as spark:
         with reading(inputs):
-            scan = scan_inputs(spark, inputs, sample, progress)
+            scan = scan_inputs(spark, inputs, sample, notify)
         check_bad_records(scan, hint="fix the data: the count would skip them")
-        return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=progress))
+        return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=notify))
 
 
 def _check_root(base: Schema, head: Schema, table: str) -> str:
@@ -262,7 +255,9 @@ class _Survey:
         root = _check_root(self._base, self._head, table)
         resolution = resolve_data(evidence, self._base, table, separates=False)
         asked = {question: self._origin(question) for question in self._questions}
-        asked = {question: origin for question, origin in asked.items() if self._is_about(resolution, root, origin)}
+        by_dlt = {at for at in asked.values() if at[1] in self._system and not feeds(resolution, *at)}
+        is_about = {at: at not in by_dlt and root_of(resolution.schema, at[0]) == root for at in asked.values()}
+        asked = {question: origin for question, origin in asked.items() if is_about[origin]}
         fed = {each: feeds(resolution, *origin) for each, origin in asked.items() if each.kind != "null"}
         nulls = {each: origin for each, origin in asked.items() if each.kind == "null"}
         demands = {each: found for each, taken in fed.items() if (found := self._demands(each, taken, evidence))}
@@ -287,11 +282,6 @@ class _Survey:
             self._head, question.table, question.column
         )
         return Counted(tally.values, tally.bad, mask_examples(tally.examples, is_of_person), place)
-
-    def _is_about(self, resolution: Resolution, root: str, origin: tuple[str, str]) -> bool:
-        table, column = origin
-        is_made_by_dlt = column in self._system and not feeds(resolution, table, column)
-        return not is_made_by_dlt and root_of(resolution.schema, table) == root
 
     def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[_Demand, ...]:
         """Return what values have to fit; none where nobody can look at them."""

@@ -205,7 +205,13 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
         by_root.setdefault(_root(request, before, name), []).append(name)
     if request.hints is not None and len(by_root) > 1:
         _check_hints(request.hints)
-    found = [replace(_of_table(request, tuple(names), scan, before), reader=reader) for names in by_root.values()]
+    found = []
+    for names in by_root.values():
+        own = replace(request, table=names[0], agrees=None)
+        _checked(Part(own, (), (), is_stated=True), before)
+        errors = tuple(finding for name in names for finding in scan.typing.get(name, ()))
+        evidence = merge_all(scan.tables[name] for name in names)
+        found.append(TableData(own, evidence, tuple(names), errors, reader=reader))
     return [replace(found[0], typing=(*of_none, *found[0].typing), rejected=scan.rejected), *found[1:]]
 
 
@@ -218,13 +224,6 @@ def with_empty(found: Sequence[TableData], empty: Mapping[str, FileEvidence]) ->
     if not found:
         check_documents(empty, empty)
     return [replace(found[0], evidence=merge(found[0].evidence, Evidence(files=empty))), *found[1:]]
-
-
-def _of_table(request: InferRequest, names: tuple[str, ...], scan: Scan, before: Schema) -> TableData:
-    own = replace(request, table=names[0], agrees=None)
-    _checked(Part(own, (), (), is_stated=True), before)
-    typing = tuple(finding for name in names for finding in scan.typing.get(name, ()))
-    return TableData(own, merge_all(scan.tables[name] for name in names), names, typing)
 
 
 def _check_hints(hints: Hints) -> None:

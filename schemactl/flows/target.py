@@ -110,7 +110,7 @@ def find_destination(text: str) -> Target:
     else:
         near = did_you_mean(kind, DESTINATIONS) if rest else None
         if rest.startswith("//") or (near and not Path(text).exists()):
-            hint = near or f"known: {', '.join(_loading())}, or a folder"
+            hint = near or f"known: {', '.join(_of_installed(is_loader))}, or a folder"
             raise InputError(f"there is no destination `{kind}`", hint=hint)
         kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
     return Target(kind, DESTINATIONS[kind], text)
@@ -124,7 +124,8 @@ def loadable(text: str) -> LoadTarget:
     """
     found = find_destination(text)
     if not is_loader(found.destination):
-        raise InputError(f"nothing can be loaded into `{found.kind}` yet", hint=f"known: {', '.join(_loading())}")
+        known = ", ".join(_of_installed(is_loader))
+        raise InputError(f"nothing can be loaded into `{found.kind}` yet", hint=f"known: {known}")
     return LoadTarget(found.kind, found.destination, found.url)
 
 
@@ -139,20 +140,13 @@ def migratable(to: str | None) -> MigrationTarget:
     address = find_address(to)
     if address is None:
         scheme = to.strip().partition(":")[0].lower()
-        raise InputError(f"`{redact(to)}` is no address of a destination", hint=nearest_or_all(scheme, _migrating()))
+        hint = nearest_or_all(scheme, _of_installed(is_migrator))
+        raise InputError(f"`{redact(to)}` is no address of a destination", hint=hint)
     kind, url = address
     destination = DESTINATIONS[kind]
     if not is_migrator(destination):
-        raise InputError(f"`{kind}` cannot be migrated", hint=f"known: {', '.join(_migrating())}")
+        raise InputError(f"`{kind}` cannot be migrated", hint=f"known: {', '.join(_of_installed(is_migrator))}")
     return MigrationTarget(kind, destination, url)
-
-
-def _loading() -> list[str]:
-    return _of_installed(is_loader)
-
-
-def _migrating() -> list[str]:
-    return _of_installed(is_migrator)
 
 
 def _of_installed(can: Callable[[Destination], bool]) -> list[str]:

@@ -164,12 +164,18 @@ def compare(
     )
     guessed = diff(before, after) if is_guessable else ()
     certain = set(_renames(changes))
+    # By the names that are there: some tables have moved before.
+    first = {move.after: move.before for move in table_moves}
+    guesses = (
+        replace(each, before=first.get(each.before, each.before)) if isinstance(each, TableRenamed) else each
+        for each in _renames(guessed)
+    )
     return Comparison(
         catalogue,
         schema,
         known,
         changes,
-        guesses=tuple(each for each in _from_first(table_moves, _renames(guessed)) if each not in certain),
+        guesses=tuple(each for each in guesses if each not in certain),
         missing=tuple(missing) if abilities.keeps_dlt_tables else (),
         absent=tuple(name for name, table in target.tables.items() if not table.is_new and name not in after.tables),
         described=texts,
@@ -205,15 +211,6 @@ def _scalars(properties: Mapping[str, Any], left_out: frozenset[str]) -> dict[st
 
 def _renames(changes: Iterable[Change]) -> Iterator[TableRenamed | ColumnRenamed]:
     return (change for change in changes if isinstance(change, TableRenamed | ColumnRenamed))
-
-
-def _from_first(
-    moves: Iterable[TableRenamed], renames: Iterable[TableRenamed | ColumnRenamed]
-) -> Iterator[TableRenamed | ColumnRenamed]:
-    """Yield renames of tables by the names that are there: some have moved before."""
-    first = {move.after: move.before for move in moves}
-    for each in renames:
-        yield replace(each, before=first.get(each.before, each.before)) if isinstance(each, TableRenamed) else each
 
 
 def _ledger(schema: Schema) -> list[Table]:
@@ -387,17 +384,15 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
         InputError: two names of the schema are one in the destination, or a name is longer than it allows.
     """
     problems: list[Problem] = []
-    for names, place in _namespaces(schema):
+    made = [table for table in schema.tables.values() if not table.is_new]
+    namespaces = [([table.name for table in made], "")]
+    for table in made:
+        columns = [column.name for column in table.columns.values() if column.is_complete]
+        namespaces.append((columns, f"`{table.name}`: "))
+    for names, place in namespaces:
         long = filter(limits.is_too_long, names)
         problems += (Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
         problems += (Problem(f"{place}`{one}` and `{other}` are one name") for one, other in limits.clashes(names))
     if problems:
         hint = "`schemactl infer SOURCE... --to DEST` makes names that fit; or choose a naming convention of one case"
         raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
-
-
-def _namespaces(schema: Schema) -> Iterator[tuple[list[str], str]]:
-    made = [table for table in schema.tables.values() if not table.is_new]
-    yield [table.name for table in made], ""
-    for table in made:
-        yield [column.name for column in table.columns.values() if column.is_complete], f"`{table.name}`: "

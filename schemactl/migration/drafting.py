@@ -196,13 +196,10 @@ class _Drafter:
             return
         if is_there and was_removed:
             depth = -len(ancestors(self.comparison.catalogue, name))
-            kept = self._kept_name(name) if self.abilities.keeps_dropped else ""
+            # No table of another version has this name.
+            kept = f"{KEPT_PREFIX}{self.comparison.schema.version}_{name}" if self.abilities.keeps_dropped else ""
+            kept = kept.encode()[: self.abilities.names.max_bytes].decode(errors="ignore")
             yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name], kept), change, depth)
-
-    def _kept_name(self, table: str) -> str:
-        """Return the name of a table that is dropped: none of another version has it."""
-        name = f"{KEPT_PREFIX}{self.comparison.schema.version}_{table}"
-        return name.encode()[: self.abilities.names.max_bytes].decode(errors="ignore")
 
     def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
@@ -294,6 +291,7 @@ class _Drafter:
         if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
             found = stating(found, "unique", None)  # dropped before
         there = {*self.comparison.found_table(table).columns}
+        complete = {each.name for each in stated.columns.values() if each.is_complete}
         variant = variant_column(after, found.data_type, self.comparison.naming) if found.data_type else None
         return Retyping(
             table=table,
@@ -302,7 +300,7 @@ class _Drafter:
             stays_required=not found.nullable,
             taken_names={*there, *stated.columns, *self.comparison.renamed_columns.get(table, {})},
             variant=variant,
-            has_variant=variant is not None and (variant.name in there or _is_column(stated, variant.name)),
+            has_variant=variant is not None and (variant.name in {*there, *complete}),
         )
 
     def _without_dropped_key(self, table: str, column: Column) -> Column:
@@ -312,10 +310,6 @@ class _Drafter:
     def is_empty(self, table: str) -> bool:
         """Return whether a table of the destination, by its new name, holds no rows."""
         return self.abilities.names.fold(self.comparison.old_table(table)) in self.empty_tables
-
-
-def _is_column(table: Table, name: str) -> bool:
-    return name in table.columns and table.columns[name].is_complete
 
 
 def _of_key(step: KeyStep, reason: Change) -> Draft:
@@ -467,18 +461,13 @@ def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, Cha
 def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
     """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
     for name, table in comparison.schema.tables.items():
-        if comparison.has_table(name):
-            for column in table.columns.values():
-                if column.is_complete:
-                    yield from _unique_steps_of(comparison, name, column)
-
-
-def _unique_steps_of(comparison: Comparison, table: str, column: Column) -> Iterator[tuple[KeyStep, Change]]:
-    old = comparison.old_column(table, column.name)
-    there = comparison.found_table(table).columns.get(old)
-    is_there = there is not None and bool(there.properties.get("unique"))
-    is_stated = bool(column.properties.get("unique"))
-    if is_stated and not is_there:
-        yield AddUnique(table, column.name), ColumnPropertyChanged(table, column.name, "unique", ABSENT, True)
-    if is_there and not is_stated:
-        yield DropUnique(table, old), ColumnPropertyChanged(table, column.name, "unique", True, ABSENT)
+        complete = [each for each in table.columns.values() if each.is_complete] if comparison.has_table(name) else []
+        for column in complete:
+            old = comparison.old_column(name, column.name)
+            there = comparison.found_table(name).columns.get(old)
+            is_there = there is not None and bool(there.properties.get("unique"))
+            is_stated = bool(column.properties.get("unique"))
+            if is_stated and not is_there:
+                yield AddUnique(name, column.name), ColumnPropertyChanged(name, column.name, "unique", ABSENT, True)
+            if is_there and not is_stated:
+                yield DropUnique(name, old), ColumnPropertyChanged(name, column.name, "unique", True, ABSENT)

@@ -123,10 +123,12 @@ def table_moves_of(
     if not any(new in catalogue.tables for new in claims.values()):
         return ()
     moves = _with_all_that_move(claims, catalogue, schema, limits)
-    return tuple(
-        TableRenamed(old, new, is_stated=old in claims, follows_parent=_follows(old, new, catalogue, moves))
-        for old, new in moves.items()
-    )
+    found = []
+    for old, new in moves.items():
+        parent = catalogue.tables[old].parent
+        follows = parent is not None and parent in moves and new == moves[parent] + old.removeprefix(parent)
+        found.append(TableRenamed(old, new, is_stated=old in claims, follows_parent=follows))
+    return tuple(found)
 
 
 def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
@@ -138,7 +140,10 @@ def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
     for old, new in names.items():
         if old in schema.tables:
             tables[new] = replace(schema.tables[old], name=new)
-    return replace(schema, tables={name: _under(table, names) for name, table in tables.items()})
+    for name, table in tables.items():
+        if table.parent in names:
+            tables[name] = replace(table, properties={**table.properties, "parent": names[table.parent]})
+    return replace(schema, tables=tables)
 
 
 def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> Iterator[TableRenamed]:
@@ -185,14 +190,3 @@ def _following(moves: Mapping[str, str], catalogue: Schema, schema: Schema) -> I
         # One that the schema does not know under its new name follows where rows of others come into the old one.
         if new in schema.tables or parent in schema.tables:
             yield name, new
-
-
-def _follows(old: str, new: str, catalogue: Schema, moves: Mapping[str, str]) -> bool:
-    parent = catalogue.tables[old].parent
-    return parent in moves and parent is not None and new == moves[parent] + old.removeprefix(parent)
-
-
-def _under(table: Table, names: Mapping[str, str]) -> Table:
-    if table.parent is None or table.parent not in names:
-        return table
-    return replace(table, properties={**table.properties, "parent": names[table.parent]})

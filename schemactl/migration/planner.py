@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, assert_never
 
 from schemactl.migration.abilities import Abilities, Lock, Way, way_of
-from schemactl.migration.comparison import Comparison, compare
+from schemactl.migration.comparison import compare
 from schemactl.migration.drafting import draft_steps
 from schemactl.migration.effects import stating
 from schemactl.migration.options import PlanOptions
@@ -265,20 +265,16 @@ def plan_steps(
     chosen = options or PlanOptions()
     comparison = compare(catalogue, schema, known, stored, abilities, chosen)
     drafts = draft_steps(comparison, abilities, chosen)
+    renames = (change for change in comparison.changes if isinstance(change, TableRenamed))
+    renamed = (name for change in renames for name in (change.before, change.after))
+    before = comparison.known.tables if comparison.known else ()
+    missing = (table.name for table in comparison.missing)
     return Proposal(
         steps=tuple(_planned(draft.step, draft.reason, abilities) for draft in drafts),
         notes=tuple(remarks(comparison, [draft.step for draft in drafts], abilities, chosen)),
-        tables=_looked_at(comparison),
+        tables=tuple(sorted({*comparison.schema.tables, *before, *renamed, *missing})),
         catalogue=comparison.catalogue,
     )
-
-
-def _looked_at(comparison: Comparison) -> tuple[str, ...]:
-    renames = (change for change in comparison.changes if isinstance(change, TableRenamed))
-    renamed = (name for change in renames for name in (change.before, change.after))
-    known = comparison.known.tables if comparison.known else ()
-    missing = (table.name for table in comparison.missing)
-    return tuple(sorted({*comparison.schema.tables, *known, *renamed, *missing}))
 
 
 def planned_as(planned: PlannedStep, abilities: Abilities) -> PlannedStep:

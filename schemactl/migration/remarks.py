@@ -101,7 +101,13 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
     """Yield what states an old name, for the first time, that it does not get: another table or column has it."""
-    yield from _unheeded_tables(comparison)
+    for name, table in comparison.schema.tables.items():
+        last = comparison.known.tables.get(name) if comparison.known else None
+        stays = [each for each in origins(table.properties) if each in comparison.catalogue.tables and each != name]
+        is_fresh_there = name in comparison.catalogue.tables and is_newly_stated(table, last)
+        if stays and is_fresh_there and comparison.old_table(name) == name:
+            message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
+            yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
     for name, table in comparison.schema.tables.items():
         there = comparison.found_table(name).columns
         last = comparison.known.tables.get(comparison.old_table(name)) if comparison.known else None
@@ -110,16 +116,6 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
             if stated and is_fresh(column, last) and comparison.old_column(name, column.name) == column.name:
                 message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
-
-
-def _unheeded_tables(comparison: Comparison) -> Iterator[Note]:
-    for name, table in comparison.schema.tables.items():
-        last = comparison.known.tables.get(name) if comparison.known else None
-        stays = [each for each in origins(table.properties) if each in comparison.catalogue.tables and each != name]
-        is_fresh_there = name in comparison.catalogue.tables and is_newly_stated(table, last)
-        if stays and is_fresh_there and comparison.old_table(name) == name:
-            message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
-            yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
 
 
 def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOptions) -> Iterator[Note]:
@@ -186,17 +182,13 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
             continue
         table, name = step.table, step.column.name
         stated = comparison.schema.tables[table].columns.get(name)
+        is_free = step.column.nullable and (table, name) not in required
         if stated is None and step.column.is_variant:
             message = "is for values that do not fit; the schema does not know it yet"
             yield Note(NoteKind.VARIANT, table, name, message, _TAKE_OVER)
-        elif stated and _lacks_value(stated) and step.column.nullable and (table, name) not in required:
+        elif stated and not (stated.nullable or has_backfill(stated)) and is_free:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
             yield Note(NoteKind.NULLABLE, table, name, message, "state one: `x-backfill: VALUE`")
-
-
-def _lacks_value(column: Column) -> bool:
-    """Return whether a column may hold no null, and nothing says what stored rows get."""
-    return not column.nullable and not has_backfill(column)
 
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:

@@ -100,10 +100,15 @@ def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], abiliti
         here = effect(here, steps[at - 1])
         together = steps[place : at + 1]
         if not abilities.rewrites(step, here):
-            if abilities.transactional_ddl or not _is_plain_column(step):
+            is_plain = (
+                isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
+            )
+            if abilities.transactional_ddl or not is_plain:
                 break
         elif abilities.transactional_ddl:
-            if _is_converted_twice(together):
+            # No rewrite converts values that it has converted.
+            *before, last = (each.before.name if isinstance(each, ChangeType) else None for each in together)
+            if last is not None and last in before:
                 break
             end = at + 1
         elif _is_completion_detectable(together, tables, stored):
@@ -111,16 +116,6 @@ def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], abiliti
         else:
             break
     return end
-
-
-def _is_plain_column(step: Step) -> bool:
-    return isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
-
-
-def _is_converted_twice(steps: Sequence[Step]) -> bool:
-    """Return whether the last of some steps converts values that one before it has converted."""
-    *before, last = (step.before.name if isinstance(step, ChangeType) else None for step in steps)
-    return last is not None and last in before
 
 
 def _is_completion_detectable(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored) -> bool:

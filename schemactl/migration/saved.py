@@ -92,7 +92,12 @@ def _read_plan(text: str, at: Location, key: bytes | None) -> MigrationPlan:
     content = {name: value for name, value in document.items() if name not in (MARK, "hash", _SIGNATURE)}
     found = content_hash(content)
     if key is not None:
-        _check_signature(document.get(_SIGNATURE), found, key, at)
+        stated = document.get(_SIGNATURE)
+        if stated is None:
+            raise InputError("the plan is not signed", at=at, hint="`schemactl migrate plan --sign-key NAME` signs it")
+        if not isinstance(stated, str) or not hmac.compare_digest(stated.encode(), _sign(found, key).encode()):
+            hint = "sign it where it is made, with the same key; or it was changed since"
+            raise InputError("the plan was not signed with this key", at=at, hint=hint)
     if document.get("hash") != found:
         hint = "make the plan anew: what is applied must be what was shown"
         raise InputError("this plan was changed after it was made", at=at, hint=hint)
@@ -124,14 +129,6 @@ def mistaken_for_schema(text: str, path: str) -> InputError | None:
 def _sign(found: str, key: bytes) -> str:
     """Return the HMAC-SHA256, in hex, of a plan's hash."""
     return hmac.new(key, found.encode(), hashlib.sha256).hexdigest()
-
-
-def _check_signature(stated: Any, found: str, key: bytes, at: Location) -> None:
-    if stated is None:
-        raise InputError("the plan is not signed", at=at, hint="`schemactl migrate plan --sign-key NAME` signs it")
-    if not isinstance(stated, str) or not hmac.compare_digest(stated.encode(), _sign(found, key).encode()):
-        hint = "sign it where it is made, with the same key; or it was changed since"
-        raise InputError("the plan was not signed with this key", at=at, hint=hint)
 
 
 def mark_in(text: str) -> MigrationMark | None:

@@ -116,11 +116,10 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     plan = plan_migration(request).plan
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
     line = replace(line, plan=plan_text(plan))
-    reported: list[int] = []
+    reported: list[float] = []
+    retry = LockRetry(0, lambda _, share: reported.append(share or 0))
     with migratable(dataset.url).open_for_writing("shop", Patience()) as session:
-        runner = Runner(
-            session, without_transactions(), plan, line, 0, lambda number, _: reported.append(number), RETRY
-        )
+        runner = Runner(session, without_transactions(), plan, line, 0, retry)
         session.write_run(line)
         states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
         session.write_steps([step_record(line, number, plan, state) for number, state in enumerate(states, 1)])
@@ -129,7 +128,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
 
         runner.run_one_by_one()
 
-        assert reported == ([2, 3] if was_done else [1, 2, 3])
+        assert reported == ([1 / 3, 2 / 3] if was_done else [0, 1 / 3, 2 / 3])
         assert {record.state for record in session.steps("run")} == {StepState.DONE}
     assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
 
@@ -144,7 +143,7 @@ def test_what_is_otherwise_than_planned_is_reported_and_taken_back(dataset: Data
         migratable(dataset.url).open_for_writing("shop", Patience()) as session,
         pytest.raises(DestinationError, match=r"nothing was changed: column `orders\.amount` is data_type bigint"),
     ):
-        Runner(session, sqlite, broken, line, 0, lambda *_: None, RETRY).run_at_once()
+        Runner(session, sqlite, broken, line, 0, RETRY).run_at_once()
     assert dataset.columns() == ["id", "amount", "note", "old"]
 
 

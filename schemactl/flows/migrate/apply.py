@@ -24,7 +24,6 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
-from schemactl.migration.steps import Step, kind_of, table_of
 from schemactl.progress import Progress, no_progress
 from schemactl.store.text import read_text
 
@@ -137,14 +136,8 @@ def _apply(
         started=datetime.now(UTC),
         plan=plan_text(plan),
     )
-    retry = LockRetry(request.patience.lock_retries, progress)
-
-    def notify(number: int, step: Step) -> None:
-        message = f"step {number} of {len(plan.steps)}: {kind_of(step)} on {table_of(step)}"
-        progress(message, (number - 1) / len(plan.steps))
-
-    batch_rows = request.patience.batch_rows
-    runner = Runner(session, wanted.target.destination, plan, run, report.done or 0, notify, retry, batch_rows)
+    retry, batch_rows = LockRetry(request.patience.lock_retries, progress), request.patience.batch_rows
+    runner = Runner(session, wanted.target.destination, plan, run, report.done or 0, retry, batch_rows)
     is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
     is_whole = wanted.target.destination.ABILITIES.transactional_ddl and not is_one_by_one
     left = plan.steps[report.done or 0 :]

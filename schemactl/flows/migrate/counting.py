@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
@@ -26,12 +25,11 @@ from schemactl.migration.steps import (
     needs_count,
     table_of,
 )
+from schemactl.review.wording import counted as count_of
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
 from schemactl.schema.renames import is_dlts_own
 from schemactl.schema.types import Column, Schema
-
-_TAKE_BACK: Final = "take back the run that stands half done: `schemactl migrate rollback`"
 
 
 def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
@@ -144,14 +142,24 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
         if needs_count(step):
             message, mend, instead = _words(step, each.count)
         elif isinstance(step, Backfill) and _is_proven(step, all_steps):
-            message = f"{_values(each.count)} of `{step.table}.{step.source.name}` would not survive"
+            message = f"{count_of(each.count, 'value')} of `{step.table}.{step.source.name}` would not survive"
             mend, instead = "fix them", _way_round(step.source)
         elif barrier is not None:
-            message, mend, instead = _words_of_fill(*barrier, each.count)
+            forbids, column = barrier
+            message, mend = (
+                f"{count_of(each.count, 'value')} of `{forbids.table}.{column}` would not survive",
+                "fix them",
+            )
+            if isinstance(forbids, AddPrimaryKey):
+                message += ", and a primary key takes no nulls in their place"
+                instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"
+            else:
+                message += ", and it takes no nulls in their place"
+                instead = "allow nulls in the schema"
         else:
             continue
         if is_begun:
-            instead = _TAKE_BACK
+            instead = "take back the run that stands half done: `schemactl migrate rollback`"
         elif plan.migration is not None:
             # How it was planned stands in its files.
             anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it anew"
@@ -165,7 +173,7 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
     name = f"`{table_of(step)}.{column_of(step)}`"
     match step:
         case SetNotNull():
-            message = f"{name} holds {count:,} null{'' if count == 1 else 's'}"
+            message = f"{name} holds {count_of(count, 'null')}"
             return message, "fill them", "allow nulls in the schema"
         case AddUnique():
             message = f"{count:,} rows of {name} share their value with another row"
@@ -176,7 +184,7 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
             return message, "fix or remove them", "leave `primary_key` out of the schema"
         case _:
             before = step.before if isinstance(step, ChangeType) else None
-            return f"{_values(count)} of {name} would not survive", "fix them", _way_round(before)
+            return f"{count_of(count, 'value')} of {name} would not survive", "fix them", _way_round(before)
 
 
 def _way_round(before: Column | None) -> str:
@@ -188,25 +196,8 @@ def _way_round(before: Column | None) -> str:
     return f"{allowed}keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
 
 
-def _words_of_fill(step: SetNotNull | AddPrimaryKey, column: str, count: int) -> tuple[str, str, str]:
-    """Return what stands in the way of a new column that may not be null, and two ways out."""
-    message = f"{_values(count)} of `{step.table}.{column}` would not survive"
-    if isinstance(step, AddPrimaryKey):
-        instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"
-        return f"{message}, and a primary key takes no nulls in their place", "fix them", instead
-    return f"{message}, and it takes no nulls in their place", "fix them", "allow nulls in the schema"
-
-
-def _values(count: int) -> str:
-    return f"{count:,} value{'' if count == 1 else 's'}"
-
-
-NullBarrier = tuple[SetNotNull | AddPrimaryKey, str]
-"""A step that lets no nulls be in a column which an earlier one fills, and the column's name then."""
-
-
-def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
-    """Return what forbids the nulls that a step leaves which fills a column; the last such step.
+def null_barrier(steps: Sequence[Step], place: int) -> tuple[SetNotNull | AddPrimaryKey, str] | None:
+    """Return the last step that forbids the nulls which an earlier one leaves that fills a column, and its name then.
 
     Returns:
         None where nothing does, or the step fills no column from another one.
@@ -215,7 +206,7 @@ def null_barrier(steps: Sequence[Step], place: int) -> NullBarrier | None:
     if not isinstance(fill, Backfill) or fill.taken is not Taken.FITTING:
         return None
     name = fill.target.name
-    found: NullBarrier | None = None
+    found: tuple[SetNotNull | AddPrimaryKey, str] | None = None
     for step in steps[place + 1 :]:
         if table_of(step) != fill.table:
             continue

@@ -73,10 +73,12 @@ def find_drift(found: Found, schema: Schema) -> Drift:
     plans = [plan_of(run) for run in found.runs if run.plan and allowed]
     # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
     nullable = {(note.table, note.column) for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE}
+    naming = naming_of(schema)
     by_hand: list[Change] = []
     variants: list[ColumnAdded] = []
     for change in changes:
-        if isinstance(change, ColumnAdded) and _is_variant(change, schema):
+        table = schema.tables.get(change.table) if isinstance(change, ColumnAdded) else None
+        if isinstance(change, ColumnAdded) and table and variant_origin(change.column.name, table.columns, naming):
             variants.append(change)
         elif isinstance(change, NullabilityChanged) and change in allowed:
             by_hand += [] if (change.table, change.column) in nullable else [change]
@@ -100,11 +102,6 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
         case _:
             return False
-
-
-def _is_variant(change: ColumnAdded, schema: Schema) -> bool:
-    table = schema.tables.get(change.table)
-    return table is not None and variant_origin(change.column.name, table.columns, naming_of(schema)) is not None
 
 
 def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
@@ -168,7 +165,11 @@ def misplaced_after(
             if wanted is not None and wanted != origin:
                 if _was_there(wanted[0], before, steps):
                     left[name, column] = Misplaced(name, column or None, wanted[1] or wanted[0])
-            elif origin is not None and origin in found and not _is_mended((name, column), origin, found):
+            elif origin is not None and origin in found:
+                # It may have got at last what an earlier run did not move there.
+                before_run = found.get((name, column))
+                if before_run is not None and before_run.origin == (origin[1] or origin[0]):
+                    continue
                 left[name, column] = replace(found[origin], table=name, column=column or None)
     return left
 
@@ -176,12 +177,6 @@ def misplaced_after(
 def origin_of(place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
     """Return where the values of a place stood before some steps; None for what the steps made."""
     return place_before(place, steps, heeds_backfills=True)
-
-
-def _is_mended(place: ColumnPlace, origin: ColumnPlace, found: Mapping[ColumnPlace, Misplaced]) -> bool:
-    """Return whether a place has got at last what an earlier run did not move there."""
-    before = found.get(place)
-    return before is not None and before.origin == (origin[1] or origin[0])
 
 
 def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:

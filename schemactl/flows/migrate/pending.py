@@ -24,9 +24,6 @@ from schemactl.migration.records import RunState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
 from schemactl.migration.saved import mark_in
 
-_Ahead = tuple[FolderStanding, tuple[Migration, ...]]
-"""How far a destination has come, and the migrations that it does not have yet."""
-
 
 def stand(path: Path, to: str | None) -> FolderStanding:
     """Return how far a destination has come; nothing is written.
@@ -95,7 +92,8 @@ def apply_folder(
     return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
 
 
-def _find_ahead(folder: Folder, target: MigrationTarget) -> _Ahead:
+def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding, tuple[Migration, ...]]:
+    """Return how far a destination has come, and the migrations that it does not have yet."""
     last = folder.last
     if last is None:
         raise InputError(f"`{folder.path}` has no migration", hint="`schemactl migrate plan REF --dir DIR` writes one")
@@ -106,7 +104,7 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> _Ahead:
         return _ahead_of(read_state(session, target, name), folder)
 
 
-def _ahead_of(found: Found, folder: Folder) -> _Ahead:
+def _ahead_of(found: Found, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
     migrations = folder.migrations
     done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
     last = _check_applied(folder, done, found.session.origin)

@@ -43,9 +43,6 @@ from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
 
-_READINGS: Final = 3
-"""How often a destination is read that changes meanwhile."""
-
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
@@ -110,8 +107,8 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
 
 
 def read_report(wanted: Wanted, notify: Progress = no_progress) -> PlanReport:
-    """Open a destination and return what is to be done; one that others change meanwhile is read again."""
-    for _ in range(_READINGS - 1):
+    """Open a destination and return what is to be done; one that others change meanwhile is read up to three times."""
+    for _ in range(2):
         with suppress(ChangedMeanwhile):
             return _read_report(wanted, notify)
     return _read_report(wanted, notify)
@@ -190,7 +187,7 @@ def check_plan(
     blockers = list(_refuse_steps(plan, allows_destructive))
     for blocker, places in step_blockers.items():
         numbers = tuple(place + first + 1 for place in places)
-        message = f"{_listed(numbers)} not possible: {blocker.message}"
+        message = f"{_not_possible(numbers)}: {blocker.message}"
         blockers.append(PlanBlocker(BlockerKind.IMPOSSIBLE, message, blocker.hint or "", numbers))
     blockers += refuse_unfit(plan, counts, is_begun=done is not None)
     if done is None and found.unfinished is not None:
@@ -213,19 +210,20 @@ def refuse_unfinished(run: Run) -> PlanBlocker:
 
 def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[PlanBlocker]:
     if plan.impossible:
-        message = f"{_listed(plan.impossible)} not possible at this destination"
+        message = f"{_not_possible(plan.impossible)} at this destination"
         yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema, or go another way", plan.impossible)
     losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
     if losing and not allows_destructive:
-        verb = "loses" if len(losing) == 1 else "lose"
-        message = f"{_listed(losing, '')} {verb} data"
+        message = f"{_listed(losing)} {'loses' if len(losing) == 1 else 'lose'} data"
         yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
 
 
-def _listed(numbers: tuple[int, ...], verb: str | None = None) -> str:
-    one = len(numbers) == 1
-    text = f"step {numbers[0]}" if one else f"steps {', '.join(map(str, numbers))}"
-    return f"{text} {'is' if one else 'are'}" if verb is None else text
+def _listed(numbers: tuple[int, ...]) -> str:
+    return f"step {numbers[0]}" if len(numbers) == 1 else f"steps {', '.join(map(str, numbers))}"
+
+
+def _not_possible(numbers: tuple[int, ...]) -> str:
+    return f"{_listed(numbers)} {'is' if len(numbers) == 1 else 'are'} not possible"
 
 
 # --- migrations of a folder ---

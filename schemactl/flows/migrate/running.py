@@ -24,12 +24,9 @@ from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
-from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, table_of
+from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, kind_of, table_of
 from schemactl.progress import Progress
 from schemactl.schema.types import Table
-
-Notify = Callable[[int, Step], None]
-"""Receives the number of the step that begins, from 1."""
 
 
 class StepBlocked(Exception):
@@ -56,7 +53,7 @@ class Runner:
     plan: MigrationPlan
     run: Run
     done: int
-    notify: Notify
+
     retry: LockRetry
     batch_rows: int = NO_PATIENCE.batch_rows
 
@@ -171,7 +168,7 @@ class Runner:
 
     def _run_outside(self, place: int, table: Table | None) -> None:
         planned = self.plan.steps[place]
-        self.notify(place + 1, planned.step)
+        self._notify(place)
         self.session.run_outside(planned.step, planned.statements, table, self.batch_rows, self.retry.progress)
 
     def _keep_at_once(self, places: range, table: Table | None) -> None:
@@ -192,8 +189,8 @@ class Runner:
         elif len(steps) > 1 and table is None:
             raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
         else:
-            for place, step in zip(places, steps, strict=True):
-                self.notify(place + 1, step)
+            for place in places:
+                self._notify(place)
             self._refuse(count_late(self.session, self.plan, self.done, places.start))
             if len(steps) > 1 and table is not None:
                 self.session.run_rewrite(rewrite_of(table, steps))
@@ -201,10 +198,15 @@ class Runner:
                 self.session.run(steps[0], planned[0].statements)
         self._run_own(places.stop - 1, When.AFTER)
 
+    def _notify(self, place: int) -> None:
+        step, count = self.plan.steps[place].step, len(self.plan.steps)
+        message = f"step {place + 1} of {count}: {kind_of(step)} on {table_of(step)}"
+        self.retry.progress(message, place / count)
+
     def _run_instead(self, place: int) -> None:
         """Run own SQL instead of a step; it has to leave the tables as the step would, or later steps take others."""
         step, before = self.plan.steps[place].step, self._tables()
-        self.notify(place + 1, step)
+        self._notify(place)
         self._run_own(place, When.INSTEAD)
         said = f"own SQL has not done step {place + 1} in `{self.session.origin}`, and nothing of it was kept"
         check_left(self.session, self.module, before, [step], said)

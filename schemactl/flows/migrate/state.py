@@ -22,9 +22,6 @@ from schemactl.store.folder import SchemasFolder
 MOST_EARLIER = 20
 """Schemas of a ledger that are looked through for columns that a migration has left alone."""
 
-NO_DATASET = "none"
-"""The name that a session is opened with where no schema is known: that of a dataset without tables."""
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -101,7 +98,7 @@ def find_name(target: MigrationTarget) -> str:
     try:
         catalogue = target.destination.read_catalogue(target.url)
     except InputError as error:  # perhaps a run has failed before it made its first table
-        missing, dataset = error, NO_DATASET
+        missing, dataset = error, "none"  # a dataset without tables
     else:
         if catalogue.hashes:
             return catalogue.schema.name

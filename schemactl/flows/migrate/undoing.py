@@ -254,7 +254,11 @@ def undo_one_by_one(undoing: Undoing, notify: Progress) -> None:
             try:
                 _run(session, [(step, render_step(step, tables, render)) for step in steps], table)
             except DestinationError as error:
-                raise _halfway(error, numbers, count) from error
+                done = "1 step was" if count == 1 else f"{count} steps were"
+                failed, before = ("was", "it") if len(numbers) == 1 else ("were", "them")
+                message = f"{list_steps(numbers[0], numbers[-1])} {failed} not undone, {done} before {before}"
+                hint = "`schemactl migrate rollback` goes on from there, `apply` goes forward again"
+                raise halfway(error, message, hint) from error
             # Written with what follows. In one piece, as they were begun: so the tables show all of them.
             unwritten += part.records(numbers, part.left)
             count += len(numbers)
@@ -278,13 +282,6 @@ def _at_once(part: UndoneRun, undone: Sequence[UndoneStep]) -> list[tuple[int, .
     ends = {each.number: each.done_with for each in undone if each.run_id == part.run.run_id}
     # Tables of dlt's own are not undone, and their steps are by themselves.
     return [tuple(group) for _, group in groupby(part.numbers, lambda number: ends.get(number) or -number)]
-
-
-def _halfway(error: DestinationError, numbers: Sequence[int], count: int) -> DestinationError:
-    done = "1 step was" if count == 1 else f"{count} steps were"
-    failed, before = ("was", "it") if len(numbers) == 1 else ("were", "them")
-    message = f"{list_steps(numbers[0], numbers[-1])} {failed} not undone, {done} before {before}"
-    return halfway(error, message, "`schemactl migrate rollback` goes on from there, `apply` goes forward again")
 
 
 def _write_run(session: MigrationSession, part: UndoneRun) -> None:
