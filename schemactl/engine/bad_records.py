@@ -67,8 +67,10 @@ def scan_value(text: str, start: int) -> int | Fault:
     except RecursionError:
         return Fault(start, "this nests too deep")
     except ValueError as error:  # what JSON allows, or Python's parser does, and ours does not
-        return Fault(_place_of(text, start), str(error))
-    half = _half_pair(text, start, end)
+        constants = (match.start() for match in _CONSTANT.finditer(text, start) if match["constant"])
+        return Fault(next(constants, start), str(error))
+    halves = (match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"])
+    half = next(halves, None) if "\\u" in text else None
     return end if half is None else Fault(half, "half of a surrogate pair is no character")
 
 
@@ -81,34 +83,13 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
     return (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")
 
 
-def _place_of(text: str, start: int) -> int:
-    """Return where a constant stands that is none of JSON, or where the value begins."""
-    found = (match.start() for match in _CONSTANT.finditer(text, start) if match["constant"])
-    return next(found, start)
-
-
-def _half_pair(text: str, start: int, end: int) -> int | None:
-    if "\\u" not in text:
-        return None
-    return next((match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"]), None)
-
-
 def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
-    """Return what is wrong with records, and where they stand.
-
-    Args:
-        bad: the records, sorted by place.
-        inputs: what was read.
-    """
+    """Return what is wrong with records, which are sorted by place, and where they stand."""
     known = {each.path: each for each in inputs}
     by_file: dict[str, list[BadRecord]] = {}
     for record in bad:
         by_file.setdefault(record.position.file, []).append(record)
-    return [
-        problem
-        for file, records in by_file.items()
-        for problem in _explain(records, known.get(file))
-    ]  # fmt: skip
+    return [each for file, records in by_file.items() for each in _explain(records, known.get(file))]
 
 
 def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
@@ -117,13 +98,10 @@ def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
         # What is gone since it was read keeps its number.
         with suppress(OSError, EOFError):
             found = _look_again(file, records)
-    for record in records:
-        yield found.get(record.position.number) or _as_reported(record, file) or _by_number(record, file)
-
-
-def _as_reported(record: BadRecord, file: Input | None) -> Problem | None:
     is_csv = file is not None and file.format in ("csv", "tsv")
-    return read_fault(record.text, record.position.file) if is_csv else None
+    for record in records:
+        reported = read_fault(record.text, record.position.file) if is_csv else None
+        yield found.get(record.position.number) or reported or _by_number(record, file)
 
 
 def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
@@ -333,7 +311,8 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
         header: CsvRow | None = None
         for row in walk_rows(opened, separator, 1 + first.is_stated):
             header = header or row
-            if row.row in wanted and _is_too_long(row, header) and _is_of(row, wanted[row.row], separator):
+            is_too_long = row.cells > header.cells and all(cell.is_harmless for cell in row.broken)
+            if row.row in wanted and is_too_long and _is_of(row, wanted[row.row], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"
                 found[row.row] = Problem(
                     f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line, row=row.row)
@@ -341,10 +320,6 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
             if row.row >= max(wanted):
                 break
     return found
-
-
-def _is_too_long(row: CsvRow, header: CsvRow) -> bool:
-    return row.cells > header.cells and all(cell.is_harmless for cell in row.broken)
 
 
 def _is_of(row: CsvRow, record: BadRecord, separator: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import UTF8, Input, open_input, shown_path, wrong_encoding
@@ -92,11 +92,8 @@ class CsvRow:
 def walk_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iterator[CsvRow]:
     r"""Yield the rows of a file; lines that hold nothing are none.
 
-    Args:
-        lines: of the file's own line end, with it or without; a byte order mark left off. Other line ends may stand in
-            them, as Excel writes them within cells.
-        separator: between cells.
-        first_line: the number of the first one.
+    The lines are of the file's own line end, with it or without, a byte order mark left off. Other line ends may stand
+    in them, as Excel writes them within cells. ``first_line`` is the number of the first one.
 
     >>> [(row.line, row.row, row.cells) for row in walk_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
     [(1, 1, 3), (4, 3, 1)]
@@ -330,30 +327,30 @@ def find_csv_faults(
 ) -> dict[str, CsvFaults]:
     """Return what is wrong with a file by its path; with each of several where an object store's folder is read.
 
-    Args:
-        spark: reads what is not on this machine, or compressed so that only Spark can read it.
-        file: the file.
-        separator: between cells.
-        line_end: of the header, empty where nothing follows it.
-        skipped: lines before the header.
+    Spark reads what is not on this machine, or compressed so that only Spark can read it. ``line_end`` is that of the
+    header, empty where nothing follows it; ``skipped`` lines stand before the header.
 
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
     if not file.is_readable_here:
-        return {
-            path: _walk(_lines_of(lines), path, separator, skipped)
-            for path, lines in _files_of_odd_quotes(spark, file).items()
-        }
+        (lines,) = read_lines(spark, [file])
+        quotes = F.length("text") - F.length(F.translate("text", '"', ""))
+        odd = lines.groupBy("file").agg(F.sum(quotes).alias("quotes")).where("quotes % 2 = 1").collect()
+        found = {}
+        for uri, path in ((row["file"], shown_path(row["file"])) for row in odd):
+            rows = lines.where(F.col("file") == uri).orderBy("block", "id").select("text").toLocalIterator()
+            found[path] = _walk((row["text"] for row in rows), path, separator, skipped)
+        return found
     try:
         look = _look_at(file, separator, line_end or "\n")
         sound = CsvFaults(is_well_formed=look.is_well_formed, starts=look.starts)
         if not look.is_odd and not look.has_blanks:
             return {file.path: replace(sound, other_end=look.other_end)}
         encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
-        with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as lines:
-            found = _walk(lines, file.path, separator, skipped)
-            return {file.path: found if look.is_odd else replace(sound, other_end=look.other_end, gaps=found.gaps)}
+        with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as opened:
+            walked = _walk(opened, file.path, separator, skipped)
+            return {file.path: walked if look.is_odd else replace(sound, other_end=look.other_end, gaps=walked.gaps)}
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(file.path)) from error
     except (OSError, zlib.error) as error:
@@ -436,19 +433,6 @@ def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFa
             message = f"more than {MOST_BROKEN:,} cells have a quote that does not close"
             raise InputError(message, at=Location(path, broken[0].line, broken[0].column))
     return CsvFaults(tuple(broken), harmless=(harmless, count) if harmless else None, gaps=tuple(gaps))
-
-
-def _files_of_odd_quotes(spark: SparkSession, file: Input) -> dict[str, DataFrame]:
-    """Return the lines of those files whose quotes are odd in number, by path."""
-    (lines,) = read_lines(spark, [file])
-    quotes = F.length("text") - F.length(F.translate("text", '"', ""))
-    found = lines.groupBy("file").agg(F.sum(quotes).alias("quotes")).where("quotes % 2 = 1").collect()
-    return {shown_path(row["file"]): lines.where(F.col("file") == row["file"]) for row in found}
-
-
-def _lines_of(lines: DataFrame) -> Iterator[str]:
-    for row in lines.orderBy("block", "id").select("text").toLocalIterator():
-        yield row["text"]
 
 
 def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:

@@ -47,11 +47,9 @@ class CsvHeader:
 
 
 def read_header(text: str, separator: str | None = None) -> CsvHeader:
-    r"""Return the header that a text begins with; of an open quote, the first line.
+    r"""Return the header that a file begins with, a byte order mark left off; of an open quote, the first line.
 
-    Args:
-        text: how a file begins, without a byte order mark; lines that hold nothing may stand before the header.
-        separator: of a file that states none; None to find it.
+    Lines that hold nothing may stand before it. ``separator`` is that of a file that states none; None to find it.
 
     >>> read_header('sep=;\nid;name\n').cells()
     ['id', 'name']

@@ -121,12 +121,9 @@ def _read_head(file: IO[bytes]) -> bytes:
 
 
 def check_magic(path: str, name: str, head: bytes) -> None:
-    """Refuse what is not of a binary format before Spark fails on it.
+    """Refuse a file that is not of the binary format ``name`` before Spark fails on it.
 
-    Args:
-        path: the file.
-        name: the binary format.
-        head: how the file starts; nothing where only Spark can decompress it.
+    ``head`` is how it starts; nothing where only Spark can decompress it.
 
     Raises:
         InputError: the file is empty, or starts in another way.

@@ -67,13 +67,7 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
 
 
 def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> None:
-    """Report columns whose names in the header are blank or equal: Spark numbers them.
-
-    Args:
-        cells: the header.
-        names: the names that its columns go by.
-        paths: the files that have this header.
-    """
+    """Report columns whose names in the header are blank or equal: Spark numbers them, and they go by ``names``."""
     changed = [(cell, name) for cell, name in zip(cells, names, strict=False) if cell != name]
     if changed and len(cells) == len(names):
         shown = ", ".join(f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED])
@@ -109,10 +103,15 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
     kinds: list[tuple[str, frozenset[str]]] = []
     for each in islice((each for each in inputs if each.is_local), _MOST_FILES):
         keys = first_keys(each)
-        if keys and not any(_is_alike(keys, known) for _, known in kinds):
+        # Alike are those of which a third of the keys of one are keys of the other too.
+        if keys and all(3 * len(keys & known) < min(len(keys), len(known)) for _, known in kinds):
             kinds.append((each.path, keys))
     if len(kinds) > 1:
-        shown = "; ".join(f"`{path}` has {_named_keys(keys)}" for path, keys in kinds[:3])
+        named = (
+            (path, ", ".join(f"`{key}`" for key in sorted(keys)[:_MOST_KEYS]), len(keys) > _MOST_KEYS)
+            for path, keys in kinds[:3]
+        )
+        shown = "; ".join(f"`{path}` has {keys}{' ...' if are_more else ''}" for path, keys, are_more in named)
         message = f"unlike files go to one table: {shown}; `--table-per-file` or `--table NAME=SOURCE` parts them"
         warnings.warn(LeftOutWarning(message, [path for path, _ in kinds]), stacklevel=2)
 
@@ -136,11 +135,6 @@ def first_keys(each: Input) -> frozenset[str]:
         return frozenset()
 
 
-def _is_alike(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Return whether a third of the keys of one are keys of the other too."""
-    return 3 * len(left & right) >= min(len(left), len(right))
-
-
 def _records(head: str) -> Iterator[dict[str, object]]:
     """Yield the first objects of a text: of its lines, or of one document or list."""
     decoder, at = json.JSONDecoder(), 0
@@ -152,8 +146,3 @@ def _records(head: str) -> Iterator[dict[str, object]]:
             return  # the head ends here
         if isinstance(record, dict):
             yield record
-
-
-def _named_keys(keys: frozenset[str]) -> str:
-    shown = sorted(keys)[:_MOST_KEYS]
-    return ", ".join(f"`{key}`" for key in shown) + (" ..." if len(keys) > _MOST_KEYS else "")

@@ -6,7 +6,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,14 +44,20 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
             raise INPUT_FORMATS.unknown(input_format)
         input_format = _OTHER_NAMES[input_format.lower()]
     paths = sorted({path for source in sources for path in _paths_of(source)})
-    named = {path for source in sources if not _is_several(source) for path in _paths_of(source)}
     asked = {path for source in sources if not _is_folder(source) for path in _paths_of(source)}
+    patterns = {each for each in sources if is_local(each) and glob.has_magic(each) and not Path(each).exists()}
+    single = [source for source in sources if not _is_folder(source) and source not in patterns]
+    named = {path for source in single for path in _paths_of(source)}
     found = {path: _input_of(path, input_format, is_named=path in named) for path in paths}
     inputs = tuple(each for each in found.values() if each is not None)
     unknown = [path for path, each in found.items() if each is None]
     if not inputs:
         raise _unknown_format(unknown[0])
-    texts = _texts_among_records(inputs, asked) if input_format is None else frozenset()
+    # Plain texts that only a folder names and that stand beside records there, as a `README.txt`.
+    found_in_folders = {each.path: each.format for each in inputs if each.path not in asked}
+    texts = {path for path, name in found_in_folders.items() if name == "text" and input_format is None}
+    if len(texts) == len(found_in_folders):
+        texts = set()
     inputs = tuple(each for each in inputs if each.path not in texts)
     warn_of_unknown(unknown)
     warn_of_texts(sorted(texts))
@@ -67,17 +73,6 @@ def _without_secrets(found: Input) -> Input:
 
 def _is_folder(source: str) -> bool:
     return is_local(source) and Path(source).is_dir()
-
-
-def _is_several(source: str) -> bool:
-    return _is_folder(source) or (is_local(source) and glob.has_magic(source) and not Path(source).exists())
-
-
-def _texts_among_records(inputs: Iterable[Input], asked: Set[str]) -> frozenset[str]:
-    """Return the plain texts that only a folder names and that stand beside records there, as a ``README.txt``."""
-    found = {each.path: each.format for each in inputs if each.path not in asked}
-    texts = frozenset(path for path, name in found.items() if name == "text")
-    return texts if len(texts) < len(found) else frozenset()
 
 
 def _unknown_format(path: str) -> InputError:
@@ -102,7 +97,8 @@ def _paths_of(source: str) -> Iterator[str]:
         yield _shown(path)
     elif glob.has_magic(source):
         matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
-        files = _once(file for match in matches for file in _files_of(match))
+        single = [each for each in matches if each.is_file() and not _is_hidden(Path(each.name))]
+        files = _once([*single, *(file for each in matches if each.is_dir() for file in _files_below(each))])
         if not files:
             raise InputError(f"no file matches `{source}`")
         yield from map(_shown, files)
@@ -116,12 +112,6 @@ def _once(files: Iterable[Path]) -> list[Path]:
     for file in sorted(files, key=lambda file: (file.resolve() != file.absolute(), file)):
         by_place.setdefault(file.resolve(), file)
     return list(by_place.values())
-
-
-def _files_of(match: Path) -> list[Path]:
-    if match.is_dir():
-        return _files_below(match)
-    return [match] if match.is_file() and not _is_hidden(Path(match.name)) else []
 
 
 def _files_below(folder: Path) -> list[Path]:

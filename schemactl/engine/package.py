@@ -27,7 +27,7 @@ from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Tables
 from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
-from schemactl.kernel.package import RowsJob, WrittenFile, WrittenFiles, WrittenPart
+from schemactl.kernel.package import RowsJob, WrittenFiles, WrittenPart
 from schemactl.kernel.partitions import Gaps
 from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.typed import TypedSource
@@ -91,13 +91,8 @@ def write_rows(
 ) -> dict[Tables, WrittenRows]:
     """Write the tables of a source, complete columns only, and what contracts reject.
 
-    Args:
-        spark: the session of the scan.
-        scan: of all documents; the plans are for what they can hold.
-        plans: what becomes of the documents of each table that the scan has named; those of others are left out.
-        load: its id, and when it is made.
-        folder: one of its own, which Spark's workers can write to.
-        progress: called for each phase.
+    The plans say what becomes of the documents of each table that the scan has named; those of others are left out.
+    The folder is one of its own, which Spark's workers can write to.
     """
     files = folder / "files"
     files.mkdir(parents=True)
@@ -122,7 +117,10 @@ def write_rows(
     for at, (names, plan) in enumerate(plans.items()):
         own = {name: folders[name] for name in plan.tables}
         found = [part.files.rejects[at] for part in parts if at in part.files.rejects]
-        rejects = _move_rejects(found, files, folder / f"rejects-{at}")
+        rejects = None
+        if found:
+            rejects = WrittenRejects(folder / f"rejects-{at}", sum(file.rows for file in found))
+            _move_files(files, [file.name for file in found], rejects.folder)
         written[names] = replace(_counted(outcomes[at], makers[at], plan), folders=own, rejects=rejects)
     shutil.rmtree(files, ignore_errors=True)
     return written
@@ -163,13 +161,6 @@ def _move_files(files: Path, names: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True)
     for at, name in enumerate(names):
         (files / name).rename(target / f"part-{at:05}.parquet")
-
-
-def _move_rejects(found: Sequence[WrittenFile], files: Path, target: Path) -> WrittenRejects | None:
-    if not found:
-        return None
-    _move_files(files, [file.name for file in found], target)
-    return WrittenRejects(target, sum(file.rows for file in found))
 
 
 def find_records(spark: SparkSession, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
@@ -291,22 +282,16 @@ def _drop_superseded(
 
 def _asked(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str]:
     """Return the files of a root table and those nested in it."""
-    tables = _nested_in(plan, root)
+    tables = {root: None}
+    for rows in plan.rows.walk():
+        if rows.parent in tables:
+            tables[rows.table] = None
     return [
         json.dumps([number, table, files.tables[table].name, files.places[table].name])
         for number, files in parts.items()
         for table in tables
         if table in files.places
     ]
-
-
-def _nested_in(plan: Plan, root: str) -> list[str]:
-    """Return a root table and those whose rows are nested in its rows."""
-    found: dict[str, None] = {root: None}
-    for rows in plan.rows.walk():
-        if rows.parent in found:
-            found[rows.table] = None
-    return list(found)
 
 
 def _find_superseded(

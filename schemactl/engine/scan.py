@@ -129,14 +129,8 @@ def scan_inputs(
 ) -> Scan:
     """Collect evidence from files and tables.
 
-    Args:
-        spark: a session.
-        inputs: files and tables.
-        sample: which records are read.
-        progress: called with each phase.
-        counts_typed: whether to look at what stands in columns whose types are stated, which only a schema that is
-            known may speak against.
-        options: how records are read.
+    ``counts_typed``: whether to look at what stands in columns whose types are stated, which only a schema that is
+    known may speak against.
 
     Raises:
         InputError, EngineError: Spark cannot read them, they have other columns than the typing, or records go to too
@@ -150,7 +144,12 @@ def scan_inputs(
 
         progress("typing texts", None)
         typed = typed_by(spark, batches, options.task)
-        rows = [_locate_texts(spark, batch, options.task) for batch in typed]
+        rows = []
+        for batch in typed:  # once to find what is wrong; nothing is kept
+            arguments = {"folder": str(FilePath.cwd()), "task": options.task}
+            frame, module = text_rows(batch).frame, "schemactl.kernel.typing_rows"
+            parts = run_kernel(spark, frame, module, "check_partition", **arguments)
+            rows.append(_Located(tuple(parts), batch.gaps))
         stated = [types_of(options.task)] * len(typed)
     else:
         progress("reading documents", None)
@@ -168,6 +167,9 @@ def scan_inputs(
     bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
     tables, stray = _tables(read, unread, options)
+    rejected: Counter[str] = Counter()
+    for part in (part for each in located for part in each.parts):
+        rejected.update(part.rejected)
     return Scan(
         tables,
         merge_all((unread, *(Evidence(files=each.files()) for each in located))).files,
@@ -176,7 +178,7 @@ def scan_inputs(
         tuple(each for each, _ in documents),
         tuple(ReadRows(batch, part.before) for batch, part in zip(typed, rows, strict=True)),
         typing=_findings(located, options.task),
-        rejected=_rejected(located),
+        rejected=dict(sorted(rejected.items())),
         stray=stray,
         options=options,
     )
@@ -204,14 +206,6 @@ def _findings(found: Sequence[_Located], task: TypingTask | None) -> dict[str, t
     }
 
 
-def _rejected(found: Sequence[_Located]) -> dict[str, int]:
-    """Return how many records a model rejects that are of no table, by input."""
-    counts: Counter[str] = Counter()
-    for part in (part for located in found for part in located.parts):
-        counts.update(part.rejected)
-    return dict(sorted(counts.items()))
-
-
 def _become(contract: str) -> str:
     """Return what becomes of rows that a contract is broken in, as ``--typing-errors`` calls it."""
     return "fail" if contract.endswith(f"={Mode.FREEZE}") else "reject"
@@ -222,10 +216,8 @@ def _tables(
 ) -> tuple[dict[str, Evidence], tuple[int, Position] | None]:
     """Return the evidence by table, and the records that go to none.
 
-    Args:
-        found: batches as they were read, with the types that they state.
-        unread: the inputs.
-        options: how records were read; columns that a model lacks have the type that is stated where they have a value.
+    The batches come as they were read, with the types that they state; columns that a model lacks have the type that is
+    stated where they have a value.
 
     Raises:
         InputError: a document nests too deep, or there are too many tables.
@@ -296,10 +288,7 @@ def recount(
 def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
     """Return the inputs as batches, by format; nothing is read yet but what formats look at first.
 
-    Args:
-        spark: a session.
-        inputs: files and tables.
-        null_values: texts that stand for null where rows are texts.
+    ``null_values`` are texts that stand for null where rows are texts.
     """
     read = [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
     return [_without_null_values(spark, batch, null_values) for batch in read] if null_values else read
@@ -384,13 +373,6 @@ def _locate_rows(spark: SparkSession, batch: Typed, sample: Sample, counts: bool
         function = "observe_partition"
         arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.whole, types=types)}
     return _Located(tuple(run_kernel(spark, taken, "schemactl.kernel.partitions", function, **arguments)))
-
-
-def _locate_texts(spark: SparkSession, batch: Typed, task: TypingTask) -> _Located:
-    """Type texts once to find what is wrong with them; nothing is kept."""
-    frame, folder = text_rows(batch).frame, str(FilePath.cwd())
-    parts = run_kernel(spark, frame, "schemactl.kernel.typing_rows", "check_partition", folder=folder, task=task)
-    return _Located(tuple(parts), batch.gaps)
 
 
 def is_sampled(share: float, *columns: str) -> Column:

@@ -126,13 +126,9 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
 
 
 def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:
-    """Compare two states of one file, as ``git diff`` hands them over.
+    """Compare two states of one file, as ``git diff`` hands them over, each in a file, or None where there is none.
 
-    Args:
-        path: the file's own name, for messages.
-        base: the file that holds the old state; None where there was none.
-        head: the file that holds the new state; None where there is none.
-        request: how to judge; its references are left alone.
+    ``path`` is the file's own name, for messages. The references of the request are left alone.
 
     Raises:
         InputError: a state is no valid schema.

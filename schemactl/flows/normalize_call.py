@@ -224,11 +224,7 @@ def without_own(
 ) -> tuple[Input, ...]:
     """Return the inputs that do not stand in folders of our own; a `LeftOutWarning` reports the others.
 
-    Args:
-        inputs: what the sources name.
-        sources: as the call names them.
-        own: folders that schemactl writes to; tables and the like stand in folders below them, not in them.
-        rejects: the folder that holds files of rejects; None where there is none.
+    In the ``own`` folders tables and the like stand in folders below, in the one of rejects the files themselves.
 
     Raises:
         InputError: no other is left.

@@ -20,12 +20,7 @@ from schemactl.store.text import MAX_BYTES, decode, read_text
 
 
 def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSource:
-    """Read the typing that a call names.
-
-    Args:
-        stated: a file, the address of one in an object store, or the name of a schema of the folder.
-        on_error: a value of ``OnError``.
-        folder: of schemas.
+    """Read the typing that a call names: a file, the address of one in an object store, or a schema of the folder.
 
     Raises:
         InputError: there is no such file or schema, or it is no typing.

@@ -131,11 +131,7 @@ class MigrationPlan:
     def changed_from(self, done: int = 0) -> int:
         """Return the place of the first step before which own SQL runs; all behind it find other values than now.
 
-        Args:
-            done: how many steps are done.
-
-        Returns:
-            The number of the steps where no own SQL is left to run before one.
+        It is the number of the steps where no own SQL is left to run before one.
         """
         places = (each.number - (each.when is not When.AFTER) for each in self.own if each.number > done)
         return min(places, default=len(self.steps))

@@ -250,14 +250,7 @@ def plan_steps(
 
     Only what ``known`` has and ``schema`` has not was removed on purpose, and is dropped. What neither knows is left
     alone and reported. Tables that wait for their first data are dlt's to make, as are columns without a type.
-
-    Args:
-        catalogue: what the destination has; no tables where it is not there yet.
-        schema: what it shall have.
-        known: the last schema in the destination's ledger, None where there is none: then nothing is dropped.
-        stored: what a catalog of the destination says of a column.
-        abilities: what the destination can do.
-        options: what the user decides.
+    ``known`` is the last schema of the destination's ledger; without one nothing is dropped.
 
     Raises:
         InputError: the destination cannot hold the schema's names.

@@ -15,8 +15,11 @@ _RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 
 def render_failure(error: BaseException, color: bool) -> str:
     """Return the text of an error: what is wrong, where, and the way out; ends with a line break."""
-    lines = _known(error, color) if isinstance(error, SchemactlError) else _unexpected(error, color)
-    return "\n".join(lines) + "\n"
+    if isinstance(error, SchemactlError):
+        return "\n".join(_known(error, color)) + "\n"
+    message = f": {_lines(str(error))}" if str(error) else ""
+    what = f"{_style('error', _RED, color)}: unexpected {type(error).__name__}{message}"
+    return f"{what}\n{_hint('this is a fault of schemactl; `--debug` shows the traceback', '', color)}\n"
 
 
 def render_traceback(error: BaseException) -> str:
@@ -41,12 +44,6 @@ def _known(error: SchemactlError, color: bool) -> Iterator[str]:
         yield f"  and {len(error.problems) - MOST_PROBLEMS:,} more"
     if error.hint:
         yield _hint(error.hint, "", color)
-
-
-def _unexpected(error: BaseException, color: bool) -> Iterator[str]:
-    name, message = type(error).__name__, str(error)
-    yield _style("error", _RED, color) + f": unexpected {name}" + (f": {_lines(message)}" if message else "")
-    yield _hint("this is a fault of schemactl; `--debug` shows the traceback", "", color)
 
 
 def _hint(hint: str, indent: str, color: bool) -> str:

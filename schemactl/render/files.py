@@ -41,25 +41,21 @@ def print_import(
     look: Look,
 ) -> str:
     """Return what was imported, a line for each change; quiet, only what a contract forbids and what is pending."""
-    refused = [*map(_violation, violations), *_nothing_written(before, changes, violations, written)]
+    refused = [*map(_violation, violations)]
+    if violations:
+        refused.append(Text("nothing was written"))
+    elif (before is None or changes) and not written:
+        refused.append(Text("nothing written: the schema would change"))
     if look.is_quiet:
         return print_sections([refused], look)
-    lines = [_headline(before, after, changes), *(_change(change, look) for change in changes if before), *refused]
+    if before is None:
+        head = named(after.name, f"new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
+    else:
+        head = _versions(before, after) if changes else named(after.name, "no changes")
+    lines = [head, *(_change(change, look) for change in changes if before), *refused]
     if written:
         lines.append(Text(escape(f"wrote {', '.join(written)}")))
     return print_sections([lines], look)
-
-
-def import_document(imported: Any) -> dict[str, Any]:
-    """Return what ``schemactl import --format json`` prints."""
-    found: dict[str, Any] = document(imported, _SHOWN)
-    return found
-
-
-def _headline(before: Schema | None, after: Schema, changes: Sequence[Change]) -> Text:
-    if before is None:
-        return named(after.name, f"new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
-    return _versions(before, after) if changes else named(after.name, "no changes")
 
 
 def _versions(before: Schema, after: Schema) -> Text:
@@ -82,13 +78,10 @@ def _violation(violation: Violation) -> Text:
     return Text("contract", style=ERROR).append(escape(f": `{thing}`: {what}"), style="default")
 
 
-def _nothing_written(
-    before: Schema | None, changes: Sequence[Change], violations: Sequence[Violation], written: Sequence[str]
-) -> Iterator[Text]:
-    if violations:
-        yield Text("nothing was written")
-    elif (before is None or changes) and not written:
-        yield Text("nothing written: the schema would change")
+def import_document(imported: Any) -> dict[str, Any]:
+    """Return what ``schemactl import --format json`` prints."""
+    found: dict[str, Any] = document(imported, _SHOWN)
+    return found
 
 
 def print_sync(found: Sequence[Synced], look: Look) -> str:

@@ -72,17 +72,13 @@ def document(value: Any, shown: Shown) -> Any:
     if not is_dataclass(value):
         return value
     if isinstance(value, get_args(Change)):
-        return change_document(value)
+        # What is not stated on a side is left out, a stated null is null.
+        sides = {each.name: getattr(value, each.name) for each in fields(value)}
+        plain = {name: document(side, {}) for name, side in sides.items() if side is not ABSENT}
+        return {"kind": type(value).__name__, **plain}
     stated = how.split() if how is not None else [each.name for each in fields(value)]
     parts = (name.partition("=") for name in stated)
     return {name: document(attrgetter(path or name)(value), shown) for name, _, path in parts}
-
-
-def change_document(change: Change) -> dict[str, Any]:
-    """Return a change with its kind; what is not stated on a side is left out, a stated null is null."""
-    stated = {each.name: getattr(change, each.name) for each in fields(change)}
-    plain = {name: document(value, {}) for name, value in stated.items() if value is not ABSENT}
-    return {"kind": type(change).__name__, **plain}
 
 
 def _without_infinity(value: Any) -> Any:

@@ -139,7 +139,8 @@ def values(finding: Finding) -> str | None:
     if _contains(finding.message, finding.before) and _contains(finding.message, finding.after):
         return None
     before, after = _value(finding.before), _value(finding.after)
-    if _is_reordered(finding) and before.endswith("…") and after.endswith("…"):
+    sides = [sorted(map(str, side)) for side in (finding.before, finding.after) if isinstance(side, list)]
+    if len(sides) == 2 and sides[0] == sides[1] and before.endswith("…") and after.endswith("…"):
         # Of the starts of two long lists nobody sees the difference; the message names the first one.
         return None
     return f"{before} -> {after}"
@@ -147,12 +148,6 @@ def values(finding: Finding) -> str | None:
 
 def _value(value: Any) -> str:
     return describe_type(value) if isinstance(value, dict) and value.get("data_type") else show_value(value)
-
-
-def _is_reordered(finding: Finding) -> bool:
-    before, after = finding.before, finding.after
-    are_lists = isinstance(before, list) and isinstance(after, list)
-    return are_lists and sorted(map(str, before)) == sorted(map(str, after))
 
 
 def _contains(message: str, value: Any) -> bool:

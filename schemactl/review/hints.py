@@ -74,10 +74,7 @@ _Change = TypeVar("_Change", ColumnPropertyChanged, TablePropertyChanged)
 def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], str | None]) -> Finder:
     """Return the finder of changed properties of columns or of tables; null is the same as absent.
 
-    Args:
-        kind: of the change.
-        names: of the properties.
-        says: makes the sentence; None where the rule does not apply.
+    ``says`` makes the sentence, and returns None where the rule does not apply.
     """
 
     def find(comparison: Comparison) -> Iterator[Match]:
@@ -91,9 +88,7 @@ def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], st
 def hint_rule(*names: str, says: Callable[[ColumnPropertyChanged], str | None]) -> Finder:
     """Return the finder of columns whose hints changed; absent, null and false are the same.
 
-    Args:
-        names: of the hints.
-        says: says what happened to the column; None where the rule does not apply.
+    ``says`` says what happened to the column, and returns None where the rule does not apply.
     """
 
     def find(comparison: Comparison) -> Iterator[Match]:

@@ -119,10 +119,7 @@ class Retype:
     def match(self, sentence: str, *, impact: Impact | None = None, is_open: bool = False) -> Match:
         """Return the match whose sentence is the column's name and what happened to it.
 
-        Args:
-            sentence: without the name.
-            impact: in place of the rule's own.
-            is_open: whether the values decide.
+        ``is_open``: whether the values decide.
         """
         question: Literal["type"] | None = "type" if is_open else None
         where = place(self.change.table, self.change.column)
@@ -157,7 +154,11 @@ def converted(comparison: Comparison) -> Iterator[tuple[Retype, Effect, str]]:
         before, after = retype.before, retype.after
         if before.data_type == after.data_type:
             continue
-        counts_seconds = after.data_type == DataType.TIMESTAMP and _counts_seconds(comparison, retype.change)
+        place_of = retype.change.table, retype.change.column
+        columns = (find(*place_of) for find in (comparison.base_column, comparison.head_column))
+        # One side states the unit; a point in time needs none any more.
+        is_epoch = any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)
+        counts_seconds = after.data_type == DataType.TIMESTAMP and is_epoch
         found = conversion_between(before, after, counts_seconds=counts_seconds)
         alone = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
         if found is Conversion.DEPENDS and alone is Conversion.WHOLE:
@@ -191,12 +192,6 @@ def _retypes(comparison: Comparison) -> Iterator[Retype]:
         before, after = full_type(change.before), full_type(change.after)
         if before and after:
             yield Retype(change, before, after)
-
-
-def _counts_seconds(comparison: Comparison, change: ColumnRetyped) -> bool:
-    """Return whether one side states the unit; a point in time needs none any more."""
-    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
-    return any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)
 
 
 # --- of fields ---

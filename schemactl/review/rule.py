@@ -166,10 +166,6 @@ def _sides(change: Change) -> tuple[Any, Any]:
             return plain(change.before), plain(change.after)
 
 
-def _find_nothing(_comparison: Comparison) -> Matches:
-    yield from ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A kind of change that matters to somebody.
@@ -197,7 +193,7 @@ class Rule:
     direction: Direction = Direction.NONE
     why: str
     fix: str
-    find: Finder = _find_nothing
+    find: Finder = lambda _: iter(())
     is_contract: bool = False
     is_cosmetic: bool = False
     is_gate: bool = False

@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from schemactl.engine.csv_faults import (
-    BrokenCell,
     CsvFaults,
     fault_text,
     find_csv_faults,
@@ -58,7 +57,10 @@ def _read_alike(spark: SparkSession, files: Sequence[Input], header: CsvHeader) 
             readable.append(each)
             faults |= found
         else:
-            yield _header_as_document(spark, each, taken)
+            # Nothing in a file whose header goes on and on has a name: it is one bad record.
+            lines = spark.read.text(each.address)
+            lines = lines.select(*place_columns(lines), F.lit(fault_text(taken)).alias("text"))
+            yield Documents(lines.limit(1))
     warn_of_csv(faults)
     if not readable:
         return
@@ -77,7 +79,10 @@ def _read_alike(spark: SparkSession, files: Sequence[Input], header: CsvHeader) 
         return
     # What cannot be opened here, and files that are read in as many ways as there are readers, Spark reads.
     options = _options(header, readable[0].encoding)
-    names = _names(cells) if header.is_stated else _names_by_spark(spark, readable[0], options, cells)
+    names = _names(cells)
+    # Else Spark refuses the header.
+    if not header.is_stated and len(set(_numbered(cells))) >= len(cells):
+        names = list(spark.read.options(**options).csv(readable[0].address).columns)
     if names:
         warn_of_renamed(cells, names, [each.path for each in readable])
         yield _read_rows(spark, readable, options, names, cells if header.is_stated else None, faults)
@@ -105,7 +110,10 @@ def _read_rows(
     schema = StructType([StructField(name, StringType()) for name in columns])
     rows = spark.read.options(**options).schema(schema).csv([each.address for each in files])
     if header is not None:
-        rows = rows.where(~_is_header(header))
+        is_header = F.lit(True)
+        for at, cell in enumerate(header):
+            is_header &= F.coalesce(F.col(f"_{at}"), F.lit("")) == cell
+        rows = rows.where(~is_header)
     cells = dict(zip(names, columns, strict=False))
     surplus = F.expr(f"concat('more cells than columns: ', concat_ws(', ', {', '.join(columns)}))")
     fault = F.when(F.col(columns[-1]).isNotNull(), surplus)
@@ -136,23 +144,6 @@ def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[
     )
 
 
-def _header_as_document(spark: SparkSession, file: Input, cell: BrokenCell) -> Documents:
-    """Return a bad record for a file whose header goes on and on: nothing in it has a name."""
-    lines = spark.read.text(file.address)
-    lines = lines.select(*place_columns(lines), F.lit(fault_text(cell)).alias("text"))
-    return Documents(lines.limit(1))
-
-
-def _names_by_spark(
-    spark: SparkSession, file: Input, options: Mapping[str, str | bool], cells: Sequence[str]
-) -> list[str]:
-    """Return the names of columns as Spark makes them of a header; of one that it refuses, our own."""
-    names = _names(cells)
-    if len(set(_numbered(cells))) < len(cells):
-        return names
-    return list(spark.read.options(**options).csv(file.address).columns)
-
-
 def _names(cells: Sequence[str]) -> list[str]:
     """Return names as Spark makes them of a header: blank and equal ones get their number, here one that is free."""
     names: list[str] = []
@@ -167,13 +158,6 @@ def _names(cells: Sequence[str]) -> list[str]:
 def _numbered(cells: Sequence[str]) -> list[str]:
     met = Counter(cells)
     return [f"{cell or '_c'}{at}" if met[cell] > 1 or not cell else cell for at, cell in enumerate(cells)]
-
-
-def _is_header(cells: Sequence[str]) -> Column:
-    is_same = F.lit(True)
-    for at, cell in enumerate(cells):
-        is_same &= F.coalesce(F.col(f"_{at}"), F.lit("")) == cell
-    return is_same
 
 
 def _head(spark: SparkSession, file: Input) -> str:

@@ -62,7 +62,11 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
         except Exception as error:  # PySpark has no class for this one
             if _DISAGREE not in str(error) or len(addresses) == 1:
                 raise
-            yield from (_read(spark, group, footer) for group in _by_columns(spark, addresses))
+            by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}
+            for address in addresses:
+                columns = tuple(described_columns(spark.read.option("mergeSchema", True).parquet(address)))
+                by_columns.setdefault(columns, []).append(address)
+            yield from (_read(spark, group, footer) for group in by_columns.values())
         else:
             yield together
 
@@ -113,11 +117,3 @@ def _read(spark: SparkSession, addresses: Sequence[str], footer: _Footer) -> Typ
         names = [name for name, _ in described_columns(frame) if name not in footer.nulls]
         frame = frame.select(*(F.col(quoted(name)).alias(name, metadata=digits.get(name, {})) for name in names))
     return typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
-
-
-def _by_columns(spark: SparkSession, addresses: Sequence[str]) -> list[list[str]]:
-    groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for address in addresses:
-        columns = tuple(described_columns(spark.read.option("mergeSchema", True).parquet(address)))
-        groups.setdefault(columns, []).append(address)
-    return list(groups.values())

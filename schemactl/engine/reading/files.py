@@ -80,13 +80,9 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
 def read_csv(
     spark: SparkSession, inputs: Sequence[Input], layout: CsvLayout, starts: Mapping[str, Mapping[int, bool]]
 ) -> Documents:
-    """Return the rows of files of well-formed CSV that workers can open.
+    """Return the rows of files of well-formed CSV that workers can open, all of one layout.
 
-    Args:
-        spark: a session.
-        inputs: the files.
-        layout: of all of them.
-        starts: by file where parts of it may begin, in bytes, and whether that is within a quoted cell.
+    ``starts`` says by file where parts of it may begin, in bytes, and whether that is within a quoted cell.
     """
     cores = local_cores(spark.conf.get("spark.master") or "") or 1
     parts = [replace(_whole(str(Path.cwd() / each.path), each, Form.ROWS), layout=layout) for each in inputs]

@@ -19,29 +19,7 @@ def rows_as_documents(
     fault: Column | None = None,
     null_values: Sequence[str] = (),
 ) -> Documents:
-    """Return rows as documents, keys in the order of columns, empty cells left out.
-
-    Args:
-        frame: as of ``text_rows``.
-        cells: as of ``text_rows``.
-        fault: as of ``text_rows``.
-        null_values: as of ``text_rows``.
-    """
-    rows = text_rows(frame, cells, fault, null_values)
-    fields = ", ".join(f"{literal(key)}, {rows.texts[column]}" for key, column in rows.cells.items())
-    text = F.expr(f"to_json(named_struct({fields}), map('ignoreNullFields', 'true'))")
-    if fault is not None:
-        text = F.coalesce(fault, text)
-    return Documents(frame.select(*place_columns(frame), text.alias("text")), rows)
-
-
-def text_rows(
-    frame: DataFrame,
-    cells: Mapping[str, str] | None = None,
-    fault: Column | None = None,
-    null_values: Sequence[str] = (),
-) -> TextRows:
-    """Return rows of texts.
+    """Return rows of texts as documents, keys in the order of columns, empty cells left out.
 
     Args:
         frame: rows as they come out of a reader of files.
@@ -56,4 +34,8 @@ def text_rows(
         listed = ", ".join(map(literal, null_values))
         of_text = {field.name for field in frame.schema.fields if isinstance(field.dataType, StringType)}
         texts |= {name: f"if({sql} in ({listed}), null, {sql})" for name, sql in texts.items() if name in of_text}
-    return TextRows(frame, texts, taken, fault)
+    fields = ", ".join(f"{literal(key)}, {texts[column]}" for key, column in taken.items())
+    text = F.expr(f"to_json(named_struct({fields}), map('ignoreNullFields', 'true'))")
+    if fault is not None:
+        text = F.coalesce(fault, text)
+    return Documents(frame.select(*place_columns(frame), text.alias("text")), TextRows(frame, texts, taken, fault))

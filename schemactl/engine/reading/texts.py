@@ -20,7 +20,8 @@ def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFra
         else:
             cut = F.posexplode(F.split("content", "\r\n|\n|\r")).alias("number", "text")
             frame = _read_decoded(spark, paths, encoding).select("file", cut)
-            yield frame.select(*whole_file_place_columns(F.col("number")), "text")
+            block = F.lit(0).cast("bigint").alias("block")  # they are cut out of the file in one piece
+            yield frame.select("file", block, F.col("number").cast("bigint").alias("id"), "text")
 
 
 def read_whole(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
@@ -65,8 +66,3 @@ def place_columns(records: DataFrame) -> tuple[Column, Column, Column]:
         metadata["file_block_start"].alias("block"),
         F.monotonically_increasing_id().alias("id"),
     )
-
-
-def whole_file_place_columns(number: Column) -> tuple[Column, Column, Column]:
-    """Return the same for records that were cut out of a file in one piece; ``number`` counts them from 0."""
-    return F.col("file"), F.lit(0).cast("bigint").alias("block"), number.cast("bigint").alias("id")

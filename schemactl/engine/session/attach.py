@@ -75,9 +75,8 @@ def own_session() -> Iterator[SparkSession]:
 def open_shared_session(group: str, report: Callable[[str], None]) -> Iterator[SparkSession]:
     """Open a session of its own in the Spark that the Java process runs already, and leave both as they are.
 
-    Args:
-        group: the group of the jobs that this thread starts.
-        report: receives the session's name in the gateway, by which another process can end its jobs.
+    The jobs that this thread starts get the group. ``report`` receives the session's name in the gateway, by which
+    another process can end its jobs.
     """
     from pyspark import SparkContext, java_gateway
     from pyspark.sql import SparkSession

@@ -87,10 +87,6 @@ class Driver:
 def started_driver(options: SparkOptions, progress: Progress = no_progress) -> Iterator[Driver]:
     """Start a driver, and end it and its children at the end of the block, however that comes.
 
-    Args:
-        options: which Spark.
-        progress: reports what takes long after the block.
-
     Raises:
         EngineError: there is no Java, it cannot be started, or the cluster cannot be reached.
     """
@@ -140,11 +136,7 @@ def check_reachable(what: str, address: str, places: tuple[tuple[str, int], ...]
 
 @contextlib.contextmanager
 def ended_with_us(group: int) -> Iterator[None]:
-    """Have a group of processes killed if this process is gone before the block's end; on Windows do nothing.
-
-    Args:
-        group: the id of the group, which is that of the process that leads it.
-    """
+    """Have a group of processes killed if this process is gone before the block's end; on Windows do nothing."""
     watch = None if os.name == "nt" else _start_watch(group)
     try:
         yield

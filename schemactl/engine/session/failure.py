@@ -154,10 +154,6 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
     """Return the error to show for what Spark raised; an error of our own is returned as it is.
 
     Call it while the session is open: Spark is asked for the words.
-
-    Args:
-        error: what was raised.
-        log: where Spark's log is, if it is known.
     """
     if isinstance(error, SchemactlError):
         return error
@@ -180,12 +176,7 @@ def _what_was_read(error: BaseException) -> str:
 
 
 def explain_start(message: str, log: Path) -> SchemactlError:
-    """Return the error to show for a Java process that ended before Spark was there.
-
-    Args:
-        message: the message where the log has no better one.
-        log: what the process has written; it need not be there.
-    """
+    """Return the error for a Java process that ended before Spark was there; its log may have better words for it."""
     text, where = _tail(log), f"Spark's log: {log}"
     if known := _find_kind(_START_KINDS, text, message, where):
         return known

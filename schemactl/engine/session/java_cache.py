@@ -112,9 +112,7 @@ def open_cache(
 def keep_cache(cache: JavaCache, has_ended_well: bool) -> None:
     """Give the file that Java has made its name; warn where there is none, or not a whole one.
 
-    Args:
-        cache: what Java was to make.
-        has_ended_well: whether it ended by itself, and said that all is well.
+    ``has_ended_well``: whether Java ended by itself, and said that all is well.
     """
     assert cache.made_at is not None
     # What Java recorded on the way stays beside the file where it could not go on.
@@ -133,9 +131,7 @@ def keep_cache(cache: JavaCache, has_ended_well: bool) -> None:
 def cache_name(start: JavaStart, options: Iterable[str]) -> str:
     """Return the name of the file for this way to start Java, from all that Java looks at before it takes one.
 
-    Args:
-        start: how Java is started.
-        options: all that it is given, by its own variables as well.
+    The options are all that it is given, by its own variables as well.
     """
     home = start.java.home
     seen = [
@@ -152,19 +148,13 @@ def cache_name(start: JavaStart, options: Iterable[str]) -> str:
 
 def _is_possible(start: JavaStart) -> bool:
     """Return whether Java takes a file at all; warn where it does not: it would be made for nothing each time."""
-    places = start.class_path if _is_aot(start.java) else ()
-    folder = next(filter(_holds_files, places), None)
-    if folder is not None:
-        why = f"Java {start.java.version} keeps nothing where its class path names a folder: `{folder}`"
-        warnings.warn(CommandWarning(f"`--java-cache` has no effect: {why}"), stacklevel=2)
-    return folder is None
-
-
-def _holds_files(place: str) -> bool:
-    try:
-        return any(Path(place).iterdir())
-    except OSError:  # a jar, or nothing
-        return False
+    for place in start.class_path if _is_aot(start.java) else ():
+        with contextlib.suppress(OSError):  # a jar, or nothing
+            if any(Path(place).iterdir()):
+                why = f"Java {start.java.version} keeps nothing where its class path names a folder: `{place}`"
+                warnings.warn(CommandWarning(f"`--java-cache` has no effect: {why}"), stacklevel=2)
+                return False
+    return True
 
 
 def _option(java: Java, deed: str) -> str:

@@ -96,14 +96,7 @@ class Keeper:
     """Answers those who connect, until the driver is not needed any more."""
 
     def __init__(self, listener: socket.socket, driver: Driver, gateway: Gateway, keep: float) -> None:
-        """Start Spark in the driver.
-
-        Args:
-            listener: where commands connect.
-            driver: what is kept.
-            gateway: where it listens for PySpark.
-            keep: for how many seconds it waits for a command.
-        """
+        """Start Spark in the driver, which waits ``keep`` seconds for a command."""
         self._driver = driver
         self._gateway = gateway
         self._spark = Spark(gateway)
@@ -205,14 +198,10 @@ class Keeper:
         # Nobody attaches meanwhile: what they make is not forgotten.
         if bounded(tidy, _TIDY_LIMIT_SECONDS) is None:
             raise EngineError("Spark's Java process does not answer")
-        if is_last:
-            _shorten(self._driver.launch.log)
-
-
-def _shorten(log: Path) -> None:
-    with contextlib.suppress(OSError):
-        if log.stat().st_size > _LARGEST_LOG:
-            os.truncate(log, 0)
+        log = self._driver.launch.log
+        with contextlib.suppress(OSError):
+            if is_last and log.stat().st_size > _LARGEST_LOG:
+                os.truncate(log, 0)
 
 
 def _say(connection: socket.socket, message: dict[str, Any]) -> None:

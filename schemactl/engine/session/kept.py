@@ -187,12 +187,7 @@ def _newest_source() -> int:
 
 
 def _connect(place: Path, seconds: float) -> socket.SocketIO | None:
-    """Return a connection to the keeper at a place, None where none listens.
-
-    Args:
-        place: its socket.
-        seconds: how long to wait for an answer.
-    """
+    """Return a connection to the keeper at a socket, which waits so long for answers; None where none listens."""
     connection = socket.socket(socket.AF_UNIX)
     with connection:
         connection.settimeout(seconds)

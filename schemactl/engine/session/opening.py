@@ -80,11 +80,9 @@ def _forget_remote() -> None:
 
 @contextlib.contextmanager
 def watched(spark: SparkSession, report: Callable[[float], None]) -> Iterator[None]:
-    """Report the share of tasks done, time and again, of the jobs that this session runs in the block.
+    """Report the share of tasks done, 0 to 1, of the jobs that this session runs in the block, from another thread.
 
-    Args:
-        spark: a session that is no Spark Connect session: those know of no tasks.
-        report: is called from another thread, with 0 to 1.
+    Sessions of Spark Connect know of no tasks.
     """
     # In a Spark that other commands work with as well, the jobs of this one have a group.
     group = spark.sparkContext.getLocalProperty("spark.jobGroup.id")
@@ -131,10 +129,6 @@ def open_session(options: SparkOptions, progress: Progress = no_progress) -> Ite
 
     Its process ends with it, but for one that the options want kept.
 
-    Args:
-        options: which Spark.
-        progress: reports how much of a job is done, and what takes long after the block.
-
     Raises:
         InputError: the options are wrong, or Spark says that the input is.
         EngineError: Spark cannot be started or reached, or it failed while it worked.
@@ -157,10 +151,6 @@ def open_session(options: SparkOptions, progress: Progress = no_progress) -> Ite
 @contextlib.contextmanager
 def begun(options: SparkOptions, progress: Progress = no_progress) -> Iterator[SparkOptions]:
     """Start Java for the session that a command opens later: it comes up while the command reads its files.
-
-    Args:
-        options: which Spark.
-        progress: reports what takes long after the block.
 
     Returns:
         The options to open the session with, in the block.
@@ -190,10 +180,7 @@ def _open_own(options: SparkOptions, progress: Progress) -> Iterator[SparkSessio
 
 @contextlib.contextmanager
 def open_sibling_session(session: Any) -> Iterator[Any]:
-    """Open a session in the Spark of another one, with the settings that answers depend on.
-
-    Args:
-        session: a SparkSession, classic or of Spark Connect.
+    """Open a session in the Spark of another one, classic or of Connect, with the settings that answers depend on.
 
     Raises:
         EngineError: Spark failed in the block.

@@ -115,12 +115,7 @@ def check_options(options: SparkOptions) -> None:
 
 
 def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
-    """Return the whole configuration of a driver that we start; the user's settings go before ours.
-
-    Args:
-        options: the user's.
-        folder: where Spark may put its temporary files.
-    """
+    """Return the whole configuration of a driver that puts its temporary files into a folder; the user's goes first."""
     master = master_of(options)
     cores = local_cores(master)
     # Another Python, or another machine's, may not have schemactl.

@@ -47,12 +47,8 @@ def count_unfit(
 ) -> tuple[Counted, ...]:
     """Return what stands in the way of steps, before the first of them has run; nothing of those that are free.
 
-    Args:
-        session: where.
-        plan: of the steps.
-        done: how many of them an earlier run has done.
-        barred: places, among those that are left, of steps that are not asked for: of those whose tables do not take
-            them the rows may not be readable, either.
+    An earlier run has done the first ``done`` of them. Not asked for are those at the ``barred`` places among the steps
+    that are left: where a table does not take its step, its rows may not be readable, either.
     """
     found, steps = [], [planned.step for planned in plan.steps[done:]]
     for place, step in enumerate(steps):

@@ -73,12 +73,10 @@ def find_drift(found: Found, schema: Schema) -> Drift:
     plans = [plan_of(run) for run in found.runs if run.plan and allowed]
     # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
     nullable = {(note.table, note.column) for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE}
-    naming = naming_of(schema)
     by_hand: list[Change] = []
     variants: list[ColumnAdded] = []
     for change in changes:
-        table = schema.tables.get(change.table) if isinstance(change, ColumnAdded) else None
-        if isinstance(change, ColumnAdded) and table and variant_origin(change.column.name, table.columns, naming):
+        if isinstance(change, ColumnAdded) and _is_variant(change, schema):
             variants.append(change)
         elif isinstance(change, NullabilityChanged) and change in allowed:
             by_hand += [] if (change.table, change.column) in nullable else [change]
@@ -102,6 +100,11 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
         case _:
             return False
+
+
+def _is_variant(change: ColumnAdded, schema: Schema) -> bool:
+    table = schema.tables.get(change.table)
+    return table is not None and variant_origin(change.column.name, table.columns, naming_of(schema)) is not None
 
 
 def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:

@@ -53,7 +53,6 @@ class Runner:
     plan: MigrationPlan
     run: Run
     done: int
-
     retry: LockRetry
     batch_rows: int = NO_PATIENCE.batch_rows
 

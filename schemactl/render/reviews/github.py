@@ -52,24 +52,17 @@ def render(report: Report) -> str:
 
 
 def _command(finding: Finding) -> str:
-    properties = {**_position(finding), "title": finding_title(finding)}
-    stated = ",".join(f"{key}={_escape_property(escape(value))}" for key, value in properties.items())
+    properties: dict[str, str] = {}
+    if place := stated_place(finding):
+        numbers = {"line": place.line, "col": place.column if place.line else None}
+        properties = {"file": place.path, **{key: str(value) for key, value in numbers.items() if value}}
+    properties["title"] = finding_title(finding)
+    escaped = {key: _escape_message(escape(value)) for key, value in properties.items()}
+    stated = ",".join(f"{key}={value.replace(':', '%3A').replace(',', '%2C')}" for key, value in escaped.items())
     command = "notice" if finding.silence else _COMMANDS[finding.severity]
     message = "\n".join(finding_details(finding))
     return f"::{command} {stated}::{_escape_message(message)}"
 
 
-def _position(finding: Finding) -> dict[str, str]:
-    place = stated_place(finding)
-    if not place:
-        return {}
-    numbers = {"line": place.line, "col": place.column if place.line else None}
-    return {"file": place.path, **{key: str(value) for key, value in numbers.items() if value}}
-
-
 def _escape_message(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape_message(text).replace(":", "%3A").replace(",", "%2C")

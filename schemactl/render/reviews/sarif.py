@@ -91,12 +91,15 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
     if finding.silence:
         justification = silence_text(finding.silence)
         suppressions.append({"kind": "external", "status": "accepted", "justification": justification})
+    message = "\n".join(finding_details(finding))
+    if "](" in message:  # a link, `[text](target)`: ours has none, so it comes from a name
+        message = message.replace("[", r"\[").replace("]", r"\]")
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
         **kind,
         "level": _LEVELS[finding.severity],
-        "message": {"text": _without_links("\n".join(finding_details(finding)))},
+        "message": {"text": message},
         "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
         # SARIF asks that every result has the list, or none has.
@@ -110,13 +113,11 @@ def _physical(place: Location) -> dict[str, Any]:
     region = {"startLine": place.line or 1}
     if place.line and place.column:
         region["startColumn"] = place.column
-    return {"artifactLocation": _artifact(place.path), "region": region}
-
-
-def _artifact(file: str) -> dict[str, str]:
-    if Path(file).is_absolute():
-        return {"uri": "file:///" + quote(file.lstrip("/"), safe="/:", errors="replace")}
-    return {"uri": quote(file, errors="replace"), "uriBaseId": _ROOT}
+    if Path(place.path).is_absolute():
+        artifact = {"uri": "file:///" + quote(place.path.lstrip("/"), safe="/:", errors="replace")}
+    else:
+        artifact = {"uri": quote(place.path, errors="replace"), "uriBaseId": _ROOT}
+    return {"artifactLocation": artifact, "region": region}
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
@@ -133,8 +134,3 @@ def _properties(finding: Finding) -> dict[str, Any]:
         "against": finding.against,
     }
     return {key: value for key, value in properties.items() if value is not None}
-
-
-def _without_links(text: str) -> str:
-    """A message may hold links, ``[text](target)``; ours has none, so one would come from a name."""
-    return text.replace("[", r"\[").replace("]", r"\]") if "](" in text else text

@@ -76,16 +76,11 @@ def find_hint_changed(comparison: Comparison) -> Matches:
         has_own_rule = has_rule(change.name) or is_protective(change.name)
         has_field_findings = isinstance(change, ColumnPropertyChanged) and fields_of(comparison, change)
         if not has_own_rule and not has_field_findings:
-            stated = _with_readable_types(change)
-            yield hint_match(stated, _hint_phrase(stated))
-
-
-def _with_readable_types(change: HintChange) -> HintChange:
-    """Return a change of dlt's ``x-nested-type`` with the types in it, others as they are."""
-    if change.name != NESTED_TYPE:
-        return change
-    before, after = (describe(each) if isinstance(each, str) else each for each in (change.before, change.after))
-    return replace(change, before=before, after=after)
+            if change.name == NESTED_TYPE:
+                sides = (change.before, change.after)
+                before, after = (describe(each) if isinstance(each, str) else each for each in sides)
+                change = replace(change, before=before, after=after)
+            yield hint_match(change, _hint_phrase(change))
 
 
 def _hint_phrase(change: HintChange) -> str:
@@ -288,21 +283,19 @@ def find_removal_announced(comparison: Comparison) -> Matches:
         elif notice.after and notice.before and notice.after > notice.before:
             yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
     for change in extra_hints(comparison, DEPRECATED):
-        if not (_has_day(change.before) or _has_day(change.after)):
-            gone = is_unset(change.after)
-            yield hint_match(
-                change, "is no longer deprecated" if gone else f"is deprecated{_deprecation_details(change.after)}"
-            )
+        stated = change.after
+        if _has_day(change.before) or _has_day(stated):
+            continue
+        if is_unset(stated):
+            yield hint_match(change, "is no longer deprecated")
+        elif isinstance(stated, Mapping) and stated.get("use"):
+            yield hint_match(change, f"is deprecated; use `{stated['use']}`")
+        else:
+            yield hint_match(change, f"is deprecated: {stated}" if isinstance(stated, str) else "is deprecated")
 
 
 def _has_day(stated: Any) -> bool:
     return stated is not ABSENT and deprecated_until({DEPRECATED: stated}) is not None
-
-
-def _deprecation_details(stated: Any) -> str:
-    if isinstance(stated, Mapping) and stated.get("use"):
-        return f"; use `{stated['use']}`"
-    return f": {stated}" if isinstance(stated, str) else ""
 
 
 H610 = Rule(

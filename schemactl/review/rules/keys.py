@@ -127,12 +127,7 @@ class ReferenceChange:
 
 
 def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) -> Finder:
-    """Return the finder of the references that changed in one way.
-
-    Args:
-        applies: whether they did.
-        sentence: with ``{table}``, ``{before}`` and ``{after}`` in it.
-    """
+    """Return the finder of changed references; the sentence has ``{table}``, ``{before}`` and ``{after}`` in it."""
 
     def find(comparison: Comparison) -> Iterator[Match]:
         for change in filter(applies, reference_changes(comparison)):
@@ -155,11 +150,13 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
         )
         after = distinct(read_references(change.table, change.after))
         for same in ("meaning", "columns", "target"):
-            for one, other in _pairs(before, after, same):
-                before.remove(one)
-                after.remove(other)
-                if one.meaning != other.meaning:
-                    yield ReferenceChange(change.table, one, other)
+            for one in list(before):
+                other = next((each for each in after if getattr(each, same) == getattr(one, same)), None)
+                if other is not None:
+                    before.remove(one)
+                    after.remove(other)
+                    if one.meaning != other.meaning:
+                        yield ReferenceChange(change.table, one, other)
         yield from (ReferenceChange(change.table, gone, None) for gone in before)
         yield from (ReferenceChange(change.table, None, new) for new in after)
 
@@ -171,15 +168,6 @@ def distinct(references: Iterable[Reference]) -> list[Reference]:
         if all(reference.meaning != other.meaning for other in found):
             found.append(reference)
     return found
-
-
-def _pairs(before: list[Reference], after: list[Reference], same: str) -> Iterator[tuple[Reference, Reference]]:
-    left = list(after)
-    for one in list(before):
-        other = next((other for other in left if getattr(other, same) == getattr(one, same)), None)
-        if other is not None:
-            left.remove(other)
-            yield one, other
 
 
 def read_references(table: str, stated: Any) -> list[Reference]:

@@ -351,8 +351,9 @@ def find_merge_strategy_changed(comparison: Comparison) -> Matches:
         if before == after or (None in (before, after) and not is_special):
             continue
         phrase, impact = _strategy_effect(before, after, head)
+        was, becomes = (quote_value(each) if each else "no strategy" for each in (before, after))
         yield Match(
-            sentence=f"rows of `{name}` are merged by {_named(after)} now, before by {_named(before)}{phrase}",
+            sentence=f"rows of `{name}` are merged by {becomes} now, before by {was}{phrase}",
             table=name,
             keys=("tables", name, STRATEGY),
             before=before,
@@ -370,10 +371,6 @@ def _strategy_effect(before: str | None, after: str | None, head: Table | None) 
     if after == Strategy.INSERT_ONLY:
         return ": rows that changed keep their old values", _OF_SCD2
     return "", None
-
-
-def _named(strategy: str | None) -> str:
-    return quote_value(strategy) if strategy else "no strategy"
 
 
 T109 = Rule(
@@ -403,18 +400,21 @@ T110 = Rule(
 )
 
 
-def _note_sentence(change: TablePropertyChanged) -> str:
-    sides = "" if change.name == "description" else f", {from_to(change.before, change.after)}"
-    return f"`{change.name}` of `{change.table}` changed{sides}"
-
-
 T111 = Rule(
     title="description or file format changed",
     impact=BREAKS_NOBODY,
     why="The description is for people, and the file format is that of the files between dlt and the destination. The "
     "table itself stays as it is.",
     fix="Nothing has to be done.",
-    find=property_rule(TablePropertyChanged, "description", "file_format", says=_note_sentence),
+    find=property_rule(
+        TablePropertyChanged,
+        "description",
+        "file_format",
+        says=lambda change: (
+            f"`{change.name}` of `{change.table}` changed"
+            + ("" if change.name == "description" else f", {from_to(change.before, change.after)}")
+        ),
+    ),
 )
 
 

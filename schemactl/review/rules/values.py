@@ -103,19 +103,16 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
                         f"says that {quote_value(code)} stands for {quote_value(new)}, no longer for {quote_value(old)}"
                     )
                     yield hint_match(change, phrase, aspect=str(code))
-        elif _are_numbered(comparison, change):
-            before, after = permitted_values(change.before) or [], permitted_values(change.after) or []
+            continue
+        column = comparison.head_column(change.table, change.column)
+        before, after = permitted_values(change.before) or [], permitted_values(change.after) or []
+        is_number = column is not None and column.data_type is DataType.BIGINT
+        # Where a column holds numbers and names are permitted, the place of a name is its number.
+        are_names = all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in (*before, *after))
+        if is_number and (before or after) and are_names:
             kept = [name for name in before if not without([name], after)]
             if moved := [name for name in kept if before.index(name) != after.index(name)]:
                 yield hint_match(change, f"gives other numbers to {values(moved)}")
-
-
-def _are_numbered(comparison: Comparison, change: ColumnPropertyChanged) -> bool:
-    """Return whether the column holds numbers and names are permitted: then the place of a name is its number."""
-    column = comparison.head_column(change.table, change.column)
-    names = [*(permitted_values(change.before) or []), *(permitted_values(change.after) or [])]
-    is_number = column is not None and column.data_type is DataType.BIGINT
-    return is_number and bool(names) and all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in names)
 
 
 Q954 = Rule(
