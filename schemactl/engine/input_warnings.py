@@ -23,27 +23,11 @@ _BETWEEN: Final = re.compile(r"[\s,\[]*")
 _PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
 
 
-def warn_of_unknown(paths: Sequence[str]) -> None:
-    """Name the files of a folder or a pattern that have no known format."""
+def warn_of_left_out(paths: Sequence[str], one: str, many: str, way: str = "") -> None:
+    """Name the files of a folder or a pattern that are left out, and the way to read them."""
     if paths:
-        what = "a file of no known format was" if len(paths) == 1 else f"{len(paths):,} files of no known format were"
-        warn(f"{what} left out: {_named(paths)}; `--input-format` reads all files as of one format", paths)
-
-
-def warn_of_texts(paths: Sequence[str]) -> None:
-    """Name the plain texts that stand in a folder beside records."""
-    if paths:
-        what = (
-            "a plain text beside records was" if len(paths) == 1 else f"{len(paths):,} plain texts beside records were"
-        )
-        warn(f"{what} left out: {_named(paths)}; a pattern like `'DIR/*.txt'` reads them", paths)
-
-
-def warn_of_dangling(paths: Sequence[str]) -> None:
-    """Name the links in a folder that lead to nothing."""
-    if paths:
-        what = "a link to nothing was" if len(paths) == 1 else f"{len(paths):,} links to nothing were"
-        warn(f"{what} left out: {_named(paths)}", paths)
+        what = f"{one} was" if len(paths) == 1 else f"{len(paths):,} {many} were"
+        warn(f"{what} left out: {_named(paths)}{way}", paths)
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek, shown_path
 from schemactl.engine.input_formats import INPUT_FORMATS
-from schemactl.engine.input_warnings import warn_of_dangling, warn_of_partitions, warn_of_texts, warn_of_unknown
+from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
 from schemactl.errors import InputError, Location
 from schemactl.redaction import redact
 from schemactl.store.sources import TABLE_PREFIX, is_local
@@ -59,8 +59,10 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
     if len(texts) == len(found_in_folders):
         texts = set()
     inputs = tuple(each for each in inputs if each.path not in texts)
-    warn_of_unknown(unknown)
-    warn_of_texts(sorted(texts))
+    way = "; `--input-format` reads all files as of one format"
+    warn_of_left_out(unknown, "a file of no known format", "files of no known format", way)
+    way = "; a pattern like `'DIR/*.txt'` reads them"
+    warn_of_left_out(sorted(texts), "a plain text beside records", "plain texts beside records", way)
     warn_of_partitions([each.path for each in inputs if each.path not in named])
     return tuple(map(_without_secrets, inputs))
 
@@ -130,7 +132,7 @@ def _files_below(folder: Path) -> list[Path]:
             dangling.append(str(link))
             continue
         links += _walk(link, link.resolve(), found, walked)
-    warn_of_dangling(dangling)
+    warn_of_left_out(dangling, "a link to nothing", "links to nothing")
     return list(found.values())
 
 

@@ -176,9 +176,17 @@ def unsteady(name: str) -> InputError:
 
 @contextmanager
 def collected(
-    parts: Sequence[Part], before: Schema, sample: Sample, progress: Progress, open_session: OpenSession | None = None
+    parts: Sequence[Part],
+    before: Schema,
+    sample: Sample,
+    progress: Progress,
+    open_session: OpenSession | None,
+    *,
+    is_load: bool = False,
 ) -> Iterator[list[TableData]]:
     """Hand out the evidence of each root table, saved evidence among it; Spark is started once, where there is data.
+
+    A load looks at what stands in typed columns only where the schema is known, and warns of nanoseconds later.
 
     Raises:
         InputError: a source cannot be read, a file is met twice, or a part has no records at all.
@@ -195,13 +203,16 @@ def collected(
 
     progress("starting Spark", None)
     opened = open_session or partial(session.open_session, progress=progress)
-    with opened(parts[0].request.spark or session.SparkOptions()) as spark:
+    request = parts[0].request
+    with opened(request.spark or session.SparkOptions()) as spark:
+        is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
         found: list[TableData] = []
         empty: dict[str, FileEvidence] = {}
         for part, known in zip(parts, saved, strict=True):
             with session.reading(part.inputs):
-                scan = scan_inputs(spark, part.inputs, sample, progress, options=part.request.reading)
-            for rows in scan.typed:
+                options = part.request.reading
+                scan = scan_inputs(spark, part.inputs, sample, progress, counts_typed=is_known, options=options)
+            for rows in () if is_load else scan.typed:
                 warn_of_nanoseconds(rows.batch)
             check_bad_records(scan, part.request.on_bad_record)
             if part.is_passed_over(scan):

@@ -10,15 +10,14 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
-from schemactl.flows.evidence import check_bad_records, check_documents, with_records
+from schemactl.flows.evidence import with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
-from schemactl.flows.infer import MOST_ATTEMPTS, noted_warnings, try_save, unsteady
+from schemactl.flows.infer import MOST_ATTEMPTS, collected, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, prepare
 from schemactl.flows.packing import (
@@ -32,8 +31,8 @@ from schemactl.flows.packing import (
 from schemactl.flows.request import OpenSession
 from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas
-from schemactl.flows.tables import TableData, split_by_table, with_empty
-from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.flows.tables import TableData
+from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
@@ -290,35 +289,14 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_session: Open
     call = prepare(request)
     if isinstance(call, NormalizeReport):
         return call
-    from schemactl.engine import session
-    from schemactl.engine.scan import scan_inputs
     from schemactl.engine.session.settings import SparkOptions
 
-    options = request.inference.spark or SparkOptions()
+    options, all_of_it = request.inference.spark or SparkOptions(), parse_sample("full")
     with _staging(request.staging, options) as staging:
-        progress("starting Spark", None)
-        opened = open_session or partial(session.open_session, progress=progress)
-        with opened(_beside(options, request.staging, staging)) as spark:
-            is_known = open_schemas(call.folder, request.inference.name).schema is not None
-            found: list[TableData] = []
-            empty: dict[str, FileEvidence] = {}
-            for part in call.parts:
-                with session.reading(part.inputs):
-                    scan = scan_inputs(
-                        spark,
-                        part.inputs,
-                        parse_sample("full"),
-                        progress,
-                        counts_typed=is_known,
-                        options=part.request.reading,
-                    )
-                check_bad_records(scan, request.inference.on_bad_record)
-                if part.is_passed_over(scan):
-                    empty.update(scan.files)
-                    continue
-                check_documents(part.request.sources, scan.files)
-                found += split_by_table(part.request, scan, call.before, ScanReader(spark, scan, progress))
-            return load(call, with_empty(found, empty), staging, progress)
+        beside = _beside(options, request.staging, staging)
+        parts = [replace(part, request=replace(part.request, spark=beside)) for part in call.parts]
+        with collected(parts, call.before, all_of_it, progress, open_session, is_load=True) as found:
+            return load(call, found, staging, progress)
 
 
 @contextmanager

@@ -80,7 +80,21 @@ class Driver:
             EngineError: it ended, or it does not listen in time.
         """
         self.is_used = True
-        return await_gateway(self.process, self.launch)
+        process, launch = self.process, self.launch
+        path = connection_file(launch.folder)
+        limit = time.monotonic() + START_LIMIT_SECONDS
+        while not path.is_file():
+            if process.poll() is not None:
+                ended = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
+                raise EngineError(ended) if launch.debug else explain_start(ended, launch.log)
+            if time.monotonic() > limit:
+                raise EngineError(f"Spark did not start within {START_LIMIT_SECONDS} seconds")
+            time.sleep(0.02)
+        answer = path.read_bytes()
+        path.unlink()
+        port, length = struct.unpack_from(">ii", answer)
+        secret = answer[8 : 8 + length].decode()
+        return Gateway(port, secret, launch.conf["spark.pyspark.python"], None if launch.debug else launch.log)
 
 
 @contextlib.contextmanager
@@ -204,28 +218,6 @@ def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
             yield process
     finally:
         _end(process)
-
-
-def await_gateway(process: subprocess.Popen[bytes], launch: Launch) -> Gateway:
-    """Wait until the Java process listens, and return where.
-
-    Raises:
-        EngineError: it ended, or it does not listen in time.
-    """
-    path = connection_file(launch.folder)
-    limit = time.monotonic() + START_LIMIT_SECONDS
-    while not path.is_file():
-        if process.poll() is not None:
-            ended = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
-            raise EngineError(ended) if launch.debug else explain_start(ended, launch.log)
-        if time.monotonic() > limit:
-            raise EngineError(f"Spark did not start within {START_LIMIT_SECONDS} seconds")
-        time.sleep(0.02)
-    answer = path.read_bytes()
-    path.unlink()
-    port, length = struct.unpack_from(">ii", answer)
-    secret = answer[8 : 8 + length].decode()
-    return Gateway(port, secret, launch.conf["spark.pyspark.python"], None if launch.debug else launch.log)
 
 
 def await_end(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -117,26 +117,22 @@ class Reference:
         return f"{key(self.columns)} to `{self.target}` {key(self.target_columns)}{kind}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceChange:
-    """A reference that is new (no ``before``), gone (no ``after``) or another one."""
-
-    table: str
-    before: Reference | None
-    after: Reference | None
+ReferenceChange = tuple[Reference | None, Reference | None]
+"""A reference before and after: None where it is new, or gone."""
 
 
 def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) -> Finder:
     """Return the finder of changed references; the sentence has ``{table}``, ``{before}`` and ``{after}`` in it."""
 
     def find(comparison: Comparison) -> Iterator[Match]:
-        for change in filter(applies, reference_changes(comparison)):
+        for before, after in filter(applies, reference_changes(comparison)):
+            table = next(each.table for each in (after, before) if each)
             yield Match(
-                sentence=sentence.format(table=place(change.table), before=change.before, after=change.after),
-                table=change.table,
-                keys=("tables", change.table, "references"),
-                before=change.before.stated if change.before else None,
-                after=change.after.stated if change.after else None,
+                sentence=sentence.format(table=place(table), before=before, after=after),
+                table=table,
+                keys=("tables", table, "references"),
+                before=before.stated if before else None,
+                after=after.stated if after else None,
             )
 
     return find
@@ -156,9 +152,9 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
                     before.remove(one)
                     after.remove(other)
                     if one.meaning != other.meaning:
-                        yield ReferenceChange(change.table, one, other)
-        yield from (ReferenceChange(change.table, gone, None) for gone in before)
-        yield from (ReferenceChange(change.table, None, new) for new in after)
+                        yield one, other
+        yield from ((gone, None) for gone in before)
+        yield from ((None, new) for new in after)
 
 
 def distinct(references: Iterable[Reference]) -> list[Reference]:
@@ -347,7 +343,7 @@ K508 = Rule(
     why="dlt records references and checks none: neither that the other table exists nor that its rows do. Readers "
     "take them for true, so rows without a partner (orphans) fall out of their joins.",
     fix="Look for orphans in the stored rows, and load the table that is referred to first.",
-    find=reference_rule(lambda change: change.before is None, "{table} has a new reference: {after}"),
+    find=reference_rule(lambda change: change[0] is None, "{table} has a new reference: {after}"),
 )
 
 
@@ -358,7 +354,7 @@ K509 = Rule(
     why="Tools that draw or generate joins from the schema no longer know this one. dlt itself loads as before; note "
     "that it never removes a reference on its own, so somebody took it out.",
     fix="Keep the reference while the columns still mean the same. Otherwise inform those who join the two tables.",
-    find=reference_rule(lambda change: change.after is None, "{table} has lost a reference: {before}"),
+    find=reference_rule(lambda change: change[1] is None, "{table} has lost a reference: {before}"),
 )
 
 
@@ -371,7 +367,7 @@ K510 = Rule(
     fix="Add the new reference by columns of its own and keep the old one for a while. Look for orphans in the stored "
     "rows.",
     find=reference_rule(
-        lambda change: None not in (change.before, change.after),
+        lambda change: None not in change,
         "a reference of {table} changes from {before} to {after}",
     ),
 )
