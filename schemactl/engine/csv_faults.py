@@ -77,7 +77,6 @@ class CsvRow:
     Attributes:
         line: where it begins, counted from 1.
         row: its number as a spreadsheet counts rows: the blank lines before it are some.
-        cells: how many it has.
         text: how it begins, as it stands in the file.
         broken: cells with a quote that does not close.
     """

@@ -27,7 +27,6 @@ class CsvHeader:
     """The first lines of a file.
 
     Attributes:
-        separator: between cells.
         is_stated: whether a line before the header states the separator.
         row: the header, whose quoted names may hold line breaks.
         line_end: what ends it, empty where nothing does.

@@ -48,7 +48,6 @@ class WrittenRejects:
 
     Attributes:
         folder: of Parquet files with the columns ``tally.REJECTS_COLUMNS``; it holds one file at least.
-        rows: how many there are.
     """
 
     folder: Path

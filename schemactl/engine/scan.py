@@ -58,7 +58,6 @@ class ReadDocuments:
     """A batch of documents that was read, to be read again.
 
     Attributes:
-        documents: the batch.
         before: by file, as people are shown it, and block how many records stand before the block in the file.
         records: for the kernel (``partitions.records_of``).
         columns: as of ``partitions.RecordReader.pieces``.
@@ -72,12 +71,7 @@ class ReadDocuments:
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """A batch of rows that state their types, to be read again.
-
-    Attributes:
-        batch: the rows.
-        before: as of ``ReadDocuments``.
-    """
+    """A batch of rows that state their types, to be read again."""
 
     batch: Typed
     before: Mapping[tuple[str, int], int]
@@ -89,11 +83,8 @@ class Scan:
 
     Attributes:
         tables: evidence by the table that a dispatch names, in the order of the data; one, ``ONE_TABLE``, without.
-        files: what was read, by input.
         stray: the records that go to no table: how many, and the first; None where there are none.
-        options: how records were read.
         bad_records: the first ones.
-        inputs: all that was read.
         documents: the batches of documents among it.
         typed: the batches of rows that state their types, and of texts that are typed.
         rejected: records of no table that a model rejects: how many, by input.
@@ -321,7 +312,11 @@ class _Documents:
         self._spark = spark
         frame = documents.records()
         self.records: Records = frame.toArrow().to_batches() if are_few else frame
-        self._share = sample.share_of(self._count(progress) if sample.records else 0)
+        count = 0
+        if sample.records:
+            progress("counting records", None)
+            count = sum(self._run("count_partition"))
+        self._share = sample.share_of(count)
 
     def observe(self, options: ReadOptions) -> tuple[ReadDocuments, _Located]:
         """Collect their evidence."""
@@ -343,10 +338,6 @@ class _Documents:
         """Run a function of ``kernel.partitions`` on all partitions."""
         arguments |= {"folder": str(FilePath.cwd()), "share": self._share}
         return _Located(tuple(self._run(function, **arguments)), self.documents.gaps)
-
-    def _count(self, progress: Progress) -> int:
-        progress("counting records", None)
-        return sum(self._run("count_partition"))
 
     def _run(self, function: str, **arguments: Any) -> list[Any]:
         return run_kernel(self._spark, self.records, "schemactl.kernel.partitions", function, **arguments)

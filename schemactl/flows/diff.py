@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.destinations import is_migrator
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError
 from schemactl.flows.lineage import sources_beside
 from schemactl.flows.references import Pair, Referred, comparable, find_pairs, find_schema, reported
 from schemactl.formats.dlt import Document
@@ -48,7 +48,6 @@ class DiffRequest:
         compatibility: whom the changes must not break.
         is_transitive: whether the head is held against older versions of the base as well.
         severities: of single rules, in place of their own.
-        silences: what the team accepts.
         today: silences that ended before it do not hold.
         settings: what the head makes of the settings by which it is judged.
         data: what decides the changes that depend on the rows; None where nothing was named.
@@ -148,8 +147,8 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
         severities=request.severities,
         silences=request.silences,
         counted=counted,
-        locate_head=_locator(pair.head),
-        locate_base=_locator(pair.base),
+        locate_head=pair.head.locate if pair.head else lambda _: None,
+        locate_base=pair.base.locate if pair.base else lambda _: None,
     )
     findings = review(comparison, settings)
     if request.is_transitive and pair.base is not None:
@@ -236,10 +235,6 @@ def _side(referred: Referred) -> Side:
     return Side(document.schema, document.stated_hash, document.is_edited, document.stated_engine_version)
 
 
-def _locator(referred: Referred | None) -> Callable[[tuple[str | int, ...]], Location | None]:
-    return referred.locate if referred else lambda _keys: None
-
-
 def _versions(pair: Pair, comparison: Comparison) -> tuple[Version | None, Version | None]:
     base, head = _version(pair.base, comparison.base), _version(pair.head, comparison.head)
     if base is None or head is None or not pair.has_catalogue:
@@ -297,7 +292,7 @@ def _with_older(
     known = {finding.fingerprint for finding in findings}
     about_file = {rule.id for rule in all_rules() if rule.is_about_file}
     further = []
-    older = replace(settings, locate_base=_locator(None), counted={})
+    older = replace(settings, locate_base=lambda _: None, counted={})
     for name, document in _older_versions(pair):
         version = Pair(Referred.of(document, name), pair.head)
         for finding in review(_compare(version, comparison.today), older):

@@ -282,10 +282,9 @@ def traced_table(steps: Sequence[Step], place: int) -> str | None:
 
 
 def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
-    """Yield each step in the names that hold before the first one; a column that is not there yet has its first name.
+    """Yield each step in the names that hold before the first one, None where its table is not there yet.
 
-    Yields:
-        None where the step's table is not there yet.
+    A column that is not there yet has its first name.
     """
     tables: dict[str, str | None] = {}
     columns: dict[tuple[str, str], str] = {}

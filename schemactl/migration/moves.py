@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.schema.changes import ColumnRenamed, TableRenamed
-from schemactl.schema.renames import column_claims, is_newly_stated, table_claims
+from schemactl.schema.renames import column_claims, table_claims
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Schema
 
 _BEFORE: Final = r"__before_[1-9]\d*"
 _KEPT_COLUMN: Final = re.compile(rf"(.+){_BEFORE}")
@@ -37,15 +37,13 @@ def moves_of(catalogue: Schema, schema: Schema, known: Schema | None, limits: Na
     for name, table in schema.tables.items() if known is not None else ():
         there, last = catalogue.tables.get(name), known.tables.get(name) if known is not None else None
         if there is not None and last is not None and table.columns.keys() & there.columns.keys():
-            moved = _moved(table, there, last, limits)
-            found += (ColumnRenamed(name, old, new, is_stated=True) for old, new in moved.items())
+            claims = column_claims(table, there, last)
+            if any(new in there.columns for new in claims.values()):
+                displaced = [new for new in claims.values() if new in there.columns and new not in claims]
+                taken = {*there.columns, *table.columns}
+                moved = {**{each: free_name(each, "before", taken, limits) for each in displaced}, **claims}
+                found += (ColumnRenamed(name, old, new, is_stated=True) for old, new in moved.items())
     return tuple(found)
-
-
-def is_fresh(column: Column, last: Table | None) -> bool:
-    """Return whether a column states a name that the last schema did not state for it."""
-    before = last.columns.get(column.name) if last is not None else None
-    return is_newly_stated(column, before)
 
 
 def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
@@ -97,16 +95,6 @@ def kept_origin(name: str) -> str | None:
     """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
     match = _KEPT_COLUMN.fullmatch(name)
     return match[1] if match else None
-
-
-def _moved(table: Table, there: Table, last: Table, limits: NameLimits) -> dict[str, str]:
-    """Return new names by old ones for one table; none where no two are in each other's way."""
-    claims = column_claims(table, there, last)
-    if not any(new in there.columns for new in claims.values()):
-        return {}
-    displaced = [new for new in claims.values() if new in there.columns and new not in claims]
-    taken = {*there.columns, *table.columns}
-    return {**{name: free_name(name, "before", taken, limits) for name in displaced}, **claims}
 
 
 # --- tables ---

@@ -192,10 +192,7 @@ def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
     """Return what distinguishes one state of some tables of a destination from another.
 
     Their columns' order does not count, nor do descriptions, nor the case of the tables' names, which some destinations
-    choose.
-
-    Returns:
-        SHA-256 in hex of the tables as canonical JSON.
+    choose. It is the SHA-256 in hex of the tables as canonical JSON.
     """
     looked_at = {name.casefold() for name in tables}
     found = {

@@ -9,7 +9,7 @@ from enum import StrEnum
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison
 from schemactl.migration.drafting import changed_keys
-from schemactl.migration.moves import is_fresh, kept_origin, kept_table_origin
+from schemactl.migration.moves import kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
@@ -113,7 +113,9 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
         last = comparison.known.tables.get(comparison.old_table(name)) if comparison.known else None
         for column in table.columns.values() if there else ():
             stated = [each for each in origins(column.properties) if each in there and each != column.name]
-            if stated and is_fresh(column, last) and comparison.old_column(name, column.name) == column.name:
+            before = last.columns.get(column.name) if last is not None else None
+            is_kept = comparison.old_column(name, column.name) == column.name
+            if stated and is_kept and is_newly_stated(column, before):
                 message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 

@@ -72,7 +72,6 @@ def find_rewrites(
 
     Something else runs before the places in ``cuts``: no rewrite does steps on both sides.
 
-
     Raises:
         StepDoesNotFit: a step does not fit the tables.
     """
@@ -135,7 +134,6 @@ def find_rewrites_back(
     """Yield the numbers of steps, those together that are undone at once, where no transaction holds them.
 
     The numbers begin with the last step; the tables are as they are before that is undone.
-
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.

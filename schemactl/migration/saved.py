@@ -34,11 +34,7 @@ _KEYS: Final = frozenset((MARK, "hash", "place", "target", "fingerprint", "table
 
 
 def plan_hash(plan: MigrationPlan) -> str:
-    """Return the hash of all that a plan says.
-
-    Returns:
-        SHA-256 in hex.
-    """
+    """Return the SHA-256, in hex, of all that a plan says."""
     return content_hash(_content(plan))
 
 
@@ -65,7 +61,6 @@ def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     """Read what ``write_plan`` has written.
 
     With a key, the plan must be signed with it.
-
 
     Raises:
         InputError: the text is no plan, of another format, was changed since, or is not signed with the key.
@@ -108,11 +103,7 @@ def _read_plan(text: str, at: Location, key: bytes | None) -> MigrationPlan:
 
 
 def mistaken_for_schema(text: str, path: str) -> InputError | None:
-    """Return the error for what ``migrate`` has written where a schema is wanted: a plan, or a report.
-
-    Returns:
-        None where the text is neither.
-    """
+    """Return the error for a plan or a report of ``migrate`` where a schema is wanted; None for other texts."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -227,11 +227,7 @@ class AddPrimaryKey:
 
 @dataclass(frozen=True, slots=True)
 class DropPrimaryKey:
-    """Drop the primary key of a table, whatever its name; its columns stay as nullable as they are.
-
-    Attributes:
-        columns: as in ``AddPrimaryKey``.
-    """
+    """Drop the primary key of a table, whatever its name; its columns stay as nullable as they are."""
 
     table: str
     columns: tuple[str, ...]

@@ -8,7 +8,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from schemactl.inference.report import NullFinding
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, named, print_sections, warning
@@ -66,7 +65,9 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
 def _attention(report: NormalizeReport) -> Iterator[Text]:
     if report.inference is not None:
         yield from map(show_violation, report.inference.violations)
-        yield from map(_null, report.inference.nulls)
+        for null in report.inference.nulls:
+            place = show_place(null.table, null.column)
+            yield warning("null", f"{place} allows none, but {why_null(null)}", ERROR)
         yield from (show_bad_records(file) for file in report.inference.files if file.bad)
         yield from map(show_typing, report.inference.typing)
     yield from map(_overwrite, report.overwrites)
@@ -122,10 +123,6 @@ def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Ren
         yield Text(show_name(table), style=NAME)
         for column, sources in columns.items():
             yield indented(Text(f"{show_name(column)} from {show_sources(sources)}"))
-
-
-def _null(finding: NullFinding) -> Text:
-    return warning("null", f"{show_place(finding.table, finding.column)} allows none, but {why_null(finding)}", ERROR)
 
 
 def _overwrite(finding: OverwriteFinding) -> Text:

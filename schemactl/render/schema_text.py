@@ -49,7 +49,10 @@ def schemas_document(found: Sequence[Shown]) -> dict[str, Any]:
 
 def print_list(found: Sequence[tuple[Schema, bool]], look: Look) -> str:
     """Return what ``schemactl list`` prints: a line for each schema, and whether its import file waits for ``sync``."""
-    return print_sections([[_line(schema, is_pending) for schema, is_pending in found]], look)
+    lines = [named(schema.name, f"version {schema.version}, {describe_size(schema)}") for schema, _ in found]
+    for line, (_, is_pending) in zip(lines, found, strict=True):
+        line.append(", import edited, not taken over" if is_pending else "", style=WARNING)
+    return print_sections([lines], look)
 
 
 def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
@@ -74,11 +77,6 @@ def describe_size(schema: Schema) -> str:
     tables = list(data_tables(schema))
     columns = sum(len(table.columns) for table in tables)
     return f"{counted(len(tables), 'table')}, {counted(columns, 'column')}"
-
-
-def _line(schema: Schema, is_pending: bool) -> Text:
-    line = named(schema.name, f"version {schema.version}, {describe_size(schema)}")
-    return line.append(", import edited, not taken over", style=WARNING) if is_pending else line
 
 
 def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:

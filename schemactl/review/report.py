@@ -27,11 +27,9 @@ class Silence:
     """A rule that a team accepts for a while.
 
     Attributes:
-        rule: the rule's id.
         table, column: names; None for all. ``*`` and ``?`` stand for any text and any character.
         reason: why; every silence has one.
         until: the last day on which it holds; None for good.
-        at: where it is written.
         fingerprint: of the one finding that it covers; None for all at that place.
         severity: of that finding when it was accepted; it does not cover a worse one.
     """
@@ -68,12 +66,9 @@ class Finding:
     """A rule that applies at one place.
 
     Attributes:
-        rule, title, why, fix: the rule's.
         severity: the worst of ``impact`` on the axes that the mode asks for, or what the configuration set; never
             ``DEPENDS``.
         direction, impact: of this match; data that was counted has replaced ``DEPENDS``.
-        message: the sentence, for a person.
-        schema: the schema's name.
         table, column, before, after: as in ``rule.Match``.
         is_violation: whether the base schema's own contract forbids the change.
         is_cosmetic: whether it is shown only when asked for.
@@ -116,10 +111,7 @@ class Version:
 
     Attributes:
         origin: file or revision that it was read from.
-        number: the numeric version.
-        stated_hash: the ``version_hash`` of the file.
         hash: the hash of its content; another than the stated one where somebody edited the file.
-        is_edited: whether that is so.
     """
 
     origin: str
@@ -134,7 +126,6 @@ class Review:
     """The changes and findings of one schema, or of the settings that decide reviews.
 
     Attributes:
-        name: the schema's name (the head's).
         base, head: None where the schema is only on the other side; both None for settings, which are in no schema.
         changes: all of them; findings speak of those that matter to somebody.
         findings: by severity, worst first, then in the schema's order; silenced and cosmetic ones as well.
@@ -161,9 +152,7 @@ class Report:
     """The report of a review.
 
     Attributes:
-        compatibility: the mode.
         is_transitive: whether older versions were looked at as well.
-        reviews: one a schema, by name.
         unmatched: silences that match nothing, or are over.
         data: the sources whose values were counted.
         command: that has made it.

@@ -40,10 +40,6 @@ _CONFLUENT: Final = {
 }
 
 
-def _nowhere(_keys: Keys) -> Location | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSettings:
     """The settings by which a comparison is judged.
@@ -52,7 +48,6 @@ class ReviewSettings:
         compatibility: whom the changes must not break.
         severities: of single rules, by id, in place of all that is worked out; ``NONE`` drops a rule's findings.
             Violations of contracts stay errors.
-        silences: findings that a team accepts.
         counted: what the data said, by table, column, question and field.
         locate_head, locate_base: give the place of keys in the file of the head and of the base.
     """
@@ -61,8 +56,8 @@ class ReviewSettings:
     severities: Mapping[str, Severity] = field(default_factory=dict)
     silences: tuple[Silence, ...] = ()
     counted: Mapping[CountKey, Counted] = field(default_factory=dict)
-    locate_head: Locate = _nowhere
-    locate_base: Locate = _nowhere
+    locate_head: Locate = lambda _: None
+    locate_base: Locate = lambda _: None
 
 
 def compare(base: Side, head: Side, today: date) -> Comparison:

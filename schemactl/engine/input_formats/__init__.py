@@ -39,7 +39,6 @@ class TextRows:
     """Rows of texts as they come out of a reader of files.
 
     Attributes:
-        frame: the rows.
         texts: SQL of each column's texts, nulls in the place of texts that stand for them.
         cells: the columns that are taken of a row, by key, in order.
         fault: why a row is bad, in words that are no JSON; null for a good one. None where all are good.
@@ -57,7 +56,6 @@ class FileRows:
 
     Attributes:
         shares: what each task reads; all parts are of one layout.
-        layout: of the files.
     """
 
     shares: tuple[tuple[FilePart, ...], ...]

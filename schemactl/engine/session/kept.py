@@ -58,15 +58,12 @@ class KeptDriver:
 
     Attributes:
         pid: the Java process.
-        master: the Spark master.
         folder: the working folder that its commands share.
-        spark: Spark's version.
         java: Java's feature version.
         commands: how many commands use it now.
         served: how many have used it, those included.
         keep_seconds: how long it waits after the last of them.
         seconds_left: how long it still waits; None while it is in use.
-        log: Spark's log.
     """
 
     pid: int
@@ -166,8 +163,11 @@ def socket_path(options: SparkOptions, environment: Mapping[str, str] | None = N
     conf = driver_conf(options, Path("/"))
     java = find_java(environment)
     start = JavaStart(java, find_classes(conf, spark_home(), environment), (), driver_memory_mb(conf))
+    # A clone has one version all the time.
+    is_installed = PACKAGE.parent.name == "site-packages"
+    newest = 0 if is_installed else max(file.stat().st_mtime_ns for file in PACKAGE.rglob("*.py"))
     seen = {
-        "schemactl": [__version__, str(PACKAGE), _newest_source()],
+        "schemactl": [__version__, str(PACKAGE), newest],
         "python": [sys.executable, sys.version],
         "java": [cache_name(start, ()), start.memory_mb, options.java_cache and str(options.java_cache.absolute())],
         "conf": conf,
@@ -179,11 +179,6 @@ def socket_path(options: SparkOptions, environment: Mapping[str, str] | None = N
     if len(os.fsencode(path)) > _LONGEST_PATH:
         raise InputError(f"the path of `{path.parent}` is too long for a socket", hint="set XDG_RUNTIME_DIR")
     return path
-
-
-def _newest_source() -> int:
-    """Return when a clone's code was last changed, which has one version all the time; 0 for an installed one."""
-    return 0 if PACKAGE.parent.name == "site-packages" else max(f.stat().st_mtime_ns for f in PACKAGE.rglob("*.py"))
 
 
 def _connect(place: Path, seconds: float) -> socket.SocketIO | None:

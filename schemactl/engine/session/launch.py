@@ -74,7 +74,6 @@ class Launch:
     """The command, environment and files that start a Java process with Spark in it.
 
     Args:
-        java: the runtime.
         folder: a folder of this process's own for its log, settings and temporary files.
         conf: Spark's configuration, `spark.master` included.
         memory_mb: the largest heap, in MiB.

@@ -193,11 +193,7 @@ def _way_round(before: Column | None) -> str:
 
 
 def null_barrier(steps: Sequence[Step], place: int) -> tuple[SetNotNull | AddPrimaryKey, str] | None:
-    """Return the last step that forbids the nulls which an earlier one leaves that fills a column, and its name then.
-
-    Returns:
-        None where nothing does, or the step fills no column from another one.
-    """
+    """Return the last step that forbids the nulls which a backfill leaves, and the column's name then, if any does."""
     fill = steps[place]
     if not isinstance(fill, Backfill) or fill.taken is not Taken.FITTING:
         return None
