@@ -79,6 +79,11 @@ class Migration:
         return f"{self.number:04}_{self.title}"
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """The names of the files that are written of it: all but those of own SQL."""
+        return (json_name(self.name), *(sql_name(self.name, dialect) for dialect in self.plans))
+
+    @property
     def target(self) -> Schema:
         """The schema that a destination has afterwards."""
         return schema_from_dict(self.schema)
@@ -365,7 +370,7 @@ def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
 
 
 def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
-    shown_files = {sql_name(each.name, dialect) for each in migrations for dialect in each.plans}
+    shown_files = {name for each in migrations for name in each.files}
     read = {each.name for each in migrations}
     for name in files:
         of = migration_of_file(name)

@@ -203,7 +203,7 @@ def hash_folder(path: Path) -> CheckReport:
     missing = [
         Problem(name, f"`{name}` is missing", "")
         for each in folder.migrations
-        for name in (sql_name(each.name, dialect) for dialect in each.plans)
+        for name in each.files
         if name not in files
     ]
     if not left and not missing:
@@ -415,16 +415,12 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
         moved.append((each.name, again.name))
         written.append(again)
         staying.append(again)
-    generated = {json_name(each.name) for each in moving}
-    generated |= {sql_name(each.name, dialect) for each in moving for dialect in each.plans}
-    generated |= {name for each in moving for name in own_files_of(each.name, kept)}
+    generated = {name for each in moving for name in (*each.files, *own_files_of(each.name, kept))}
     left = {name: text for name, text in kept.items() if name not in generated}
     _write(path, left, written, own_files)
-    now = own_files.keys() | {json_name(each.name) for each in written}
-    now |= {sql_name(each.name, dialect) for each in written for dialect in each.plans}
-    for name in folder.files:
-        if name != SUM_NAME and name not in left and name not in now:
-            (path / name).unlink()
+    now = {*own_files, *(name for each in written for name in each.files)}
+    for name in (kept.keys() & generated) - now:
+        (path / name).unlink()
     return RebaseReport(str(path), tuple(moved), schema_hash=staying[-1].target_hash if staying else None)
 
 
