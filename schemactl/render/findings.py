@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,9 @@ from schemactl.errors import Location
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport
 from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import FolderStanding, PastRun, PlanReport, StatusReport, VerifyReport
+from schemactl.migration.reports import FolderStanding, PlanReport, StatusReport, VerifyReport
 from schemactl.migration.saved import plan_document
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
@@ -101,18 +101,19 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
 
 def report_of_plan(report: PlanReport) -> Report:
     """Return what stands against a plan, and that it is pending, as findings."""
-    return _report("schemactl migrate plan", report.plan.place, _of_plan(report, report.plan.place.shown))
+    name = report.plan.place.shown
+    return _report("schemactl migrate plan", name, _of_plan(report, name))
 
 
 def report_of_status(report: StatusReport) -> Report:
     """Return what is not settled at a destination as findings."""
     name, found = report.place.shown, list[Finding]()
     if report.unfinished is not None:
-        found.append(finding_of(rules.UNFINISHED, _half_done(report.unfinished), name))
+        found.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
     elif report.planned is not None:
         found += _of_plan(report.planned, name)
     found += [_drifted(change, name) for change in report.drift]
-    return _report("schemactl migrate status", report.place, found)
+    return _report("schemactl migrate status", name, found)
 
 
 def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
@@ -132,7 +133,9 @@ def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
 def report_of_verification(report: VerifyReport) -> Report:
     """Return what is otherwise at a destination than its schema says as findings."""
     name = report.place.shown
-    found = [finding_of(rules.UNFINISHED, _half_done(report.unfinished), name)] if report.unfinished is not None else []
+    found = []
+    if report.unfinished is not None:
+        found.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
     found += [_drifted(change, name) for change in (*report.drift, *report.variants)]
     for odd in report.odd:
         message = f"`{odd.table}.{odd.column}`: {odd.count:,} of {odd.rows:,} rows: {odd.message}"
@@ -142,7 +145,7 @@ def report_of_verification(report: VerifyReport) -> Report:
         thing = f"{each.table}.{each.column}" if each.column else each.table
         message = f"`{thing}` does not hold what `{each.origin}` held, as `x-renamed-from` says"
         found.append(finding_of(rules.VALUES, message, name, table=each.table, column=each.column))
-    return _report("schemactl migrate verify", report.place, found)
+    return _report("schemactl migrate verify", name, found)
 
 
 def _of_plan(report: PlanReport, name: str) -> list[Finding]:
@@ -158,20 +161,14 @@ def _drifted(change: Change, name: str) -> Finding:
     return finding_of(rules.DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
 
 
-def _half_done(past: PastRun) -> str:
-    return f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
-
-
-def _report(command: str, where: Place, found: Sequence[Finding]) -> Report:
-    review = Review(name=where.shown, base=None, head=None, findings=tuple(found))
+def _report(command: str, name: str, found: Iterable[Finding]) -> Report:
+    review = Review(name=name, base=None, head=None, findings=tuple(found))
     return Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)
 
 
 def render_data_findings(report: InferenceReport | None, name: str, command: str) -> str:
     """Return what was found in data in a format of CI systems."""
-    findings = tuple(_findings(report)) if report is not None else ()
-    review = Review(name=report.name if report is not None else command, base=None, head=None, findings=findings)
-    found = Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)
+    found = _report(command, command, ()) if report is None else _report(command, report.name, _findings(report))
     return render_findings(found, (), name, "Data and schema")
 
 

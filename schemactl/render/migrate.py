@@ -241,8 +241,7 @@ def print_verified(report: reports.VerifyReport, look: Look) -> str:
     head: list[RenderableType] = [_title(report.schema, report.place)]
     half: list[RenderableType] = []
     if past := report.unfinished:
-        done = f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
-        half = [warning("unfinished", done), *show_hint(_WAYS_ON)]
+        half = [warning("unfinished", words.half_done(past)), *show_hint(_WAYS_ON)]
     drift = list(_drift(report.drift, report.variants))
     sections: list[list[RenderableType]] = [[] if look.is_quiet else head, half, drift, list(_odd(report))]
     if not (look.is_quiet and report.is_clean):

@@ -11,6 +11,7 @@ from schemactl.migration.abilities import Way
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep, Risk
+from schemactl.migration.reports import PastRun
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,
@@ -233,6 +234,11 @@ def own(found: OwnSql) -> str:
     undone = f"undone by {counted(len(found.undo), 'statement')}" if found.undo else "nothing to undo"
     end = f"; {undone if found.is_undoable else 'cannot be undone'}" if found.statements else ""
     return f"{found.when.words} it: `{found.file}`, {counted(len(found.statements), 'statement')}{asks}{end}"
+
+
+def half_done(past: PastRun) -> str:
+    """Return how far a run has come that stands half done."""
+    return f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
 
 
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:
