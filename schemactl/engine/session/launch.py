@@ -78,6 +78,7 @@ class Launch:
         conf: Spark's configuration, `spark.master` included.
         memory_mb: the largest heap, in MiB.
         debug: Spark's log goes to standard error instead of a file.
+        application: what Spark runs: PySpark's shell, or the arguments of another main class.
         cache_options: by which Java makes or uses a cache (`java_cache`).
         is_brief: whether Java compiles code once (`SparkOptions.is_brief`).
     """
@@ -87,6 +88,7 @@ class Launch:
     conf: Mapping[str, str]
     memory_mb: int
     debug: bool = False
+    application: tuple[str, ...] = ("pyspark-shell",)
     cache_options: tuple[str, ...] = ()
     is_brief: bool = False
 
@@ -180,7 +182,7 @@ def write_classes(path: Path, parts: tuple[str, ...]) -> None:
 def java_command(launch: Launch) -> list[str]:
     """Return the command line."""
     folder = launch.folder
-    submit = ["--properties-file", str(_conf_file(folder)), "--load-spark-defaults", "pyspark-shell"]
+    submit = ["--properties-file", str(_conf_file(folder)), "--load-spark-defaults", *launch.application]
     main = "org.apache.spark.deploy.SparkSubmit"
     return [str(launch.java.executable), *java_options(launch), f"@{_class_path_file(folder)}", main, *submit]
 
