@@ -6,9 +6,11 @@ rows at a time, and only the columns that are needed: memory stays within a batc
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from schemactl.destinations._catalogue import driver
@@ -51,16 +53,29 @@ def duckdb_type(column: Column) -> str | None:
 
 @contextmanager
 def duckdb_session() -> Iterator[DuckDBPyConnection]:
-    """Open a database in memory that reads nothing but what it is given; ``DestinationError`` without DuckDB."""
+    """Open a connection that reads nothing but what it is given; ``DestinationError`` without DuckDB."""
+    with _database().cursor() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+
+
+@cache
+def _database() -> DuckDBPyConnection:
+    """Return a database in memory: to make one takes some 30 ms, and each step that is counted or done needs one."""
     with driver("duckdb", "duckdb"):
         import duckdb
     from schemactl.destinations.duckdb.conversion import register
 
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": ""}
-    with duckdb.connect(config=offline) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        register(connection)
-        yield connection
+    database = duckdb.connect(config=offline)
+    register(database)
+    atexit.register(_close_database)  # else DuckDB complains of what is left
+    return database
+
+
+def _close_database() -> None:
+    _database().close()
+    _database.cache_clear()
 
 
 def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: str) -> pyarrow.Table:
