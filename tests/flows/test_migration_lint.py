@@ -157,7 +157,7 @@ def test_plan_status_and_verify_have_the_same_formats(capsys: pytest.CaptureFixt
 def test_a_script_has_no_report_for_ci(capsys: pytest.CaptureFixture[str]) -> None:
     script = ["migrate", "plan", "./first.yaml", "--dialect", "snowflake"]
     assert run([*script, "--report", "sarif=script.sarif"]) == 2
-    assert "this result has no `sarif`" in capsys.readouterr().err
+    assert "this result has no format `sarif`" in capsys.readouterr().err
     assert not Path("script.sarif").exists()
     assert run([*script, "--report", "json=script.json"]) == 0
     assert json.loads(Path("script.json").read_text())["plan"]["steps"]

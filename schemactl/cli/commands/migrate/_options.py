@@ -194,7 +194,7 @@ def check_is_plain(formats: Iterable[str], instead: str) -> None:
     """
     for name in formats:
         if name not in ("text", "json"):
-            raise InputError(f"this result has no `{name}` (`--format`)", hint=f"known: `text`, `json`; {instead}")
+            raise InputError(f"this result has no format `{name}`", hint=f"known: `text`, `json`; {instead}")
 
 
 O = TypeVar("O", bound=MigrateOptions)  # noqa: E741 - it stands for options
