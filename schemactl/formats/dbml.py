@@ -176,8 +176,9 @@ _READ: Final = frozenset(("pk", "primary key", "not null", "null", "unique", "no
 
 
 def _unread(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
-    told = (key for key in table.settings if key not in ("headercolor", "note", "color"))
-    yield from (Loss(table.name, key, _words(table.settings, key)) for key in told)
+    for key in table.settings:
+        if key not in ("headercolor", "note", "color"):
+            yield Loss(table.name, key, _words(table.settings, key))
     for column in table.columns:
         place = f"{table.name}.{column.name}"
         yield from (Loss(place, key, _words(column.settings, key)) for key in column.settings if key not in _READ)

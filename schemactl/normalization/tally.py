@@ -55,7 +55,13 @@ class RowCounts:
     superseded: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(*(getattr(self, name) + getattr(other, name) for name in RowCounts.__slots__))
+        return RowCounts(
+            self.read + other.read,
+            self.rejected + other.rejected,
+            self.rejected_above + other.rejected_above,
+            self.values_rejected + other.values_rejected,
+            self.superseded + other.superseded,
+        )
 
     @property
     def loaded(self) -> int:

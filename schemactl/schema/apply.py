@@ -10,8 +10,26 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, TypeVar, assert_never
 
-from schemactl.schema import changes
-from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, Change, ColumnRenamed, TableRenamed
+from schemactl.schema.changes import (
+    ABSENT,
+    TYPE_PROPERTIES,
+    Change,
+    ColumnAdded,
+    ColumnChange,
+    ColumnPropertyChanged,
+    ColumnRemoved,
+    ColumnRenamed,
+    ColumnRetyped,
+    ColumnsReordered,
+    HeaderChanged,
+    NormalizerChanged,
+    NullabilityChanged,
+    SettingChanged,
+    TableAdded,
+    TablePropertyChanged,
+    TableRemoved,
+    TableRenamed,
+)
 from schemactl.schema.types import TOP_LEVEL, Column, Schema, Table
 
 _Named = TypeVar("_Named")
@@ -25,7 +43,7 @@ class _Draft:
     columns: dict[str, Column]
 
 
-def apply(schema: Schema, made: Iterable[Change]) -> Schema:
+def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
     """Return the schema with the changes made, in their order.
 
     Raises:
@@ -33,23 +51,23 @@ def apply(schema: Schema, made: Iterable[Change]) -> Schema:
     """
     header, settings, normalizers = header_of(schema), dict(schema.settings), dict(schema.normalizers)
     tables = {name: _Draft(dict(each.properties), dict(each.columns)) for name, each in schema.tables.items()}
-    for change, batch in _batches(made):
+    for change, batch in _batches(changes):
         match change:
-            case changes.HeaderChanged():
+            case HeaderChanged():
                 _state(header, change.name, change.after)
-            case changes.SettingChanged():
+            case SettingChanged():
                 _state(settings, change.name, change.after)
-            case changes.NormalizerChanged():
+            case NormalizerChanged():
                 _state(normalizers, change.name, change.after)
             case TableRenamed():
                 tables = _renamed_tables(tables, batch)
-            case changes.TableRemoved():
+            case TableRemoved():
                 _known(tables, change.table.name, "table `{}`")
                 del tables[change.table.name]
-            case changes.TableAdded():
+            case TableAdded():
                 _refuse_taken(tables, change.table.name, "table `{}`")
                 tables[change.table.name] = _Draft(dict(change.table.properties), dict(change.table.columns))
-            case changes.TablePropertyChanged():
+            case TablePropertyChanged():
                 _state(_known(tables, change.table, "table `{}`").properties, change.name, change.after)
             case _:
                 draft = _known(tables, change.table, "table `{}`")
@@ -82,7 +100,7 @@ def header_of(schema: Schema) -> dict[str, Any]:
 _HEADER_FIELDS: Final = TOP_LEVEL - {"tables", "settings", "normalizers"}
 
 
-def _batches(made: Iterable[Change]) -> Iterable[tuple[Change, list[Any]]]:
+def _batches(changes: Iterable[Change]) -> Iterable[tuple[Change, list[Any]]]:
     """Yield the changes; renames of all tables, or of the columns of one, that follow each other come at once."""
 
     def renamed(change: Change) -> tuple[type, str] | None:
@@ -93,7 +111,7 @@ def _batches(made: Iterable[Change]) -> Iterable[tuple[Change, list[Any]]]:
                 return ColumnRenamed, change.table
         return None
 
-    for key, batch in groupby(made, renamed):
+    for key, batch in groupby(changes, renamed):
         if key is None:
             yield from ((change, []) for change in batch)
         else:
@@ -146,7 +164,7 @@ def _state(properties: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _with_change(
-    columns: dict[str, Column], change: changes.ColumnChange, renames: Iterable[ColumnRenamed]
+    columns: dict[str, Column], change: ColumnChange, renames: Iterable[ColumnRenamed]
 ) -> dict[str, Column]:
     """Return the columns of a table, which may be the same dict, with a change made."""
     what = f"column `{{}}` in the table `{change.table}`"
@@ -157,23 +175,21 @@ def _with_change(
                 names.get(name, name): Column(names[name], each.properties) if name in names else each
                 for name, each in columns.items()
             }
-        case changes.ColumnRemoved():
+        case ColumnRemoved():
             _known(columns, change.column.name, what)
             del columns[change.column.name]
-        case changes.ColumnAdded():
+        case ColumnAdded():
             _refuse_taken(columns, change.column.name, what)
             columns[change.column.name] = change.column
-        case changes.ColumnsReordered():
+        case ColumnsReordered():
             return {name: _known(columns, name, what) for name in change.after} | columns
-        case changes.ColumnRetyped() | changes.NullabilityChanged() | changes.ColumnPropertyChanged():
+        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
             stated = dict(_known(columns, change.column, what).properties)
-            if isinstance(change, changes.ColumnRetyped):
+            if isinstance(change, ColumnRetyped):
                 for name in TYPE_PROPERTIES:
                     _state(stated, name, change.after.get(name, ABSENT))
             else:
-                _state(
-                    stated, "nullable" if isinstance(change, changes.NullabilityChanged) else change.name, change.after
-                )
+                _state(stated, "nullable" if isinstance(change, NullabilityChanged) else change.name, change.after)
             columns[change.column] = Column(change.column, stated)
         case _:
             assert_never(change)

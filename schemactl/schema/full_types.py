@@ -30,6 +30,12 @@ def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
 
 
 _BITS: Final = 64
+_USUAL_PRECISIONS: Final = {
+    DataType.BIGINT: _BITS,
+    DataType.TIMESTAMP: MICROSECOND_DIGITS,
+    DataType.TIME: MICROSECOND_DIGITS,
+}
+"""What a type has where it states none."""
 _UNITS: Final = {
     **dict.fromkeys((DataType.DECIMAL, DataType.WEI, DataType.TIMESTAMP, DataType.TIME), "digit"),
     **{DataType.BIGINT: "bit", DataType.TEXT: "character", DataType.BINARY: "byte"},
@@ -68,8 +74,7 @@ class FullType:
         return f"{self.precision} {_UNITS[self.data_type]}{'' if self.precision == 1 else 's'}"
 
     def __str__(self) -> str:
-        seconds = MICROSECOND_DIGITS
-        usual = {DataType.BIGINT: _BITS, DataType.TIMESTAMP: seconds, DataType.TIME: seconds}.get(self.data_type)
+        usual = _USUAL_PRECISIONS.get(self.data_type)
         size = "" if self.precision in (None, usual) else f"({self.precision})"
         if self.data_type == DataType.DECIMAL or (self.data_type == DataType.WEI and size and self.scale):
             size = f"({self.precision}, {self.scale})"
@@ -86,10 +91,10 @@ def full_type(properties: Properties) -> FullType | None:
     if not stated:
         return None
     data_type, precision, scale = DataType(stated), properties.get("precision"), properties.get("scale")
-    seconds = MICROSECOND_DIGITS if precision is None else precision
+    usual = _USUAL_PRECISIONS.get(data_type)
     match data_type:
-        case DataType.BIGINT:
-            return FullType(data_type, _BITS if precision is None else precision)
+        case DataType.BIGINT | DataType.TIME:
+            return FullType(data_type, usual if precision is None else precision)
         case DataType.DECIMAL:
             return FullType(data_type, *decimal_sizes(properties))
         case DataType.WEI:
@@ -97,9 +102,8 @@ def full_type(properties: Properties) -> FullType | None:
         case DataType.TEXT | DataType.BINARY:
             return FullType(data_type, precision)
         case DataType.TIMESTAMP:
-            return FullType(data_type, seconds, timezone=properties.get("timezone") is not False)
-        case DataType.TIME:
-            return FullType(data_type, seconds)
+            digits = usual if precision is None else precision
+            return FullType(data_type, digits, timezone=properties.get("timezone") is not False)
         case _:
             return FullType(data_type)
 

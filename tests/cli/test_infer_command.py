@@ -241,6 +241,15 @@ def test_json_is_one_document(flow: Flow, capsys: pytest.CaptureFixture[str]) ->
     assert (document["name"], document["changes_schema"]) == ("shop", True)
 
 
+@pytest.mark.usefixtures("flow")
+def test_one_call_reports_in_several_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*CALL, "--format", "text", "--report=json=a.json", "--report", "sarif=out/a.sarif"]) == 0
+
+    assert capsys.readouterr().out.startswith("shop: ")
+    assert json.loads(Path("a.json").read_text())["name"] == "shop"
+    assert json.loads(Path("out/a.sarif").read_text())["version"] == "2.1.0"
+
+
 def test_quiet_success_says_nothing(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
     run([*CALL, "--quiet"])
 

@@ -202,6 +202,15 @@ def test_load_as_json_follows_the_shipped_schema(flow: Flow, capsys: pytest.Capt
 
 
 @pytest.mark.usefixtures("flow")
+def test_one_call_reports_in_several_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*CALL, "--format", "text", "--report=json=a.json", "--report", "sarif=out/a.sarif"]) == 0
+
+    assert capsys.readouterr().out.startswith("shop: ")
+    assert json.loads(Path("a.json").read_text())["name"] == "shop"
+    assert json.loads(Path("out/a.sarif").read_text())["version"] == "2.1.0"
+
+
+@pytest.mark.usefixtures("flow")
 def test_quiet_load_prints_nothing_where_all_went_well(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*CALL, "--quiet"]) == 0
 

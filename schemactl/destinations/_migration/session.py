@@ -126,6 +126,7 @@ class SqlMigration(Ledger, Generic[D]):
     def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
         """Run the statements of a step, or of those that one rewrite of their table does."""
         self.prepare_writing()
+        # A step may make or drop a table of the ledger itself.
         changed = {table_of(step).lower() for step in steps}
         if any(relation.name.lower() in changed for found in self.known.values() for relation in found):
             self.known.clear()

@@ -142,10 +142,8 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
             mend, instead = "fix them", _way_round(step.source)
         elif barrier is not None:
             forbids, column = barrier
-            message, mend = (
-                f"{count_of(each.count, 'value')} of `{forbids.table}.{column}` would not survive",
-                "fix them",
-            )
+            message = f"{count_of(each.count, 'value')} of `{forbids.table}.{column}` would not survive"
+            mend = "fix them"
             if isinstance(forbids, AddPrimaryKey):
                 message += ", and a primary key takes no nulls in their place"
                 instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"

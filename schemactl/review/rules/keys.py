@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schemactl.review.comparison import is_filled_by_dlt
 from schemactl.review.hints import hint_rule, is_unset
@@ -117,8 +117,11 @@ class Reference:
         return f"{key(self.columns)} to `{self.target}` {key(self.target_columns)}{kind}"
 
 
-ReferenceChange = tuple[Reference | None, Reference | None]
-"""A reference before and after: None where it is new, or gone."""
+class ReferenceChange(NamedTuple):
+    """A reference that is new (no ``before``), gone (no ``after``) or another one."""
+
+    before: Reference | None
+    after: Reference | None
 
 
 def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) -> Finder:
@@ -152,9 +155,9 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
                     before.remove(one)
                     after.remove(other)
                     if one.meaning != other.meaning:
-                        yield one, other
-        yield from ((gone, None) for gone in before)
-        yield from ((None, new) for new in after)
+                        yield ReferenceChange(one, other)
+        yield from (ReferenceChange(gone, None) for gone in before)
+        yield from (ReferenceChange(None, new) for new in after)
 
 
 def distinct(references: Iterable[Reference]) -> list[Reference]:
@@ -343,7 +346,7 @@ K508 = Rule(
     why="dlt records references and checks none: neither that the other table exists nor that its rows do. Readers "
     "take them for true, so rows without a partner (orphans) fall out of their joins.",
     fix="Look for orphans in the stored rows, and load the table that is referred to first.",
-    find=reference_rule(lambda change: change[0] is None, "{table} has a new reference: {after}"),
+    find=reference_rule(lambda change: change.before is None, "{table} has a new reference: {after}"),
 )
 
 
@@ -354,7 +357,7 @@ K509 = Rule(
     why="Tools that draw or generate joins from the schema no longer know this one. dlt itself loads as before; note "
     "that it never removes a reference on its own, so somebody took it out.",
     fix="Keep the reference while the columns still mean the same. Otherwise inform those who join the two tables.",
-    find=reference_rule(lambda change: change[1] is None, "{table} has lost a reference: {before}"),
+    find=reference_rule(lambda change: change.after is None, "{table} has lost a reference: {before}"),
 )
 
 
