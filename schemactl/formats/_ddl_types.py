@@ -18,20 +18,26 @@ _TEXTS: Final = frozenset({
 })  # fmt: skip
 _INTEGERS: Final = {
     "TINYINT": 8, "INT8": 8, "UTINYINT": 16, "SMALLINT": 16, "USMALLINT": 32, "INT": 32, "MEDIUMINT": 32, "SERIAL": 32,
-    "INT128": 128, "INT256": 128, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16,
+    "UMEDIUMINT": 32, "INT128": 128, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16, "YEAR": 16,
 }  # fmt: skip
+_WIDE: Final = {"sqlite": frozenset(("INT", "TINYINT"))}
+"""Integers of a dialect that hold 64 bits, whatever others take the word for; sqlglot reads INT8 as TINYINT."""
+
+_SERIALS: Final = {"serial2": "SMALLSERIAL", "serial4": "SERIAL", "serial8": "BIGSERIAL"}
+"""Names of PostgreSQL's that sqlglot does not know."""
 _PLAIN: Final = {
     name: data_type
     for data_type, names in (
-        ("double", "DOUBLE FLOAT UDOUBLE"), ("bool", "BOOLEAN"), ("date", "DATE DATE32"), ("wei", "UBIGINT"),
+        ("double", "DOUBLE FLOAT UDOUBLE"), ("bool", "BOOLEAN"), ("date", "DATE DATE32"), ("wei", "UBIGINT INT256"),
         ("json", "JSON JSONB VARIANT SUPER OBJECT ARRAY STRUCT MAP NESTED"),
     )
     for name in names.split()
 }  # fmt: skip
 _BINARY: Final = frozenset(("BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BYTES", "ROWVERSION"))
-_DECIMALS: Final = frozenset(
-    ("DECIMAL", "UDECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256", "BIGDECIMAL", "MONEY")
-)
+_DECIMALS: Final = frozenset(("DECIMAL", "UDECIMAL", "BIGDECIMAL", "MONEY", "SMALLMONEY"))
+_SCALED: Final = {"DECIMAL32": 9, "DECIMAL64": 18, "DECIMAL128": 38, "DECIMAL256": 76}
+"""Digits of ClickHouse's decimals that state their scale alone."""
+
 _LOCAL: Final = {
     "TIMESTAMP": None, "TIMESTAMPNTZ": None, "DATETIME": None, "DATETIME2": None, "DATETIME64": None,
     "SMALLDATETIME": 0, "TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9,
@@ -53,10 +59,17 @@ def field_of_type(name: str, text: str, dialect: str) -> Field:
         return _unknown(name, text)
 
 
-def implied_by(kind: exp.Expression, dialect: str) -> Iterable[str]:
-    """Return the constraints of a column that its type implies: those of PostgreSQL's and MySQL's ``serial``."""
-    word = _word(kind)
-    if word not in ("SERIAL", "BIGSERIAL", "SMALLSERIAL"):
+def spell_type(kind: exp.Expression, dialect: str) -> str:
+    """Return a type as sqlglot spells it; not in SQLite's words, of which sqlglot has one for all integers."""
+    text = kind.sql(None if dialect == "sqlite" else dialect)
+    return _SERIALS.get(text.lower(), text)
+
+
+def implied_by(text: str, dialect: str) -> Iterable[str]:
+    """Return the constraints of a column that its type implies: ``serial``, or in ClickHouse one without Nullable."""
+    if dialect == "clickhouse":
+        return () if text.removeprefix("LowCardinality(").startswith("Nullable(") else ("not_null",)
+    if text not in ("SERIAL", "BIGSERIAL", "SMALLSERIAL"):
         return ()
     return ("not_null", "unique") if dialect == "mysql" else ("not_null",)
 
@@ -138,21 +151,23 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
         return {"data_type": "text", **({"x-enum": values} if values else {})}
     if name in _TEXTS:
         return {"data_type": "text", **(sized if name != "UUID" else {})}
-    if name == "BIT":  # PostgreSQL has texts of bits
-        return {"data_type": "bool"} if sizes in ([], [1]) and dialect != "postgres" else None
+    if name == "BIT":  # PostgreSQL and DuckDB have texts of bits
+        return {"data_type": "bool"} if sizes in ([], [1]) and dialect not in ("postgres", "duckdb") else None
     if name == "TINYINT" and sizes == [1]:
         return {"data_type": "bool"}  # as MySQL shows them
     if name == "SERIAL" and dialect == "mysql":
         return {"data_type": "wei"}
     if name in _INTEGERS:
-        if dialect == "snowflake":  # all of them are one type
+        if dialect in ("snowflake", "oracle"):  # all of them are one type
             return {"data_type": "decimal", "precision": 38, "scale": 0}
-        bits = _INTEGERS[name]
+        bits = None if name in _WIDE.get(dialect, ()) else _INTEGERS[name]
         return {"data_type": "bigint", **({"precision": bits} if bits else {})}
     if name in _PLAIN:
         return {"data_type": _PLAIN[name]}
     if name in _BINARY:
         return {"data_type": "binary", **sized}
+    if name in _SCALED and sizes:
+        return {"data_type": "decimal", "precision": _SCALED[name], "scale": sizes[0]}
     if name in _DECIMALS:
         if sizes in ([156, 78], [78, 0], [76, 0]) or (name == "BIGDECIMAL" and not sizes):
             return {"data_type": "wei"}

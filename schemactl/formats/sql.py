@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
-from schemactl.formats._ddl_types import field_of_type, implied_by, option_description
+from schemactl.formats._ddl_types import field_of_type, implied_by, option_description, spell_type
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
@@ -70,11 +70,14 @@ class SqlDialect:
     def read(self, text: str, path: str) -> Document:
         """Return the schema of the tables that a file makes."""
         from sqlglot import exp, parse
+        from sqlglot.dialects.dialect import Dialect as Sqlglot
         from sqlglot.errors import SqlglotError
 
+        dialect = Sqlglot.get_or_raise(self.name)
+        dialect.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.
         try:
             with _unlogged():
-                parsed = parse(readable(text, self.name), read=self.name)
+                parsed = parse(readable(text, self.name), read=dialect)
             statements = [each for each in parsed if each is not None]
             hints, tables = self._hints(text, path)
         except SqlglotError as error:
@@ -306,16 +309,16 @@ class _Table:
 
         place = f"{self.name}.{stated.name}"
         kind = stated.args.get("kind")
-        native: dict[str, Any] = {"type": kind.sql(self._dialect.name) if kind is not None else "text"}
+        native: dict[str, Any] = {"type": spell_type(kind, self._dialect.name) if kind is not None else "text"}
         if kind is None:
             self.losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
         else:
             self.losses += losses_of([field_of_type(stated.name, native["type"], self._dialect.name)], self.name)
-            native |= dict.fromkeys(implied_by(kind, self._dialect.name), True)
+            native |= dict.fromkeys(implied_by(native["type"], self._dialect.name), True)
         for constraint in stated.constraints:
             match constraint.kind:
                 case exp.NotNullColumnConstraint() as null:
-                    native |= {} if null.args.get("allow_null") else {"not_null": True}
+                    native["not_null"] = not null.args.get("allow_null")
                 case exp.PrimaryKeyColumnConstraint():
                     native |= {"primary_key": True, "not_null": True}
                 case exp.UniqueColumnConstraint():
@@ -428,7 +431,7 @@ def _canonical(text: str, dialect: str) -> str:
     """Return a type as sqlglot spells it, whoever wrote it."""
     from sqlglot import exp
 
-    return exp.DataType.build(text, dialect=dialect).sql(dialect)
+    return spell_type(exp.DataType.build(text, dialect=dialect), dialect)
 
 
 @contextmanager
