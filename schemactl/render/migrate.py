@@ -178,9 +178,12 @@ def _rollback_counts(report: reports.RollbackReport) -> Iterator[RenderableType]
     steps = [step for each in report.steps for step in each.planned.undo.steps]
     for each in report.counted:
         step = steps[each.number - 1]
-        what = f"{'rows' if isinstance(step, DropTable) else 'values'} would be dropped"
-        what = what if isinstance(step, DropTable | DropColumn) else "values do not fit"
-        yield from _counted("data", f"`{name_of(step)}`: {each.count:,} {what}", each.examples)
+        what = counted(each.count, "row" if isinstance(step, DropTable) else "value")
+        if isinstance(step, DropTable | DropColumn):
+            what += " would be dropped"
+        else:
+            what += " does not fit" if each.count == 1 else " do not fit"
+        yield from _counted("data", f"`{name_of(step)}`: {what}", each.examples)
 
 
 def print_script(report: reports.PlanReport, dialect: str) -> str:

@@ -274,7 +274,7 @@ def test_what_is_written_after_the_swap_goes_back_or_is_refused(dataset: Dataset
     report = undo(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    assert [blocker.message for blocker in report.blockers] == ["1 values of `orders.note` would not survive"]
+    assert [blocker.message for blocker in report.blockers] == ["1 value of `orders.note` would not survive"]
     dataset.sql("UPDATE @.orders SET note = 2.5 WHERE id = 2")
     assert undo(dataset).outcome is Outcome.DONE
     assert dataset.sql("SELECT note FROM @.orders WHERE id < 4 ORDER BY id") == [("1",), ("2.5",), ("3",)]

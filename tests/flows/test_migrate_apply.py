@@ -96,7 +96,7 @@ def test_values_loaded_since_are_not_dropped_unasked(dataset: Dataset) -> None:
 
     assert report.outcome is Outcome.REFUSED
     assert [each.kind for each in report.blockers] == [BlockerKind.DESTRUCTIVE]
-    assert "1 values of `orders.paid` would be dropped" in report.blockers[0].message
+    assert "1 value of `orders.paid` would be dropped" in report.blockers[0].message
     assert "paid" in dataset.columns()
     assert undo(dataset, allows_destructive=True).outcome is Outcome.DONE
     assert "paid" not in dataset.columns()
@@ -187,6 +187,7 @@ def test_what_does_not_fit_goes_to_a_variant(dataset: Dataset) -> None:
     ]
     variant = column("note__v_text", variant=True)
     taken = schema_of(*retyped.tables["orders"].columns.values(), variant, before=retyped)
+    assert status(dataset, put(taken, "taken.yaml")).variants == ()
     assert apply(dataset, taken).outcome is Outcome.DONE
     assert verify(VerifyRequest(None, dataset.url, Path("schemas"))).is_clean
     undo(dataset)

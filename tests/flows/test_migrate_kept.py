@@ -99,7 +99,7 @@ def test_a_fresh_run_is_undone_without_permission_and_loaded_values_need_it(
     dataset.sql("UPDATE @.orders SET state = 'loaded' WHERE id = 3")
     dataset.sql("UPDATE @.orders SET old = 4.5 WHERE id = 3")
     messages = [blocker.message for blocker in undo(dataset).blockers]
-    lost = ["1 values of `orders.state` would be dropped"]
+    lost = ["1 value of `orders.state` would be dropped"]
     if on_unfit is not OnUnfit.REFUSE:
-        lost.append("1 values of `orders.old` would be dropped")  # by the name that it has now
+        lost.append("1 value of `orders.old` would be dropped")  # by the name that it has now
     assert sorted(messages) == sorted(lost)

@@ -39,6 +39,7 @@ from schemactl.migration.reports import (
 from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step, column_of
 from schemactl.progress import Progress, no_progress
+from schemactl.schema.changes import ColumnAdded
 from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
@@ -75,9 +76,13 @@ def find_status(reference: str | None, to: str | None, schemas: Path, options: P
             target=stated(schema) if schema else None,
             planned=planned,
             drift=drift.changes,
-            variants=drift.variants,
+            variants=tuple(each for each in drift.variants if schema is None or not _has_column(schema, each)),
             runs=tuple(past_run(session, run) for run in reversed(found.runs)),
         )
+
+
+def _has_column(schema: Schema, added: ColumnAdded) -> bool:
+    return added.table in schema.tables and added.column.name in schema.tables[added.table].columns
 
 
 def stated(schema: Schema) -> Version:
