@@ -73,6 +73,13 @@ def data_tables(schema: Schema) -> Iterator[Table]:
     return (table for table in schema.tables.values() if not table.name.startswith(prefix))
 
 
+def start_of(hints: Any) -> Schema:
+    """Return a schema without tables that has the naming convention of ``schema_hints``."""
+    normalizers = hints.get("normalizers") if isinstance(hints, Mapping) else None
+    names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
+    return new_schema("imported", names if isinstance(names, str) else "snake_case")
+
+
 def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     """Return the schema of tables that were read; names become those of its naming convention.
 
@@ -81,11 +88,8 @@ def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     Raises:
         InputError: two names become one, a hint is none that a schema can have, or a name is none.
     """
-    known = hints if isinstance(hints, Mapping) else {}
-    normalizers = known.get("normalizers")
-    names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
-    start = new_schema("imported", names if isinstance(names, str) else "snake_case")
-    sections = joined(_sections(start), known)
+    start = start_of(hints)
+    sections = joined(_sections(start), hints if isinstance(hints, Mapping) else {})
     naming = naming_of(start)
     tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
     renamed = {record.name: name for name, record in tables.items()}

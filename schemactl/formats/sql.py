@@ -21,9 +21,9 @@ from schemactl.formats._ddl_types import field_of_type, implied_by, option_descr
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
-from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, start_of, table_hints
 from schemactl.schema.ddl import Dialect, check_dialect
-from schemactl.schema.naming import naming_of
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.sql_types import UPPER_CASE, readable, type_in
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
@@ -76,10 +76,12 @@ class SqlDialect:
         dialect = Sqlglot.get_or_raise(self.name)
         dialect.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.
         try:
+            hints, tables = self._hints(text, path)
+            text = self._unfolded(text, naming_of(start_of(hints)))
+            hints, tables = self._hints(text, path)
             with _unlogged():
                 parsed = parse(readable(text, self.name), read=dialect)
             statements = [each for each in parsed if each is not None]
-            hints, tables = self._hints(text, path)
         except SqlglotError as error:
             details = (getattr(error, "errors", None) or [{}])[0]
             reason = details.get("description") or str(error).splitlines()[0]
@@ -109,6 +111,20 @@ class SqlDialect:
         if not made:
             raise self._no_table(text, path, parsed)
         return Document(schema_of([table.record() for table in made.values()], hints, path), tuple(losses))
+
+    def _unfolded(self, text: str, naming: Naming) -> str:
+        """Return SQL with names in capitals in lower case where that makes others of them: they are no camel case."""
+        from sqlglot import tokenize
+
+        kinds = ("VAR", "IDENTIFIER") if self.name in UPPER_CASE else ("VAR",)
+        normalize = naming.normalize_identifier
+        if normalize("A") != "a":
+            return text
+        for token in reversed(tokenize(text, read=self.name)):
+            name = token.text
+            if token.token_type.name in kinds and name.isupper() and normalize(name) != normalize(name.lower()):
+                text = text[: token.start] + text[token.start : token.end + 1].lower() + text[token.end + 1 :]
+        return text
 
     def _no_table(self, text: str, path: str, parsed: Sequence[exp.Expr | None]) -> InputError:
         """Return the error for a text without tables; it names the first statement that is no SQL of the dialect."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -19,6 +20,7 @@ from schemactl.errors import InputError
 from schemactl.formats import sql
 from schemactl.formats._losses import describe_loss, losses_between
 from schemactl.formats._tables import data_tables
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
 DIALECTS = (
@@ -234,6 +236,29 @@ def test_types_of_dialects(dialect: str, kind: str, properties: dict[str, Any]) 
 def test_types_that_schemas_have_not_are_reported(dialect: str, kind: str, lost: str) -> None:
     document = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind})", "t.sql")
     assert [describe_loss(each) for each in document.losses] == [lost]
+
+
+@pytest.mark.parametrize("dialect", ["snowflake", "postgres"])
+def test_names_in_capitals_are_no_camel_case(dialect: str) -> None:
+    text = """-- x-dlt: {"x-table": 1}
+        CREATE TABLE EVENTS2GO (
+        -- x-dlt: {"x-column": 1}
+        ADDR2LINE text, Addr3Line text, PRIMARY KEY (ADDR2LINE));
+        COMMENT ON COLUMN EVENTS2GO.ADDR2LINE IS 'ADDR2LINE';"""
+    table = sql.in_dialect(dialect).read(text, "t.sql").schema.tables["events2go"]
+    assert list(table.columns) == ["addr2line", "addr3_line"]
+    assert table.properties["x-table"] == 1
+    found = table.columns["addr2line"].properties
+    assert (found["primary_key"], found["description"], found["x-column"]) == (True, "ADDR2LINE", 1)
+
+
+def test_names_come_back_from_capitals() -> None:
+    columns = {name: Column(name, {"data_type": "text", "nullable": True}) for name in ("_2nd", "addr2line")}
+    table = Table("v2x", columns, {"write_disposition": "append"})
+    schema = replace(new_schema("s"), tables={**new_schema("s").tables, "v2x": table})
+    snowflake = sql.in_dialect("snowflake")
+    read = snowflake.read(snowflake.write(schema), "t.sql").schema
+    assert list(read.tables["v2x"].columns) == ["_2nd", "addr2line"]
 
 
 def test_words_of_types_in_texts_and_comments_stay() -> None:
