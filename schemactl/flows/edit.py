@@ -8,7 +8,14 @@ from pathlib import Path
 from schemactl.errors import InputError, did_you_mean
 from schemactl.flows.lineage import lineage_in, write_lineage
 from schemactl.flows.meaning import Meaning, meaning_of
-from schemactl.flows.schemas import Opened, open_schemas, save, with_lineage, without_processing_hints
+from schemactl.flows.schemas import (
+    Opened,
+    check_unchanged,
+    open_schemas,
+    save,
+    with_lineage,
+    without_processing_hints,
+)
 from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
 from schemactl.inference.renaming import find_names
@@ -76,8 +83,7 @@ def edit_import(
     if changes or document is None:
         content = bump(replace(after, imported_version_hash=None)) if document is None else bump(after)
         with locked_schemas(folder.root):
-            if file is not None and read_text(path) != file.text:
-                raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
+            check_unchanged(folder, opened)
             replace_file(path, write(content, str(path), document.layout if document else None))
         if meant is not None:
             # The file may state what the schema has from data already.
@@ -113,8 +119,7 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
     with locked_schemas(folder.root):
         if imported is not None and opened.import_file is not None and not (is_begun or folder.is_shared):
             path = opened.import_file.path
-            if read_text(path) != opened.import_file.text:
-                raise InputError(f"`{path}` was changed since it was read", hint="run the command again")
+            check_unchanged(folder, opened)
             layout = with_keys(imported.layout, renaming.renamed)
             replace_file(path, write(bump(renaming.of_schema(imported.schema)), str(path), layout))
             written = (str(path),)

@@ -99,7 +99,7 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
     if not pending:
         return ()
     with locked_schemas(folder.root):
-        _check_unchanged(folder, opened)
+        check_unchanged(folder, opened)
         # Import before export: a command killed in between leaves an import file for the next to start from.
         for path, text in pending:
             remove_leftovers(path.parent)
@@ -266,7 +266,8 @@ def _first_import(schema: Schema) -> Schema:
     return bump(replace(without_processing_hints(schema), imported_version_hash=None))
 
 
-def _check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
+def check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
+    """Raise InputError where a schema's file is another than when it was read, or has come about since."""
     imports = () if folder.is_shared else ((folder.imports, opened.import_file),)
     for place, file in (*imports, (folder.exports, opened.export_file)):
         path = find_file(place, opened.name)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
+from schemactl.store.lock import locked_schemas
 
 IMPORT = Path("schemas/import/shop.schema.yaml")
 
@@ -38,6 +42,19 @@ def test_a_schema_begins_with_an_edit(capsys: pytest.CaptureFixture[str]):
     assert imported().tables["orders"].columns["id"].properties["primary_key"] is True
     assert run(["sync", "shop"]) == 0
     assert run(["diff"]) == 0
+
+
+def test_a_file_that_comes_about_meanwhile_is_not_overwritten():
+    run(["edit", "shop", "--table", "orders", "--column", "id:bigint"])
+    run(["sync", "shop"])
+    text = f"# ours\n{IMPORT.read_text()}"
+    IMPORT.unlink()
+    with locked_schemas(Path("schemas")):
+        edit = subprocess.Popen([sys.executable, "-m", "schemactl", "edit", "shop", "--column", "note:text"])
+        time.sleep(2)  # it has read that there is no file, and waits for the lock
+        IMPORT.write_text(text)
+    edit.wait()
+    assert IMPORT.read_text().startswith("# ours\n")
 
 
 def test_contracts_that_are_stated_apart_are_one(capsys: pytest.CaptureFixture[str]):
