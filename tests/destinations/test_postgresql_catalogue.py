@@ -11,8 +11,7 @@ import pytest
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations import postgresql as destination
-from schemactl.destinations.postgresql import catalogue
-from schemactl.destinations.postgresql.session import PostgresSession, parse_address
+from schemactl.destinations.postgresql.session import READING, open_session, parse_address
 from schemactl.errors import DestinationError, InputError
 from schemactl.installation import install_command
 from schemactl.schema.types import Column
@@ -116,23 +115,25 @@ def test_partitions_are_one_table(database: str) -> None:
     assert list(read(database).schema.tables) == ["events"]
 
 
-def test_the_number_of_queries_does_not_grow(database: str) -> None:
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Grows with each time that a server is waited for, but for the making of connections."""
+    waited: list[None] = []
+    wait = psycopg.Connection.wait
+
+    def counted(connection: psycopg.Connection[Any], *arguments: Any, **others: Any) -> Any:
+        waited.append(None)
+        return wait(connection, *arguments, **others)
+
+    monkeypatch.setattr(psycopg.Connection, "wait", counted)
+    return waited
+
+
+def test_the_number_of_round_trips_does_not_grow(database: str, round_trips: list[None]) -> None:
     def count() -> int:
-        asked: list[str] = []
-
-        class Counting:
-            def __init__(self, connection: Any) -> None:
-                self.connection = connection
-
-            def execute(self, *arguments: Any) -> Any:
-                asked.append(arguments[0])
-                return self.connection.execute(*arguments)
-
-        with psycopg.connect(database) as connection:
-            address = parse_address(database)
-            session = PostgresSession(Counting(connection), address)  # type: ignore[arg-type]
-            catalogue.read_session(session, address.dataset)
-        return len(asked)
+        round_trips.clear()
+        read(database)
+        return len(round_trips)
 
     versions = "_dlt_version (schema_name varchar, version_hash varchar, inserted_at timestamptz)"
     make(database, f"create table {versions}", "insert into _dlt_version values ('shop', 'A', '2026-01-01')")
@@ -140,6 +141,19 @@ def test_the_number_of_queries_does_not_grow(database: str) -> None:
     make(database, *(f"create table t{number} (id bigint primary key)" for number in range(50)))
     assert count() == few <= 4
     assert read(database).schema.name == "shop"
+
+
+def test_a_statement_outside_of_a_transaction_is_one_round_trip(database: str, round_trips: list[None]) -> None:
+    asked = "select current_setting('TimeZone'), current_setting('transaction_read_only'), %s, %s, '100%%'"
+    with open_session(parse_address(database), READING) as session:
+        round_trips.clear()
+        assert session.query(asked, "it's \\ 5%", None) == [("UTC", "on", "it's \\ 5%", None, "100%")]
+        assert len(round_trips) == 1
+        with pytest.raises(psycopg.Error, match="read-only transaction"):
+            session.execute("create table made (x int)")
+        assert not session.is_in_transaction
+        # What holds in one transaction is not left to the next one.
+        assert session.connection.execute("show transaction_read_only").fetchone() == ("off",)
 
 
 def test_no_password_is_reported(database: str) -> None:
@@ -171,7 +185,7 @@ def test_a_password_with_odd_characters_is_not_taken_for_a_host(url: str) -> Non
 
 
 def test_a_server_that_is_not_there_is_reported() -> None:
-    with pytest.raises(DestinationError, match=r"cannot read `postgresql://me@127\.0\.0\.1:1/db`"):
+    with pytest.raises(DestinationError, match=r"cannot reach the server in `postgresql://me@127\.0\.0\.1:1/db`"):
         read("postgresql://me:s3cret@127.0.0.1:1/db?connect_timeout=2")
     with pytest.raises(DestinationError, match="invalid connection option"):
         read("postgresql://me:s3cret@127.0.0.1:1/db?colour=red")

@@ -1,15 +1,13 @@
-"""Reads the tables of a PostgreSQL server, in one transaction that can only read."""
+"""Reads the tables of a PostgreSQL server, in transactions that can only read."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._address import without_password
-from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
-from schemactl.destinations.postgresql.session import PostgresSession, hint_of, parse_address
+from schemactl.destinations._catalogue import catalogue_of, choose_dataset
+from schemactl.destinations.postgresql.session import READING, PostgresSession, open_session, parse_address
 from schemactl.destinations.postgresql.types import kind_of
-from schemactl.errors import DestinationError
 
 _DATASETS: Final = """
     select distinct nspname
@@ -38,25 +36,15 @@ _KEYS: Final = """
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset, in one transaction that can only read.
+    """Return the tables of one dataset, in transactions that can only read.
 
     Raises:
         InputError: the address is wrong, or names no dataset.
         DestinationError: the server cannot be reached or refuses to answer, or psycopg is not installed.
     """
     address = parse_address(url)
-    with driver("psycopg", "postgres"):
-        import psycopg
-        from psycopg.conninfo import make_conninfo
-    try:
-        with psycopg.connect(make_conninfo(**address.parameters)) as connection:
-            connection.read_only = True
-            return read_session(PostgresSession(connection, address), address.dataset)
-    except psycopg.Error as error:
-        # The driver's own error may hold the address with its password.
-        message = " ".join(str(error).split())
-        shown = f"cannot read `{address.shown}`: {without_password(message, address)}"
-        raise DestinationError(shown, hint=hint_of(error, is_read_only=True)) from None
+    with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
+        return read_session(session, address.dataset)
 
 
 def read_session(session: PostgresSession, asked: str | None) -> Catalogue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemactl.destinations._sql_load import check_schema, load_package, past_loads
-from schemactl.destinations.postgresql.session import open_session, parse_address
+from schemactl.destinations.postgresql.session import open_session, open_transaction, parse_address
 from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
@@ -19,12 +19,12 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
 def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema could be loaded; what the attempt makes is taken back. See ``Loader``."""
     address = parse_address(url)
-    with open_session(address) as session:
+    with open_transaction(address) as session:
         check_schema(session, address.dataset, schema)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load, in one transaction; see ``Loader``."""
     address = parse_address(url)
-    with open_session(address) as session:
+    with open_transaction(address) as session:
         load_package(session, address.dataset, package, progress)

@@ -38,10 +38,12 @@ from schemactl.destinations.postgresql.online import (
     set_proven_not_null,
 )
 from schemactl.destinations.postgresql.session import (
+    PLAIN,
     PostgresSession,
     lock_holders,
     milliseconds,
     open_session,
+    open_transaction,
     parse_address,
 )
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
@@ -86,10 +88,8 @@ _SAMPLED_PAGES: Final = 64
 """Pages of a table from which the number of rows in a page is taken."""
 
 _SETTINGS: Final = (
-    # Texts without a zone are in UTC, and floats have all of their digits.
-    "TimeZone = 'UTC'",
-    "DateStyle = 'ISO'",
-    "standard_conforming_strings = on",
+    *PLAIN,
+    # Floats have all of their digits.
     "extra_float_digits = 1",
     # A policy that hides rows is an error: they would be neither counted nor filled.
     "row_security = off",
@@ -508,15 +508,12 @@ def connect(
         settings.append("transaction_read_only = on")
 
     with ExitStack() as stack:
-        opened = stack.enter_context(open_session(address, is_read_only=is_read_only))
-        session = replace(opened, settings=tuple(settings))
+        session = stack.enter_context(open_session(address, settings, is_read_only=is_read_only))
         with session.wrap_errors("begin a migration"):
-            session.connection.rollback()
-            session.connection.autocommit = True
             dataset = choose_migrated(session, address.dataset, schema_name)
         holder = None
         if not is_read_only:
-            holder = stack.enter_context(open_session(address))
+            holder = stack.enter_context(open_transaction(address))
             with holder.wrap_errors("take the lock"):
                 _lock(holder, dataset, patience.seconds)
         try:

@@ -48,6 +48,11 @@ _CONNECT_SECONDS: Final = "10"
 _PATIENCE_FOR_LOADS: Final = "10min"
 _PATIENCE_FOR_OTHERS: Final = "60s"
 
+PLAIN: Final = ("TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on")
+"""Settings of all sessions: texts without a zone are in UTC."""
+READING: Final = (*PLAIN, "transaction_read_only = on")
+LOADING: Final = (*PLAIN, f"lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
+
 _IN_THE_WAY: Final = "something else has the name: rename that, or name another dataset: `?dataset=NAME`"
 _OTHER_RULES: Final = "the table there has rules that the schema does not know: drop them, or load into another dataset"
 _HINTS: Final[dict[str, str]] = {
@@ -103,11 +108,13 @@ _HOLDERS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class PostgresSession(Session):
-    """A connection on which a transaction is open; see ``destinations._session.Session``.
+    """A connection to a server; see ``destinations._session.Session``.
+
+    A statement outside of a transaction is one by itself, and one round trip to the server.
 
     Attributes:
-        settings: that hold in each transaction, where statements are kept at once. A pool gives each transaction
-            another connection: what is set for longer would be lost, or left to others.
+        settings: that hold in each transaction. A pool gives each transaction another connection: what is set for
+            longer would be lost, or left to others.
     """
 
     dialect = "postgres"
@@ -120,8 +127,8 @@ class PostgresSession(Session):
 
     connection: Connection[Any]
     address: ServerAddress
-    is_read_only: bool = False
     settings: tuple[str, ...] = ()
+    is_read_only: bool = False
 
     def column_type(self, column: Column) -> str:
         return column_type(column)
@@ -143,14 +150,14 @@ class PostgresSession(Session):
 
     def begin(self) -> None:
         """Begin a transaction with the settings."""
-        self.connection.execute("; ".join(("BEGIN", *self._local_settings())).encode())
+        # Under other levels, a load that has waited for another one would not see what that one has loaded.
+        self.connection.execute("; ".join(("BEGIN ISOLATION LEVEL READ COMMITTED", *self._local_settings())).encode())
 
     @contextmanager
     def transaction(self, *, force_rollback: bool = False) -> Iterator[None]:
         """Run what is inside in a transaction with the settings; one that is open goes on afterwards."""
         with self.connection.transaction(force_rollback=force_rollback):
-            if self.settings:
-                self.connection.execute("; ".join(self._local_settings()).encode())
+            self.connection.execute("; ".join(self._local_settings()).encode())
             yield
 
     @property
@@ -164,10 +171,17 @@ class PostgresSession(Session):
         return (f"SET LOCAL {setting}" for setting in self.settings)
 
     def _run(self, statement: str, values: Sequence[Any] | None = None) -> Cursor[Any]:
-        if not self.settings or self.is_in_transaction:
+        if self.is_in_transaction:
             return self.connection.execute(statement.encode(), values)
-        with self.transaction():
-            return self.connection.execute(statement.encode(), values)
+        from psycopg import ClientCursor
+
+        # Statements that are sent as one text are one transaction (PostgreSQL, "Multiple Statements in a Simple
+        # Query"); such a text takes no values of its own.
+        cursor = ClientCursor(self.connection)
+        cursor.execute("; ".join((*self._local_settings(), statement)).encode(), values)
+        for _ in self.settings:
+            cursor.nextset()
+        return cursor
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         return [(*row[:4], row[4]) for row in self.query(_COLUMNS, dataset, folded, folded)]
@@ -185,9 +199,9 @@ class PostgresSession(Session):
             return cursor.rowcount
 
     def lock(self, dataset: str) -> None:
-        self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_LOADS}'")
-        self.query(f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))")
-        self.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
+        taken = f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
+        before, after = (f"SET LOCAL lock_timeout = '{each}'" for each in (_PATIENCE_FOR_LOADS, _PATIENCE_FOR_OTHERS))
+        self.execute("; ".join((before, taken, after)))
 
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
@@ -197,7 +211,7 @@ class PostgresSession(Session):
             yield
         except psycopg.Error as error:
             # The driver's own error may hold the address with its password.
-            found = _LOST if self.connection.closed else hint
+            found = _LOST if self.connection.closed and not self.is_read_only else hint
             raise _wrap_error(error, task, self.address, found, self.is_read_only) from None
 
 
@@ -251,8 +265,10 @@ def parse_address(url: str) -> ServerAddress:
 
 
 @contextmanager
-def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Iterator[PostgresSession]:
-    """Open a transaction; closing the connection rolls back what COMMIT has not kept.
+def open_session(
+    address: ServerAddress, settings: Sequence[str] = LOADING, *, is_read_only: bool = False
+) -> Iterator[PostgresSession]:
+    """Open a connection; closing it rolls back what COMMIT has not kept.
 
     If nothing is to be written, hints say so.
 
@@ -265,22 +281,22 @@ def open_session(address: ServerAddress, *, is_read_only: bool = False) -> Itera
     try:
         # A pool gives each transaction another connection, which has prepared nothing.
         target = make_conninfo(**{**address.parameters, "client_encoding": "UTF8"})
-        connection = psycopg.connect(target, prepare_threshold=None)
+        connection = psycopg.connect(target, prepare_threshold=None, autocommit=True)
     except psycopg.Error as error:
         raise _wrap_error(error, "reach the server", address) from None
-    # Under the others, a load that has waited for another one would not see what that one has loaded.
-    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-    session = PostgresSession(connection, address, is_read_only)
     try:
-        with session.wrap_errors("begin a load"):
-            # Files may hold moments without their zone; all of them are in UTC.
-            session.execute("SET LOCAL TimeZone = 'UTC'")
-            session.execute("SET LOCAL DateStyle = 'ISO'")
-            session.execute("SET LOCAL standard_conforming_strings = on")
-            session.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
-        yield session
+        yield PostgresSession(connection, address, tuple(settings), is_read_only)
     finally:
         connection.close()
+
+
+@contextmanager
+def open_transaction(address: ServerAddress) -> Iterator[PostgresSession]:
+    """Open a connection on which a transaction has begun; see ``open_session``."""
+    with open_session(address) as session:
+        with session.wrap_errors("begin a load"):
+            session.begin()
+        yield session
 
 
 def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession) -> str:
