@@ -67,6 +67,7 @@ class Call:
 
     Attributes:
         before: the schema as it was when the call was checked.
+        checked: the schema whose tables the destination was asked about.
         parts: the data of each root table; none where nothing is new.
     """
 
@@ -75,6 +76,7 @@ class Call:
     target: LoadTarget
     load: LoadTime
     before: Schema
+    checked: Schema
     parts: tuple[Part, ...]
     files: tuple[LoadedInput, ...]
     seen: tuple[str, ...]
@@ -111,11 +113,12 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
         fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
         parts = tuple(part for part in fresh if part.inputs)
         files = remember(new)
-    call = Call(request, folder, target, LoadTime(load_id, datetime.now(UTC)), before, parts, files, seen)
+    # What becomes of longer names is known once the data is.
+    checked = without_long_names(held, limit)
+    call = Call(request, folder, target, LoadTime(load_id, datetime.now(UTC)), before, checked, parts, files, seen)
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
-    # What becomes of longer names is known once the data is.
-    target.destination.check_tables(target.url, without_long_names(held, limit))
+    target.destination.check_tables(target.url, checked)
     return call
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 from loading_shop import Shop
 
+from schemactl.destinations import parquet
 from schemactl.errors import DestinationError, EngineError, InputError
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.normalize import normalize
@@ -20,6 +21,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved import write_evidence
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop
 from schemactl.schema.hints import Hints, parse_column
+from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
@@ -455,3 +457,23 @@ def test_rows_that_nanoseconds_order_are_deduplicated(shop: Shop, to: str) -> No
         table = "shop.shop.orders" if to != "warehouse" else "'warehouse/orders/*.parquet'"
         found = database.execute(f'select id, epoch_ns("at") % 1000 from {table} order by id').fetchall()
     assert found == [(1, 787), (2, 787)]
+
+
+def test_destination_is_asked_again_only_about_another_schema(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def check_tables(_: str, schema: Schema) -> None:
+        asked.append([*schema.tables["orders"].columns] if "orders" in schema.tables else [])
+
+    monkeypatch.setattr(parquet, "check_tables", check_tables)
+    source, same = shop.write("a.jsonl", {"id": 1}), shop.write("b.jsonl", {"id": 2})
+    wider = shop.write("c.jsonl", {"id": 3, "note": "x"})
+    shop.load(source)
+    held = ["id", "_dlt_load_id", "_dlt_id"]
+    assert asked == [[], held]
+    asked.clear()
+    shop.load(same)
+    assert asked == [held]
+    asked.clear()
+    shop.load(wider)
+    assert asked == [held, [*held, "note"]]
