@@ -107,7 +107,6 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: 
     """
     asked: list[tuple[TableData, Unfilled]] = [(data, frozenset()) for data in found]
     made: dict[int, tuple[Plan, WrittenRows]] = {}
-    checked = call.checked
     for number in count():
         bases = _evolve_all(opened, asked)
         reports: list[NormalizeReport] = []
@@ -128,9 +127,7 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: 
         if any(met):
             found_met = zip(reports, met, strict=True)
             return merge_reports([replace(report, overwrites=each) for report, each in found_met])
-        if (stored := bases[-1].evolution.stored) != checked:
-            call.target.destination.check_tables(call.target.url, stored)
-            checked = stored
+        call.check_tables(bases[-1].evolution.stored)
         _make_new(call, bases, plans, made, staging / str(number))
         reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
         further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]

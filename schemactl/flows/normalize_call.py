@@ -86,6 +86,11 @@ class Call:
         name = self.request.inference.name
         return NormalizeReport(name, self.load.id, self.target.shown, outcome, seen=self.seen)
 
+    def check_tables(self, schema: Schema) -> None:
+        """Ask the destination whether the tables of a schema could be loaded, unless it was; see ``Loader``."""
+        if schema != self.checked:
+            self.target.destination.check_tables(self.target.url, schema)
+
 
 def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     """Return the call, or the report where there is nothing to do; what is wrong with it is reported at once."""

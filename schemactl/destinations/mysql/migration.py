@@ -294,8 +294,7 @@ def connect(
         with session.wrap_errors("begin a migration"):
             session.connection.autocommit(True)
             seconds = _READING_SECONDS if is_read_only else max(int(patience.lock_seconds), 1)
-            session.execute(f"SET SESSION lock_wait_timeout = {seconds}")
-            session.execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")
+            session.execute(f"SET SESSION lock_wait_timeout = {seconds}, SESSION innodb_lock_wait_timeout = {seconds}")
             if is_read_only:
                 session.execute("SET SESSION TRANSACTION READ ONLY")
             dataset = choose_migrated(session, address.dataset, schema_name)

@@ -222,20 +222,11 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
     try:
         with session.wrap_errors("begin"):
             # Datasets that are made keep all of Unicode, and distinguish texts as dlt does.
-            for setting in (
-                f"sql_mode = '{_MODES}'",
-                "time_zone = '+00:00'",
-                "character_set_server = 'utf8mb4'",
-                "collation_server = 'utf8mb4_bin'",
-                "transaction_isolation = 'READ-COMMITTED'",
-            ):
-                try:
-                    session.execute(f"SET SESSION {setting}")
-                except pymysql.OperationalError:
-                    if "transaction_isolation" not in setting:
-                        raise
-                    # MariaDB before 11.1
-                    session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            session.execute(
+                f"SET SESSION sql_mode = '{_MODES}', SESSION time_zone = '+00:00', "
+                "SESSION character_set_server = 'utf8mb4', SESSION collation_server = 'utf8mb4_bin'"
+            )
+            session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         yield session
     finally:
         connection.close()
