@@ -14,11 +14,8 @@ from schemactl.errors import DriverMissing, InputError, did_you_mean
 from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.templates import MAX_NAME_LENGTH, new_schema
+from schemactl.schema.templates import MAX_NAME_LENGTH, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Table
-
-VERSIONS_TABLE: Final = "_dlt_version"
-"""Where dlt keeps the schemas of a dataset (docs/dlt.md §9.1)."""
 
 OURS: Final = "_schemactl_"
 """How the names of our own tables begin, but for the one of rejects."""
@@ -155,8 +152,8 @@ def catalogue_of(
     """
     rows, hints = list(columns), _hints(keys)
     kept: list[tuple[str, str]] = []
-    if {"schema_name", "version_hash", "inserted_at"} <= {row[1] for row in rows if row[0] == VERSIONS_TABLE}:
-        place = versions or qualify(dataset, VERSIONS_TABLE)
+    if {"schema_name", "version_hash", "inserted_at"} <= {row[1] for row in rows if row[0] == VERSION_TABLE}:
+        place = versions or qualify(dataset, VERSION_TABLE)
         query = f"select schema_name, version_hash from {place} order by inserted_at desc"
         kept = [(each, version_hash) for each, version_hash in session.query(query)]
     found = (

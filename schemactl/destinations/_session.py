@@ -44,7 +44,6 @@ class Session(ABC):
         dialect: the name that sqlglot has for its SQL.
         names: what it makes of names.
         datasets_query: gives the names of all datasets.
-        relations_query: gives the names of the tables and views of the dataset that is its value.
         placeholder: what stands for a value in a statement.
         has_transactional_ddl: whether what makes and changes tables is a part of a transaction.
         casts_to_columns: whether CAST takes the types that columns have.
@@ -60,7 +59,6 @@ class Session(ABC):
     dialect: ClassVar[str]
     names: ClassVar[NameLimits]
     datasets_query: ClassVar[str]
-    relations_query: ClassVar[str]
     placeholder: ClassVar[str] = "?"
     has_transactional_ddl: ClassVar[bool] = True
     casts_to_columns: ClassVar[bool] = True
@@ -104,7 +102,11 @@ class Session(ABC):
 
     def relation_names(self, dataset: str) -> list[str]:
         """Return the names of the tables and views of a dataset."""
-        return [name for (name,) in self.query(self.relations_query, dataset)]
+        return [name for _, name in self.list_relations(dataset)]
+
+    @abstractmethod
+    def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
+        """Return datasets and names of the tables and views of one dataset, or of all, by one query."""
 
     @abstractmethod
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:

@@ -17,6 +17,7 @@ from schemactl.destinations._catalogue import choose_dataset, without_staging
 from schemactl.destinations._session import Relation, Session, create_table, literal, qualify, quote
 from schemactl.errors import InputError
 from schemactl.normalization.package import LoadPackage
+from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import DataType, Table
 
 
@@ -107,7 +108,12 @@ def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[
     known = session.datasets()
     if asked is not None:
         return [name for name in known if name == asked]
-    return [name for name in without_staging(known) if knows_schema(Bookkeeping(session, name).read_rows, schema_name)]
+    loaded = {dataset for dataset, name in session.list_relations(None) if find_names([name], VERSION_TABLE)}
+    return [
+        name
+        for name in without_staging(known)
+        if name in loaded and knows_schema(Bookkeeping(session, name).read_rows, schema_name)
+    ]
 
 
 def choose_migrated(session: Session, asked: str | None, schema_name: str) -> str:
@@ -120,7 +126,8 @@ def choose_migrated(session: Session, asked: str | None, schema_name: str) -> st
     loaded = find_dataset(session, None, schema_name)
     if len(loaded) == 1:
         return loaded[0]
-    known = [name for name in session.datasets() if session.relation_names(name)]
+    filled = {dataset for dataset, _ in session.list_relations(None)}
+    known = [name for name in session.datasets() if name in filled]
     return choose_dataset(known, None, session.shown) if known else schema_name
 
 

@@ -7,10 +7,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from schemactl.destinations import MigrationSession, sqlite
+from schemactl.destinations import duckdb as duckdb_destination
 from schemactl.destinations._migration.ledger import RUNS
+from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.migration.records import Run
 from schemactl.migration.steps import DropTable
 
@@ -63,3 +66,34 @@ def test_nothing_is_known_after_sql_of_somebody_s(session: MigrationSession) -> 
     assert session.runs() == (RUN,)
     session.run_own([f'DROP TABLE "{RUNS.name}"'], "0001_less.sqlite.sql")
     assert session.runs() == ()
+
+
+def test_the_number_of_queries_does_not_grow_with_other_datasets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    query = DuckDbSession.query
+
+    def counted(session: DuckDbSession, statement: str, *values: object) -> list[tuple[object, ...]]:
+        asked.append(statement)
+        return query(session, statement, *values)
+
+    def count() -> int:
+        asked.clear()
+        with duckdb_destination.connect(f"duckdb:///{file}", "shop", is_read_only=True) as session:
+            assert session.dataset == "loaded"
+        return len(asked)
+
+    file = tmp_path / "shop.duckdb"
+    with duckdb.connect(file) as connection:
+        for statement in (
+            "CREATE SCHEMA loaded; CREATE TABLE loaded._dlt_version (schema_name VARCHAR)",
+            "INSERT INTO loaded._dlt_version VALUES ('shop')",
+        ):
+            connection.execute(statement)
+    monkeypatch.setattr(DuckDbSession, "query", counted)
+    few = count()
+    with duckdb.connect(file) as connection:
+        for number in range(20):
+            connection.execute(f"CREATE SCHEMA s{number}; CREATE TABLE s{number}.orders (id BIGINT)")
+    assert count() == few > 0

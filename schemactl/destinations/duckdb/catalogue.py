@@ -6,11 +6,12 @@ from typing import Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, catalogue_of, choose_dataset, driver
+from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations._session import quote
 from schemactl.destinations.duckdb.session import DuckDbSession, is_lock
 from schemactl.destinations.duckdb.types import kind_of
 from schemactl.errors import DestinationError
+from schemactl.schema.templates import VERSION_TABLE
 
 _COLUMNS: Final = """
     select database_name, schema_name, table_name, column_name, data_type, is_nullable, duckdb_columns.comment,
@@ -51,5 +52,5 @@ def read_session(session: DuckDbSession, asked: str | None) -> Catalogue:
     dataset = choose_dataset({row[1] for row in rows}, asked, session.shown)
     held = ((row[2], row[3], kind_of(row[4]), *row[5:]) for row in rows if row[1] == dataset)
     # With the file's own name: `shop.orders` is ambiguous in `shop.duckdb`.
-    versions = ".".join(map(quote, (rows[0][0], dataset, VERSIONS_TABLE)))
+    versions = ".".join(map(quote, (rows[0][0], dataset, VERSION_TABLE)))
     return catalogue_of(session, dataset, held, session.query(_CONSTRAINTS, dataset), versions=versions)

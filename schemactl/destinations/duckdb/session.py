@@ -40,11 +40,11 @@ _COLUMNS: Final = """
 """
 
 _NAMES: Final = """
-    select table_name from duckdb_tables()
-    where database_name = current_database() and lower(schema_name) = lower($1)
+    select schema_name, table_name from duckdb_tables()
+    where database_name = current_database() and ($1 is null or lower(schema_name) = lower($1))
     union all
-    select view_name from duckdb_views()
-    where database_name = current_database() and not internal and lower(schema_name) = lower($1)
+    select schema_name, view_name from duckdb_views()
+    where database_name = current_database() and not internal and ($1 is null or lower(schema_name) = lower($1))
 """
 
 _VIEW: Final = """
@@ -84,7 +84,6 @@ class DuckDbSession(Session):
     dialect = "duckdb"
     names = NAMES
     datasets_query = _DATASETS
-    relations_query = _NAMES
 
     connection: DuckDBPyConnection
     address: FileAddress
@@ -110,6 +109,9 @@ class DuckDbSession(Session):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
         return found
+
+    def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
+        return [(row[0], row[1]) for row in self.query(_NAMES, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         if folded is None:

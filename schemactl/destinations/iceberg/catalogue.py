@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import VERSIONS_TABLE, choose_dataset, column_of, make_catalogue, with_nullable
+from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, with_nullable
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.structure import NameLimits
+from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Properties
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
     namespace = tuple(dataset.split("."))
     names = tables_in(catalog, dataset) if catalog.namespace_exists(namespace) else []
     tables = {name: catalog.load_table((*namespace, name)) for name in names}
-    stated = versions_in(tables[VERSIONS_TABLE]) if VERSIONS_TABLE in tables else []
+    stated = versions_in(tables[VERSION_TABLE]) if VERSION_TABLE in tables else []
     return _catalogue(tables, stated, dataset, origin)
 
 

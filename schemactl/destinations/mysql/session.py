@@ -40,7 +40,7 @@ _COLUMNS: Final = """
     where t.table_schema = %s and (%s is null or lower(t.table_name) = lower(%s))
     order by t.table_name, c.ordinal_position
 """
-_NAMES: Final = "select table_name from information_schema.tables where table_schema = %s"
+_NAMES: Final = "select table_schema, table_name from information_schema.tables"
 
 _HINTS: Final[dict[int, str]] = {
     1044: "grant the user CREATE, ALTER, DROP, SELECT, INSERT, UPDATE and DELETE on the dataset",
@@ -67,7 +67,6 @@ class MySqlSession(Session):
     dialect = "mysql"
     names = NAMES
     datasets_query = _DATASETS
-    relations_query = _NAMES
     placeholder = "%s"
     has_transactional_ddl = False
     casts_to_columns = False
@@ -110,6 +109,12 @@ class MySqlSession(Session):
         with self.connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             return list(cursor.fetchall())
+
+    def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
+        if dataset is None:
+            return [(row[0], row[1]) for row in self.query(_NAMES)]
+        # MariaDB looks into the folder of one dataset where the condition names it, and nothing else.
+        return [(row[0], row[1]) for row in self.query(f"{_NAMES} where table_schema = %s", dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         jsons = json_columns(self, dataset)

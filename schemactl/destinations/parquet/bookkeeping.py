@@ -18,12 +18,12 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
-from schemactl.destinations._catalogue import OURS, VERSIONS_TABLE
+from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of
 from schemactl.destinations.parquet.journal import Listing, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
-from schemactl.schema.templates import loads_table, version_table
+from schemactl.schema.templates import VERSION_TABLE, loads_table, version_table
 from schemactl.schema.types import Table
 
 INIT: Final = "init"
@@ -57,7 +57,7 @@ class StoredVersion:
 
 def stored_versions(listing: Listing, version_hash: str | None = None) -> list[StoredVersion]:
     """Return the schemas that dlt keeps there, the last one first; those of a hash, where one is given."""
-    folders = find_names(listing.folders(), VERSIONS_TABLE)
+    folders = find_names(listing.folders(), VERSION_TABLE)
     files = (pair for folder in folders for pair in listing.of(folder).items())
     found = ((_VERSION_FILE.fullmatch(name), path) for name, path in files)
     versions = [
@@ -80,7 +80,7 @@ def version_hashes(listing: Listing) -> list[tuple[str, str]]:
 
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
     """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``; raises as ``lines_of``."""
-    if table.name == VERSIONS_TABLE:
+    if table.name == VERSION_TABLE:
         # dlt takes the schema with the latest time for the current one, whatever the clock said.
         stored = stored_versions(listing, equal.get("version_hash"))
         lines = [{**each.line(), "inserted_at": each.time} for each in stored]
@@ -102,7 +102,7 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
     if INIT not in listing.files:
         yield INIT, INIT_TEXT
     for table, rows in rows_of_load(package, partial(read_rows, listing)):
-        if find_names((table.name,), VERSIONS_TABLE):
+        if find_names((table.name,), VERSION_TABLE):
             yield version_file(listing, table.name, rows[0])
         else:
             # dlt's own names of columns, whatever the naming convention.

@@ -40,8 +40,9 @@ _COLUMNS: Final = """
 """
 
 _NAMES: Final = """
-    select relname from pg_catalog.pg_class join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
-    where nspname = %s and relkind in ('r', 'p', 'f', 'v', 'm')
+    select nspname, relname
+    from pg_catalog.pg_class join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
+    where (%s::text is null or nspname = %s) and relkind in ('r', 'p', 'f', 'v', 'm')
 """
 
 _CONNECT_SECONDS: Final = "10"
@@ -120,7 +121,6 @@ class PostgresSession(Session):
     dialect = "postgres"
     names = NAMES
     datasets_query = _DATASETS
-    relations_query = _NAMES
     placeholder = "%s"
     makes_unique = True
     temporary_end = " ON COMMIT DROP"
@@ -182,6 +182,9 @@ class PostgresSession(Session):
         for _ in self.settings:
             cursor.nextset()
         return cursor
+
+    def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
+        return [(row[0], row[1]) for row in self.query(_NAMES, dataset, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         return [(*row[:4], row[4]) for row in self.query(_COLUMNS, dataset, folded, folded)]

@@ -6,10 +6,11 @@ from typing import Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
-from schemactl.destinations._catalogue import VERSIONS_TABLE, catalogue_of, choose_dataset
+from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, reading
 from schemactl.destinations.sqlite.types import kind_of, kind_of_key
+from schemactl.schema.templates import VERSION_TABLE
 
 _COLUMNS: Final = """
     select tables.name, columns.name, columns.type, columns."notnull", columns.pk
@@ -55,6 +56,6 @@ def read_session(session: SqliteDatabase, dataset: str) -> Catalogue:
         dataset,
         columns,
         (*primary, *session.query(_UNIQUE)),
-        versions=qualify(MAIN, VERSIONS_TABLE),
+        versions=qualify(MAIN, VERSION_TABLE),
         name=session.path.stem if dataset == MAIN else None,
     )

@@ -64,8 +64,8 @@ class SqliteDatabase(Session):
     def datasets(self) -> list[str]:
         return [MAIN]
 
-    def relation_names(self, dataset: str) -> list[str]:  # noqa: ARG002
-        return [row[0] for row in self.query(_NAMES)]
+    def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [(MAIN, row[0]) for row in self.query(_NAMES)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:  # noqa: ARG002
         return [(*row[:3], row[3], row[4]) for row in self.query(_COLUMNS, folded)]
