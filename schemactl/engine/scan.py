@@ -25,7 +25,7 @@ from schemactl.engine.typed import count_by_block, stated_types, text_rows, type
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
-from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge_all
+from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
@@ -106,7 +106,7 @@ class Scan:
     @property
     def evidence(self) -> Evidence:
         """Of all records that were read."""
-        return self.tables[ONE_TABLE] if ONE_TABLE in self.tables else merge_all(self.tables.values())
+        return self.tables[ONE_TABLE] if ONE_TABLE in self.tables else merge(*self.tables.values())
 
 
 def scan_inputs(
@@ -163,7 +163,7 @@ def scan_inputs(
         rejected.update(part.rejected)
     return Scan(
         tables,
-        merge_all((unread, *(Evidence(files=each.files()) for each in located))).files,
+        merge(unread, *(Evidence(files=each.files()) for each in located)).files,
         tuple(bad[:MAX_BAD_RECORDS]),
         tuple(inputs),
         tuple(each for each, _ in documents),
@@ -223,7 +223,7 @@ def _tables(
 
     if dispatch is None:
         read = [Evidence(files=located.files(), typed=types_of(located, ONE_TABLE, types)) for located, types in found]
-        return {ONE_TABLE: merge_all((unread, *read, *(_evidence(located, ONE_TABLE) for located, _ in found)))}, None
+        return {ONE_TABLE: merge(unread, *read, *(_evidence(located, ONE_TABLE) for located, _ in found))}, None
     first: dict[str | None, Position] = {}
     for located, _ in found:
         for table, share in located.shares():
@@ -233,18 +233,22 @@ def _tables(
     if len(names) > MOST_TABLES:
         raise _too_many(dispatch)
     tables = {
-        name: merge_all(
-            Evidence(files=located.files_of(name), typed=types_of(located, name, types) if located.has(name) else {})
-            for located, types in found
+        name: merge(
+            *(
+                Evidence(
+                    files=located.files_of(name), typed=types_of(located, name, types) if located.has(name) else {}
+                )
+                for located, types in found
+            )
         )
         for name in names
     }
     for name in names:
-        tables[name] = merge_all((tables[name], *(_evidence(located, name) for located, _ in found)))
+        tables[name] = merge(tables[name], *(_evidence(located, name) for located, _ in found))
     if names:
         # What could not be read is of no table: it is reported once.
-        bad = merge_all(Evidence(files=located.bad_files()) for located, _ in found)
-        tables[names[0]] = merge_all((tables[names[0]], bad))
+        bad = merge(*(Evidence(files=located.bad_files()) for located, _ in found))
+        tables[names[0]] = merge(tables[names[0]], bad)
     count = sum(sum(share.documents.values()) for located, _ in found for table, share in located.shares() if not table)
     return tables, (count, first[None]) if None in first else None
 
@@ -470,13 +474,15 @@ def _evidence(located: _Located, table: str) -> Evidence:
     if deep:
         raise InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=min(deep).location)
     shares = [part.found[table].evidence for part in located.parts if table in part.found]
-    return merge_all(
-        Evidence(
-            paths={path: _classes(classes, located) for path, classes in seen.paths.items()},
-            counted={path: _classes(classes, located) for path, classes in seen.counted.items()},
-            witnesses={located.position(at): document for at, document in seen.witnesses.items()},
+    return merge(
+        *(
+            Evidence(
+                paths={path: _classes(classes, located) for path, classes in seen.paths.items()},
+                counted={path: _classes(classes, located) for path, classes in seen.counted.items()},
+                witnesses={located.position(at): document for at, document in seen.witnesses.items()},
+            )
+            for seen in shares
         )
-        for seen in shares
     )
 
 

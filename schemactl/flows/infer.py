@@ -21,7 +21,7 @@ from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
 from schemactl.flows.target import find_destination
-from schemactl.inference.evidence import FileEvidence, Position, merge, merge_all, observe
+from schemactl.inference.evidence import FileEvidence, Position, merge, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.report import InferenceReport, SourceWarning, merge_reports
@@ -145,7 +145,7 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
         # Where another command was quicker: build on what it has saved rather than read the data again.
         if (written := try_save(folder, opened, last.schema, last.hints)) is not None:
             seen = zip(parts, evolutions, strict=True)
-            hidden = merge_all(hide_values(part.evidence, evolution.resolution) for part, evolution in seen)
+            hidden = merge(*(hide_values(part.evidence, evolution.resolution) for part, evolution in seen))
             _, lineage = save_lineage(folder, request.name, [each.lineage for each in evolutions])
             kept = () if request.evidence_file is None else (str(request.evidence_file),)
             if request.evidence_file is not None:

@@ -13,7 +13,7 @@ from schemactl.flows.evidence import check_documents, find_sources
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
 from schemactl.flows.resolution import root_table
 from schemactl.flows.typing import with_typing
-from schemactl.inference.evidence import Evidence, FileEvidence, merge, merge_all
+from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
 from schemactl.schema.hints import Hints, only_root
 from schemactl.schema.types import Schema
@@ -210,7 +210,7 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
         own = replace(request, table=names[0], agrees=None)
         _checked(Part(own, (), (), is_stated=True), before)
         errors = tuple(finding for name in names for finding in scan.typing.get(name, ()))
-        evidence = merge_all(scan.tables[name] for name in names)
+        evidence = merge(*(scan.tables[name] for name in names))
         found.append(TableData(own, evidence, tuple(names), errors, reader=reader))
     return [replace(found[0], typing=(*of_none, *found[0].typing), rejected=scan.rejected), *found[1:]]
 

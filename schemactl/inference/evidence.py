@@ -158,31 +158,25 @@ class Evidence:
         yield from self.counted.get(path, {}).items()
 
 
-def merge(left: Evidence, right: Evidence) -> Evidence:
-    """Return the evidence of both parts together, as ``merge_all`` does."""
-    return merge_all((left, right))
-
-
-def merge_all(parts: Iterable[Evidence]) -> Evidence:
+def merge(*parts: Evidence) -> Evidence:
     """Return the evidence of all parts together.
 
     The parts must not overlap: a file that two have read would count twice, so callers refuse that before.
     """
-    found = tuple(parts)
-    paths = _merge_paths(part.paths for part in found)
-    witnesses = {at: document for part in found for at, document in part.witnesses.items()}
-    if sum(bool(part.paths) for part in found) > 1:
+    paths = _merge_paths(part.paths for part in parts)
+    witnesses = {at: document for part in parts for at, document in part.witnesses.items()}
+    if sum(bool(part.paths) for part in parts) > 1:
         witnesses = cut_witnesses(paths, witnesses)
-    typed = _merge_keyed((part.typed for part in found), widen)
-    stated = {path: frozenset().union(*(part.stated_types(path) for part in found)) for path in typed}
+    typed = _merge_keyed((part.typed for part in parts), widen)
+    stated = {path: frozenset().union(*(part.stated_types(path) for part in parts)) for path in typed}
     return Evidence(
         paths,
         witnesses,
-        files=_merge_keyed((part.files for part in found), FileEvidence.with_part),
+        files=_merge_keyed((part.files for part in parts), FileEvidence.with_part),
         typed=typed,
         stated={path: types for path, types in stated.items() if len(types) > 1},
-        counted=_merge_paths(part.counted for part in found),
-        room=_merge_keyed((part.room for part in found), widen),
+        counted=_merge_paths(part.counted for part in parts),
+        room=_merge_keyed((part.room for part in parts), widen),
     )
 
 

@@ -15,7 +15,6 @@ from schemactl.inference.evidence import (
     Position,
     cut_witnesses,
     merge,
-    merge_all,
     observe,
 )
 from schemactl.inference.resolve import resolve
@@ -80,7 +79,7 @@ def test_the_example_is_a_value_of_the_first_place():
 @given(datasets, datasets, datasets)
 def test_merging_is_associative_and_commutative_and_has_an_identity(first, second, third):
     a, b, c = (observe(numbered(each, file)) for each, file in ((first, "1"), (second, "2"), (third, "3")))
-    assert merge(merge(a, b), c) == merge(a, merge(b, c)) == merge_all([c, a, b])
+    assert merge(merge(a, b), c) == merge(a, merge(b, c)) == merge(c, a, b)
     assert merge(a, b) == merge(b, a)
     assert merge(a, Evidence()) == merge(Evidence(), a) == a
 
@@ -214,9 +213,9 @@ def test_the_first_of_a_class_is_by_file_and_number():
 def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
     stated = ("date", "text", "date")
     parts = [Evidence(typed={("a",): {"data_type": kind}, ("b",): {"data_type": "bool"}}) for kind in stated]
-    together = merge_all(parts)
+    together = merge(*parts)
     assert together.stated == {("a",): {"date", "text"}}
-    assert together == merge(parts[0], merge(parts[1], parts[2])) == merge_all(parts[::-1])
+    assert together == merge(parts[0], merge(parts[1], parts[2])) == merge(*parts[::-1])
     assert together.stated_types(("b",)) == {"bool"}
     assert together.stated_types(("c",)) == set()
 

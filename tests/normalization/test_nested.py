@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemactl.errors import InputError
 from schemactl.flows.resolution import resolve_data
-from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge_all, observe
+from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, observe
 from schemactl.normalization.nested_schema import structures_in
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
@@ -228,7 +228,7 @@ def test_the_same_data_twice_changes_no_type(documents):
 @given(st.lists(st.dictionaries(st.sampled_from("pq"), LATER, max_size=2), min_size=1, max_size=6), st.integers(0, 6))
 def test_any_partitioning_gives_the_same_types(documents, cut):
     positions = [(Position("f", number), document) for number, document in enumerate(documents, 1)]
-    parts = merge_all([observe(positions[cut:]), observe(positions[:cut])])
+    parts = merge(observe(positions[cut:]), observe(positions[:cut]))
 
     assert resolve_data(parts, EMPTY, "t", False).schema == resolved(*documents)
 
@@ -249,7 +249,7 @@ def test_types_that_sources_state_are_kept_where_all_agree():
     )
     assert columns["m"].properties["x-spark-type"] == "string"
 
-    mixed = merge_all([evidence, evidence_of({"p": {"at": "2026-01-31", "tags": [1], "more": 1}})])
+    mixed = merge(evidence, evidence_of({"p": {"at": "2026-01-31", "tags": [1], "more": 1}}))
     assert resolve_data(mixed, EMPTY, "t", False).schema.tables["t"].columns["p"].properties["x-spark-type"] == (
         "struct<at:string COMMENT 'json',price:decimal(10,2),tags:array<bigint>,map:string COMMENT 'json',more:bigint>"
     )

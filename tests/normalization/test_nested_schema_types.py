@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.flows.resolution import resolve_data
-from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, merge_all, observe
+from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, observe
 from schemactl.inference.widening import MAPS, widen
 from schemactl.normalization.nested_schema import merge_structures, stated_map
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, read_type, write_type
@@ -144,7 +144,7 @@ def test_documents_and_structs_add_their_fields_to_maps():
     documents = observe([(Position("a.jsonl", 1), {"m": {"k": {"c": "x"}}})])
 
     for parts in ((maps, structs, documents), (documents, structs, maps)):
-        names = types_of(merge_all(parts))["m"].removeprefix("map<string,struct<").removesuffix(">>").split(",")
+        names = types_of(merge(*parts))["m"].removeprefix("map<string,struct<").removesuffix(">>").split(",")
         assert sorted(names) == ["a:bigint", "b:date", "c:string"]
     assert types_of(merge(maps, observe([(Position("a.jsonl", 1), {"m": {"k": 1}})]))) == {"m": "string"}
     lists = merge(maps, observe([(Position("a.jsonl", 1), {"m": [1]})]))
