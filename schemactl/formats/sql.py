@@ -113,13 +113,18 @@ class SqlDialect:
         return Document(schema_of([table.record() for table in made.values()], hints, path), tuple(losses))
 
     def _unfolded(self, text: str, naming: Naming) -> str:
-        """Return SQL with names in capitals in lower case where that makes others of them: they are no camel case."""
-        from sqlglot import tokenize
+        """Return SQL with names in capitals in lower case where that makes others of them.
 
-        kinds = ("VAR", "IDENTIFIER") if self.name in UPPER_CASE else ("VAR",)
-        normalize = naming.normalize_identifier
-        if normalize("A") != "a":
+        They are no camel case where the dialect folds names. Others keep them as they are spelled.
+        """
+        from sqlglot import tokenize
+        from sqlglot.dialects.dialect import Dialect as Sqlglot
+        from sqlglot.dialects.dialect import NormalizationStrategy as Folding
+
+        folding, normalize = Sqlglot.get_or_raise(self.name).normalization_strategy, naming.normalize_identifier
+        if folding not in (Folding.LOWERCASE, Folding.UPPERCASE) or normalize("A") != "a":
             return text
+        kinds = ("VAR", "IDENTIFIER") if self.name in UPPER_CASE else ("VAR",)
         for token in reversed(tokenize(text, read=self.name)):
             name = token.text
             if token.token_type.name in kinds and name.isupper() and normalize(name) != normalize(name.lower()):

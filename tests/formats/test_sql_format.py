@@ -252,6 +252,11 @@ def test_names_in_capitals_are_no_camel_case(dialect: str) -> None:
     assert (found["primary_key"], found["description"], found["x-column"]) == (True, "ADDR2LINE", 1)
 
 
+def test_names_in_capitals_stay_where_the_dialect_folds_none() -> None:
+    text = "CREATE TABLE EVENTS2GO (ADDR2LINE text);"
+    assert list(sql.in_dialect("mysql").read(text, "t.sql").schema.tables["events2_go"].columns) == ["addr2_line"]
+
+
 def test_names_come_back_from_capitals() -> None:
     columns = {name: Column(name, {"data_type": "text", "nullable": True}) for name in ("_2nd", "addr2line")}
     table = Table("v2x", columns, {"write_disposition": "append"})
