@@ -122,7 +122,6 @@ _WATCHED = {
     "os.rename",
     "os.mkdir",
 }
-sys.addaudithook(_watch)
 
 
 @contextmanager
@@ -146,6 +145,7 @@ def writes(arguments: tuple[Any, ...]) -> bool:
 def top(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "secret").write_text("token: [SECRET\n")
+    sys.addaudithook(_watch)  # here, as it stays, and slows whatever the process runs from then on
     top = folder / "repository"
     write(top / SCHEMA, BASE)
     with pytest.MonkeyPatch.context() as patch:

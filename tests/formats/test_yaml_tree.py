@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import subprocess
 import sys
@@ -250,35 +251,53 @@ HOSTILE = {
 }
 SECONDS, MEGABYTES = 2, 500
 MEASURE = """
-import resource, sys
+import os, resource, sys
 from pathlib import Path
 from schemactl.errors import InputError
 from schemactl.formats.dlt import read
 from schemactl.store.text import read_text
-before = resource.getrusage(resource.RUSAGE_SELF)
-try:
-    read(read_text(Path(sys.argv[1])), sys.argv[1])
-except InputError as error:
-    print(error, error.hint, sep="\\n")
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    # ru_maxrss would count what the tests held when they started this process.
-    most = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    print(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, int(most.split()[1]) // 1024)
+for path in sys.argv[1:]:
+    if os.fork():  # each file in a process of its own, with a memory of its own
+        os.wait()
+        continue
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    try:
+        read(read_text(Path(path)), path)
+    except InputError as error:
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        # ru_maxrss would count what the parent held when it started this process.
+        most = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        text = repr((str(error), str(error.hint), seconds, int(most.split()[1]) // 1024))
+        Path(path).with_suffix(".measured").write_text(text)
+    os._exit(0)
 """
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with each hostile file, and beside it what came of reading it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    for name, (content, *_) in HOSTILE.items():
+        hostile_file(folder, name).write_bytes(content)
+    files = [str(hostile_file(folder, name)) for name in HOSTILE]
+    subprocess.run([sys.executable, "-c", MEASURE, *files], check=True)
+    return folder
+
+
+def hostile_file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.{'json' if name.startswith('JSON') else 'yaml'}"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_bad_file_is_refused_in_time_and_bounded_memory(name: str, tmp_path: Path):
-    content, reported, hint = HOSTILE[name]
-    file = tmp_path / ("a.json" if name.startswith("JSON") else "a.yaml")
-    file.write_bytes(content)
-    result = subprocess.run([sys.executable, "-c", MEASURE, str(file)], capture_output=True, text=True, check=True)
-    *message, measured = result.stdout.splitlines()
-    seconds, megabytes = (float(part) for part in measured.split())
-    assert str(file) in message[0]
-    assert reported in "\n".join(message)
-    assert hint in message[-1]
+def test_a_bad_file_is_refused_in_time_and_bounded_memory(name: str, hostile: Path):
+    _, reported, hint = HOSTILE[name]
+    file = hostile_file(hostile, name)
+    message, given_hint, seconds, megabytes = ast.literal_eval(file.with_suffix(".measured").read_text())
+    assert str(file) in message.splitlines()[0]
+    assert reported in f"{message}\n{given_hint}"
+    assert hint in given_hint.splitlines()[-1]
     assert seconds < SECONDS
     assert megabytes < MEGABYTES
 

@@ -200,16 +200,16 @@ SCRIPT = """
     from pathlib import Path
     from schemactl.engine.session import SparkOptions, open_session
     from schemactl.engine.session.driver import started_driver
-    folder, options, body = sys.argv[1:]
+    folder, options, of_session, of_driver = sys.argv[1:]
     conf = {"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"}
     asked = SparkOptions(master="local[1]", conf=conf, java_cache=Path(folder))
-    if body:
+    if of_session:
         with open_session(asked) as spark:
-            exec(body)
-    else:  # breaks off as soon as Java listens
+            exec(of_session)
+    else:  # no more than what listens in Java: what a whole session learns takes half a minute to write down
         with started_driver(asked) as driver:
             driver.await_gateway()
-            raise SystemExit("no more")
+            exec(of_driver)
 """
 
 
@@ -220,19 +220,20 @@ def test_a_second_command_takes_sparks_classes_from_what_the_first_has_kept(tmp_
     options = "-XX:TieredStopAtLevel=1"
     environment = {**os.environ, "JAVA_HOME": str(find_java({"PATH": ""}).home), "JDK_JAVA_OPTIONS": options}
 
-    def run(folder: Path, body: str, options: str = "") -> tuple[int, str, str]:
-        command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), options, body]
+    def run(folder: Path, *, options: str = "", of_session: str = "", of_driver: str = "") -> tuple[int, str, str]:
+        command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), options, of_session, of_driver]
         ended = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
         )
         return ended.returncode, ended.stdout, ended.stderr
 
-    assert run(kept, "pass") == (0, "", "")
+    assert run(kept) == (0, "", "")
     (made,) = kept.iterdir()
     # Where each class comes from is reported by Java itself.
-    assert run(kept, "print(spark.range(3).count())", f"-Xlog:class+load:file={log}") == (0, "3\n", "")
-    assert " org.apache.spark.SparkContext source: shared objects file" in log.read_text()
+    logged = f"-Xlog:class+load:file={log}"
+    assert run(kept, options=logged, of_session="print(spark.range(3).count())") == (0, "3\n", "")
+    assert " org.apache.spark.deploy.SparkSubmit source: shared objects file" in log.read_text()
     assert list(kept.iterdir()) == [made]
 
-    assert run(failed, "") == (1, "", "no more\n")
+    assert run(failed, of_driver="raise SystemExit('no more')") == (1, "", "no more\n")
     assert list(failed.iterdir()) == []
