@@ -369,6 +369,8 @@ def test_a_disk_that_is_full_leaves_everything_as_it_was(place: Place, tmp_path:
 KILLED = """
     import json, os, pickle, signal, sys
     from pathlib import Path
+    # What each load would import anew, which takes most of its time.
+    import duckdb, pandas, pyarrow.dataset, pyarrow.parquet, pyiceberg.catalog.sql, pyiceberg.io.pyarrow
     from pyiceberg.table import Table
     from schemactl.destinations import DESTINATIONS
     from schemactl.destinations.delta import lake
