@@ -18,7 +18,7 @@ import dlt
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from forked_commands import Commands, forked_commands
+from forked_commands import MIGRATION, Commands, forked_commands
 from lake_samples import package, silent
 from lake_samples import table as loaded_table
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
@@ -467,6 +467,7 @@ def test_values_that_do_not_survive_are_refused_kept_or_put_beside(orders: Path)
 
 
 DYING = """
+import deltalake, pandas
 from schemactl.destinations.delta import migration
 
 def begin(where, number):
@@ -507,7 +508,7 @@ def broken(real):
 
 @pytest.fixture(scope="module")
 def killed_process() -> Iterator[Commands]:
-    with forked_commands(DYING) as run:
+    with forked_commands(MIGRATION + DYING) as run:
         yield run
 
 

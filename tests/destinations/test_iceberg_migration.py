@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from forked_commands import Commands, forked_commands
+from forked_commands import MIGRATION, Commands, forked_commands
 from lake_samples import package, schema_of, silent, table
 from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
@@ -416,6 +416,7 @@ def test_values_that_do_not_fit_go_into_the_variant_column(url: str) -> None:
 
 
 DYING = """
+import pandas, pyiceberg.catalog.sql, pyiceberg.io.pyarrow
 from schemactl.destinations.iceberg import migration
 from schemactl.destinations._lake.migration import LakeMigration
 
@@ -449,7 +450,7 @@ def dying(real, is_before):
 
 @pytest.fixture(scope="module")
 def killed() -> Iterator[Commands]:
-    with forked_commands(DYING) as run:
+    with forked_commands(MIGRATION + DYING) as run:
         yield run
 
 

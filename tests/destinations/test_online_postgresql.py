@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from busy_postgresql import in_use
-from forked_commands import Commands, forked_commands
+from forked_commands import MIGRATION, Commands, forked_commands
 from migrated_datasets import FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.errors import DestinationError, InputError
@@ -149,7 +149,7 @@ for name in ("run", "run_outside", "_fill_pages"):
 
 @pytest.fixture(scope="module")
 def killed() -> Iterator[Commands]:
-    with forked_commands(DYING) as run:
+    with forked_commands(MIGRATION + DYING) as run:
         yield run
 
 

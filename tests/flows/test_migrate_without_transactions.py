@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_commands import MIGRATION
 from migrated_datasets import column, put
 
 from schemactl.destinations.parquet.migration import ParquetMigration
@@ -37,12 +38,13 @@ SECOND_ROWS = [{"id": 3, "amount": "9", "note": "z", "old": 2.5, "items": [{"pri
 BEFORE = [(1, "5", "x", 1.5), (2, "7", None, None), (3, "9", "z", 2.5)]
 AFTER = [(1, 5, "x", None, None), (2, 7, None, None, None), (3, 9, "z", None, None)]
 
-KILLED = """
+KILLED = (
+    MIGRATION
+    + """
 import json, os, shutil, signal, sys
 from pathlib import Path
 
-import duckdb, pyarrow.parquet
-import schemactl.cli.app
+import schemactl.destinations.parquet.migration
 from schemactl.cli.app import run
 
 base, work, call = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
@@ -77,6 +79,7 @@ while True:
     print(at, flush=True)
     at += every
 """
+)
 """Runs a command on one copy of a folder after the other, killed before it renames or removes file 0, every, ..."""
 
 
