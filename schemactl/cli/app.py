@@ -93,7 +93,7 @@ class LazyGroup(PlainGroup):
     """The words on the command line between the program and the names of the group's commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
-        return command_names(self.package)
+        return list(command_names(self.package))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
         return _subcommand(self.package, self.words, cmd_name) if cmd_name in command_names(self.package) else None

@@ -104,7 +104,6 @@ def test_a_command_that_states_a_shared_option_anew_keeps_its_group() -> None:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository as the examples have it: a schema, an edit of it, files of other formats, a database."""
     folder = tmp_path_factory.mktemp("examples")
-    shutil.copytree(Path(__file__).parents[2] / "fixtures", folder / "fixtures")
     types = {"id": "bigint", "full_name": "text", "signed_up": "date", "vip": "bool", "balance": "double"}
     marks = {"write_disposition": "append", "resource": "customers", "x-normalizer": {"seen-data": True}}
     columns = {name: Column(name, {"data_type": kind, "nullable": True}) for name, kind in types.items()}

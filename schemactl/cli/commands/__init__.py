@@ -12,6 +12,7 @@ Every module here is imported to list the commands: what is heavy is imported in
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from keyword import iskeyword
 from pkgutil import iter_modules
@@ -35,10 +36,11 @@ class CommandModule(Protocol):
     def run(self, options: Any, terminal: Terminal) -> ExitCode: ...
 
 
-def command_names(package: ModuleType = sys.modules[__name__]) -> list[str]:
+@cache
+def command_names(package: ModuleType = sys.modules[__name__]) -> tuple[str, ...]:
     """Return the names of the subcommands; a module whose name Python keeps for itself ends in ``_``."""
     modules = (module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
-    return sorted(name.removesuffix("_") for name in modules)
+    return tuple(sorted(name.removesuffix("_") for name in modules))
 
 
 def load_command(name: str, package: ModuleType = sys.modules[__name__]) -> CommandModule:
