@@ -222,9 +222,9 @@ def _judge_span(shortest: int, longest: int, limit: int) -> Verdict:
 
 
 def _is_exact(seen: ClassEvidence) -> bool:
-    """Return whether the range is known, and its ends are no rounded integers."""
+    """Return whether the range is known, and its ends are no rounded integers: 2^53 may be a rounded one itself."""
     ends = (seen.least, seen.greatest)
-    return all(end is not None and abs(end) <= EXACT_INTEGERS for end in ends)
+    return all(end is not None and abs(end) < EXACT_INTEGERS for end in ends)
 
 
 def _judge_integer(own: str, answers: frozenset[str], seen: ClassEvidence, past: int) -> Verdict:

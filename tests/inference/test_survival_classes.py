@@ -39,6 +39,8 @@ def test_what_evidence_is_sure_of_is_so(values: list[Any]) -> None:
         ([2, 999], FullType(DataType.DECIMAL, 5, 2), Verdict.ALL),
         ([2, 1000], FullType(DataType.DECIMAL, 5, 2), Verdict.OPEN),
         ([2, 10**6], FullType(DataType.DOUBLE), Verdict.ALL),
+        ([2**53 - 1], FullType(DataType.DOUBLE), Verdict.ALL),
+        ([2**53 + 1], FullType(DataType.DOUBLE), Verdict.OPEN),
         (["words here"], FullType(DataType.DATE), Verdict.NONE),
         ([True], FullType(DataType.BIGINT, 64), Verdict.NONE),
         ([{"a": 1}], FullType(DataType.JSON), Verdict.ALL),
