@@ -3,7 +3,7 @@
     from schemactl.api import infer, plan, read, review
 
     found = infer([{"id": 1, "total": 9.5}], "shop")
-    for step in plan(found.schema, "duckdb:///shop.duckdb").plan.steps: ...
+    for step in plan(found.schema, "duckdb:///data.duckdb").plan.steps: ...
 
 The functions call what the commands call; nothing is printed, and nothing asks. What is found is in what they return;
 what is wrong raises a `SchemactlError`. The names in ``__all__``, their parameters and the attributes of what they

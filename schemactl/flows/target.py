@@ -136,7 +136,7 @@ def migratable(to: str | None) -> MigrationTarget:
         InputError: it names none, or one that cannot be migrated.
     """
     if not to:
-        raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///shop.duckdb`")
+        raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///data.duckdb`")
     address = find_address(to)
     if address is None:
         scheme = to.strip().partition(":")[0].lower()

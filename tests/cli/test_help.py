@@ -23,7 +23,7 @@ from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
-DATABASE = "duckdb:///crm.duckdb"
+DATABASE = "duckdb:///data.duckdb"
 
 
 def commands(package: ModuleType | None = None, *words: str) -> Iterator[tuple[str, ...]]:
@@ -148,7 +148,7 @@ def applied(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert run(["migrate", "apply", "crm", "--to", DATABASE, "--yes", "--quiet"]) == 0
-    return folder / "crm.duckdb"
+    return folder / "data.duckdb"
 
 
 FINDINGS = {
@@ -178,7 +178,7 @@ def test_examples_run(
     later = str(date.today() + timedelta(days=30))
     args = [later if arg == "2030-06-30" else arg for arg in shlex.split(call)[1:]]
     if words[-1] in ("baseline", "status", "verify", "compare", "clean"):
-        shutil.copyfile(applied, "crm.duckdb")
+        shutil.copyfile(applied, "data.duckdb")
     if words == ("edit",) and "--naming" in args:
         assert run(["sync", "crm", "--yes", "--quiet"]) == 0  # names are made anew where no edit waits
     monkeypatch.setattr("sys.stdin", Person("yes\n"))

@@ -8,7 +8,7 @@ is no failure.
 
 Examples:
     # Load a file into DuckDB
-    schemactl normalize fixtures/customers.csv --to duckdb:///crm.duckdb
+    schemactl normalize fixtures/customers.csv --to duckdb:///data.duckdb
 
     # Load Parquet files into `warehouse`; reject rows that need variants
     schemactl normalize fixtures/orders.jsonl --contract data_type=discard_row

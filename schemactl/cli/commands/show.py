@@ -8,7 +8,7 @@ Examples:
     schemactl show
 
     # Show what a database has
-    schemactl show duckdb:///crm.duckdb
+    schemactl show duckdb:///data.duckdb
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ done; a run that was killed is taken up again by the next `apply`, or undone by 
 
 Examples:
     # Show the steps, ask, and run them
-    schemactl migrate apply crm --to duckdb:///crm.duckdb
+    schemactl migrate apply crm --to duckdb:///data.duckdb
 
     # Run the migrations of a folder that are pending
-    schemactl migrate apply --dir migrations --to duckdb:///crm.duckdb
+    schemactl migrate apply --dir migrations --to duckdb:///data.duckdb
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ REF is the schema that it has; where its tables are otherwise nothing is recorde
 
 Examples:
     # Record that a database has the schema `crm`
-    schemactl migrate baseline crm --to duckdb:///crm.duckdb
+    schemactl migrate baseline crm --to duckdb:///data.duckdb
 
     # Record it without a question
-    schemactl migrate baseline crm --to duckdb:///crm.duckdb --yes
+    schemactl migrate baseline crm --to duckdb:///data.duckdb --yes
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ DuckDB's or SQLite's a copy is made before a plan that loses data. What is kept 
 
 Examples:
     # Show what is kept, ask, and drop it
-    schemactl migrate clean --to duckdb:///crm.duckdb
+    schemactl migrate clean --to duckdb:///data.duckdb
 
     # Drop it without a question
-    schemactl migrate clean --to duckdb:///crm.duckdb --yes
+    schemactl migrate clean --to duckdb:///data.duckdb --yes
 """
 
 from __future__ import annotations

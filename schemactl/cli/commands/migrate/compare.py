@@ -5,10 +5,10 @@ code is 1 where they differ.
 
 Examples:
     # Compare two databases
-    schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb
+    schemactl migrate compare duckdb:///data.duckdb duckdb:///data.duckdb
 
     # Print how they differ for a script
-    schemactl migrate compare duckdb:///crm.duckdb duckdb:///crm.duckdb \
+    schemactl migrate compare duckdb:///data.duckdb duckdb:///data.duckdb \
         --format json
 """
 

@@ -11,7 +11,7 @@ With --dialect and without --to, a script for an engine that is not connected: t
 
 Examples:
     # Show what a database needs
-    schemactl migrate plan crm --to duckdb:///crm.duckdb
+    schemactl migrate plan crm --to duckdb:///data.duckdb
 
     # Write the next migration, to be reviewed and committed
     schemactl migrate plan crm --dir migrations --name add_amount

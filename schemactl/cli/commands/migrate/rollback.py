@@ -6,10 +6,10 @@ With --dir, what undoes a migration's own SQL is taken from its folder; without,
 
 Examples:
     # Undo the last run
-    schemactl migrate rollback --to duckdb:///crm.duckdb
+    schemactl migrate rollback --to duckdb:///data.duckdb
 
     # Undo the last step alone, without a question
-    schemactl migrate rollback --to duckdb:///crm.duckdb --steps 1 --yes
+    schemactl migrate rollback --to duckdb:///data.duckdb --steps 1 --yes
 """
 
 from __future__ import annotations

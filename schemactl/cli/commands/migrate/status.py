@@ -6,10 +6,10 @@ settings name. With --check the exit code is 1 where anything is found, or pendi
 
 Examples:
     # Show what was changed by hand
-    schemactl migrate status --to duckdb:///crm.duckdb
+    schemactl migrate status --to duckdb:///data.duckdb
 
     # Show which migrations of a folder are pending
-    schemactl migrate status --dir migrations --to duckdb:///crm.duckdb
+    schemactl migrate status --dir migrations --to duckdb:///data.duckdb
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ With --unique and --primary-keys also at keys that only the schema has; not in a
 
 Examples:
     # Compare all rows with the schema of the ledger
-    schemactl migrate verify --to duckdb:///crm.duckdb
+    schemactl migrate verify --to duckdb:///data.duckdb
 
     # Compare a sample with the schema `crm`
-    schemactl migrate verify crm --to duckdb:///crm.duckdb --sample 10%
+    schemactl migrate verify crm --to duckdb:///data.duckdb --sample 10%
 """
 
 from __future__ import annotations
