@@ -12,7 +12,7 @@ Findings (a broken contract, a pending change) are values with exit code 1, neve
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -172,12 +172,12 @@ _LONGEST_SLIP = 128
 """Letters of a name that may be a slip of the pen; the time that it takes to find out grows with their square."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Return a hint such as ``did you mean `text`?``, or None when nothing known is near."""
+def did_you_mean(name: str, known: Iterable[str], show: Callable[[str], str] = str) -> str | None:
+    """Return a hint such as ``did you mean `text`?``, or None when nothing known is near; ``show`` spells it out."""
     if len(name) > _LONGEST_SLIP:
         return None
     near = difflib.get_close_matches(name, [each for each in known if len(each) <= _LONGEST_SLIP], n=1, cutoff=0.6)
-    return f"did you mean `{near[0]}`?" if near else None
+    return f"did you mean `{show(near[0])}`?" if near else None
 
 
 def nearest_or_all(name: str, known: Iterable[str]) -> str | None:

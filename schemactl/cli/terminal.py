@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+STDOUT = "-"
+"""Names standard output where a file may be named."""
+
 PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
 """States how many seconds pass between two lines of progress where there is no terminal; 10 by default, 0 for none."""
 
@@ -39,13 +42,13 @@ class Terminal:
     progress: float | None
 
     def write(self, text: str | bytes, output: str | None = None) -> None:
-        """Write a result to a file, or to standard output; a reader who has gone away (``| head``) is no error.
+        """Write a result to a file, or to standard output (``-``); a reader who has gone (``| head``) is no error.
 
         Raises:
             InputError: it is no text, and standard output is a screen.
             SchemactlError: it cannot be written, as the disk is full for one.
         """
-        if output is not None:
+        if output not in (None, STDOUT):
             from schemactl.store.text import replace_file
 
             replace_file(Path(output), text)
@@ -121,7 +124,7 @@ def write_in_formats(
     if isinstance(options, FindingsOptions):
         for name, file in map(parse_report, options.report):
             terminal.write(render(name, in_file), file)
-    terminal.write(render(options.format, terminal if output is None else in_file), output)
+    terminal.write(render(options.format, terminal if output in (None, STDOUT) else in_file), output)
 
 
 def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) -> Terminal:

@@ -24,7 +24,7 @@ from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import check_name, new_schema
 from schemactl.schema.types import Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder
-from schemactl.store.text import read_bytes, read_text
+from schemactl.store.text import STDIN, STDIN_PATH, read_bytes, read_stdin, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _marked(table: Table, stored: Table | None) -> Table:
 def read_source(
     file: str | Path, source: str | None, schemas: Path, dialect: str | None = None
 ) -> tuple[tuple[str, Document], ...]:
-    """Return what a file of a format says, or a destination, with where it stands.
+    """Return what a file of a format says, standard input (``-``) or a destination, with where it stands.
 
     Raises:
         InputError: the file cannot be read or is not of its format; the address is wrong.
@@ -187,11 +187,19 @@ def read_source(
         readable = _readable()
         binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
         if len(binary) != 1:
-            text = read_text(path)
+            origin, text = _text_of(path)
             texts = {name: module for name, module in readable.items() if not is_binary(module)}
-            return ((str(path), _format_of(path, text, texts).read(text, str(path))),)
+            return ((origin, _format_of(path, text, texts).read(text, origin)),)
         module = binary[0]
-    return ((str(path), module.read(read_bytes(path) if is_binary(module) else read_text(path), str(path))),)
+    if is_binary(module):
+        return ((str(path), module.read(read_bytes(path), str(path))),)
+    origin, text = _text_of(path)
+    return ((origin, module.read(text, origin)),)
+
+
+def _text_of(path: Path) -> tuple[str, str]:
+    """Return where a text stands, for messages, and the text: that of a file or of standard input."""
+    return (STDIN_PATH, read_stdin()) if str(path) == STDIN else (str(path), read_text(path))
 
 
 def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:

@@ -9,7 +9,6 @@ means (``flows.meaning``).
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -39,10 +38,7 @@ from schemactl.store.folder import (
 )
 from schemactl.store.git import commit_of, find_repository
 from schemactl.store.revision import MissingInRevision, read_revision
-from schemactl.store.text import MAX_BYTES, decode
-
-STDIN = "-"
-STDIN_PATH = "<stdin>"
+from schemactl.store.text import STDIN, STDIN_PATH, read_stdin
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +95,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     """
     kind, _, rest = reference.partition(":")
     if reference == STDIN:
-        content = sys.stdin.buffer.read(MAX_BYTES + 1)
-        text = decode(content, STDIN_PATH)
-        return (Referred.of(_read(text, STDIN_PATH), STDIN_PATH),)
+        return (Referred.of(_read(read_stdin(), STDIN_PATH), STDIN_PATH),)
     if kind == "git" and rest:
         return _from_git(rest, folder)
     if kind in ("import", "export"):
@@ -316,7 +310,7 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     Raises:
         InputError: a reference names no schema, or one side has no schema of a name that was asked for.
     """
-    if base == head == "-":
+    if base == head == STDIN:
         raise InputError("standard input can be one of the two only")
     if base is None:
         return _by_name(find_exported(folder), meant_by(folder)) or _refuse_empty(folder)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from schemactl.errors import InputError, Location, did_you_mean
+
+STDIN = "-"
+STDIN_PATH = "<stdin>"
 
 MAX_BYTES = 64 * 1024 * 1024
 """The longest text that is read; the largest schema files known are a few MB."""
@@ -34,6 +38,11 @@ def read_text(path: Path) -> str:
     return decode(content, str(path))
 
 
+def read_stdin() -> str:
+    """Return the text of standard input; raises InputError as ``read_text`` does."""
+    return decode(sys.stdin.buffer.read(MAX_BYTES + 1), STDIN_PATH)
+
+
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file, mapped into memory: a footer is read without the rows before it.
 
@@ -55,7 +64,8 @@ def read_bytes(path: Path) -> bytes:
 def nearest_file(path: Path) -> str | None:
     """Return a hint that names the file beside ``path`` whose name is nearest to its own; None where none is near."""
     try:
-        return did_you_mean(path.name, [each.name for each in path.parent.iterdir() if each.name != path.name])
+        names = [each.name for each in path.parent.iterdir() if each.name != path.name]
+        return did_you_mean(path.name, names, lambda name: str(path.with_name(name)))
     except OSError:
         return None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +104,26 @@ def test_an_export_goes_to_standard_output_or_says_where(work: Path, capsys: pyt
     assert Path("schemas/export/shop.schema.yaml").read_text().startswith(capsys.readouterr().out)
     assert run(["export", "shop", "--output", "out/"]) == 0
     assert capsys.readouterr().err == "wrote out/shop.schema.yaml\n"
+
+
+def test_a_dash_is_standard_output_and_input(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pipe(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    pipe("create table orders (id bigint);")
+    assert run(["import", "-", "--dialect", "postgres", "--name", "shop"]) == 0
+    capsys.readouterr()
+    assert run(["export", "shop", "--to", "sql", "--output", "-"]) == 0
+    written = capsys.readouterr().out
+    assert written.startswith('CREATE TABLE "orders"')
+    assert run(["diff", "shop", "shop", "--output", "-", "--report", "json=-"]) == 0
+    assert capsys.readouterr().out.endswith("no changes\n")
+    assert not Path("-").exists()
+    pipe("create table (")
+    assert run(["import", "-", "--from", "sql", "--name", "shop"]) == 2
+    assert "<stdin>:1:" in capsys.readouterr().err
 
 
 def test_an_export_refuses_an_output_that_does_not_exist(work: Path, capsys: pytest.CaptureFixture[str]):

@@ -78,7 +78,7 @@ def test_the_nearest_file_is_named_for_one_that_is_not_there(tmp_path):
     (tmp_path / "orders.schema.yaml").write_text("x")
     with pytest.raises(InputError, match="there is no file") as caught:
         read_text(tmp_path / "order.schema.yaml")
-    assert caught.value.hint == "did you mean `orders.schema.yaml`?"
+    assert caught.value.hint == f"did you mean `{tmp_path}/orders.schema.yaml`?"
 
 
 def test_text_that_is_not_utf8_is_reported_with_its_place(tmp_path):

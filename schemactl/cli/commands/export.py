@@ -20,7 +20,7 @@ from typing import Literal
 
 from schemactl.cli.completing import complete_formats
 from schemactl.cli.options import CommonOptions, Group, flag, option, ref, sql_dialect
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import STDOUT, Terminal
 from schemactl.errors import ExitCode, InputError
 
 
@@ -62,7 +62,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     request = ExportRequest(
         reference=options.reference,
         to=options.to,
-        output=options.output or None,
+        output=None if options.output in ("", STDOUT) else options.output,
         schemas=Path(options.schemas),
         version_hash=options.version_hash,
         takes_tables=options.tables,

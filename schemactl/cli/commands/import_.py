@@ -27,7 +27,10 @@ from schemactl.errors import ExitCode
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
     files: Sequence[str] = argument(
-        "FILE...", "Files, or addresses of destinations; each brings tables of its own.", is_reference=True, default=[]
+        "FILE...",
+        "Files, `-` for standard input, or addresses of destinations; each brings tables of its own.",
+        is_reference=True,
+        default=[],
     )
     name: str = option("The schema's name.", metavar="NAME", completes=complete_names, is_required=True)
     model: str | None = option(
