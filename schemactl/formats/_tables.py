@@ -73,7 +73,7 @@ def data_tables(schema: Schema) -> Iterator[Table]:
     return (table for table in schema.tables.values() if not table.name.startswith(prefix))
 
 
-def start_of(hints: Any) -> Schema:
+def empty_schema(hints: Any) -> Schema:
     """Return a schema without tables that has the naming convention of ``schema_hints``."""
     normalizers = hints.get("normalizers") if isinstance(hints, Mapping) else None
     names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
@@ -88,7 +88,7 @@ def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
     Raises:
         InputError: two names become one, a hint is none that a schema can have, or a name is none.
     """
-    start = start_of(hints)
+    start = empty_schema(hints)
     sections = joined(_sections(start), hints if isinstance(hints, Mapping) else {})
     naming = naming_of(start)
     tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)

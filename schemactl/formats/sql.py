@@ -21,7 +21,7 @@ from schemactl.formats._ddl_types import field_of_type, implied_by, option_descr
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
-from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, start_of, table_hints
+from schemactl.formats._tables import Record, data_tables, empty_schema, record, schema_hints, schema_of, table_hints
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.sql_types import UPPER_CASE, readable, type_in
@@ -30,6 +30,7 @@ from schemactl.schema.types import Column, Schema, Table
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect as Sqlglot
 
 ENDINGS: Final = (".sql", ".ddl")
 DEFAULT: Final = "postgres"
@@ -76,9 +77,9 @@ class SqlDialect:
         dialect = Sqlglot.get_or_raise(self.name)
         dialect.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.
         try:
-            hints, tables = self._hints(text, path)
-            text = self._unfolded(text, naming_of(start_of(hints)))
-            hints, tables = self._hints(text, path)
+            hints, _ = self._hints(text, path)
+            text = self._without_false_camel_case(text, dialect, naming_of(empty_schema(hints)))
+            hints, tables = self._hints(text, path)  # which name tables and columns as the text does now
             with _unlogged():
                 parsed = parse(readable(text, self.name), read=dialect)
             statements = [each for each in parsed if each is not None]
@@ -112,17 +113,17 @@ class SqlDialect:
             raise self._no_table(text, path, parsed)
         return Document(schema_of([table.record() for table in made.values()], hints, path), tuple(losses))
 
-    def _unfolded(self, text: str, naming: Naming) -> str:
-        """Return SQL with names in capitals in lower case where that makes others of them.
+    def _without_false_camel_case(self, text: str, dialect: Sqlglot, naming: Naming) -> str:
+        """Return SQL with those names in lower case that are in capitals and would be split like camel case.
 
-        They are no camel case where the dialect folds names. Others keep them as they are spelled.
+        ``ADDR2LINE`` would become ``addr2_line``. A dialect that folds the case of names means ``addr2line``; in the
+        others names are as they are spelled.
         """
         from sqlglot import tokenize
-        from sqlglot.dialects.dialect import Dialect as Sqlglot
         from sqlglot.dialects.dialect import NormalizationStrategy as Folding
 
-        folding, normalize = Sqlglot.get_or_raise(self.name).normalization_strategy, naming.normalize_identifier
-        if folding not in (Folding.LOWERCASE, Folding.UPPERCASE) or normalize("A") != "a":
+        normalize = naming.normalize_identifier
+        if dialect.normalization_strategy not in (Folding.LOWERCASE, Folding.UPPERCASE) or normalize("A") != "a":
             return text
         kinds = ("VAR", "IDENTIFIER") if self.name in UPPER_CASE else ("VAR",)
         for token in reversed(tokenize(text, read=self.name)):

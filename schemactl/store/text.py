@@ -13,7 +13,9 @@ from typing import cast
 from schemactl.errors import InputError, Location, did_you_mean
 
 STDIN = "-"
+"""Names standard input where a file may be named."""
 STDIN_PATH = "<stdin>"
+"""Names it in messages."""
 
 MAX_BYTES = 64 * 1024 * 1024
 """The longest text that is read; the largest schema files known are a few MB."""

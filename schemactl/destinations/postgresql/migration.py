@@ -39,6 +39,7 @@ from schemactl.destinations.postgresql.online import (
 )
 from schemactl.destinations.postgresql.session import (
     PLAIN,
+    READ_ONLY,
     PostgresSession,
     lock_holders,
     milliseconds,
@@ -505,7 +506,7 @@ def connect(
     if patience.statement_seconds is not None:
         settings.append(f"statement_timeout = {milliseconds(patience.statement_seconds)}")
     if is_read_only:
-        settings.append("transaction_read_only = on")
+        settings.append(READ_ONLY)
 
     with ExitStack() as stack:
         session = stack.enter_context(open_session(address, settings, is_read_only=is_read_only))

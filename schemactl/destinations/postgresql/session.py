@@ -51,8 +51,11 @@ _PATIENCE_FOR_OTHERS: Final = "60s"
 
 PLAIN: Final = ("TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on")
 """Settings of all sessions: texts without a zone are in UTC."""
-READING: Final = (*PLAIN, "transaction_read_only = on")
+READ_ONLY: Final = "transaction_read_only = on"
+READING: Final = (*PLAIN, READ_ONLY)
+"""Settings of a session that reads the catalog."""
 LOADING: Final = (*PLAIN, f"lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
+"""Settings of a session that loads rows."""
 
 _IN_THE_WAY: Final = "something else has the name: rename that, or name another dataset: `?dataset=NAME`"
 _OTHER_RULES: Final = "the table there has rules that the schema does not know: drop them, or load into another dataset"

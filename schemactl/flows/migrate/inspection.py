@@ -39,7 +39,6 @@ from schemactl.migration.reports import (
 from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step, column_of
 from schemactl.progress import Progress, no_progress
-from schemactl.schema.changes import ColumnAdded
 from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
@@ -70,19 +69,20 @@ def find_status(reference: str | None, to: str | None, schemas: Path, options: P
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
         drift = find_drift(found, found.known) if is_settled and found.known else Drift()
+        tables = schema.tables if schema else {}
         return StatusReport(
             place=target.place(session),
             there=found.there,
             target=stated(schema) if schema else None,
             planned=planned,
             drift=drift.changes,
-            variants=tuple(each for each in drift.variants if schema is None or not _has_column(schema, each)),
+            variants=tuple(
+                each
+                for each in drift.variants
+                if each.table not in tables or each.column.name not in tables[each.table].columns
+            ),
             runs=tuple(past_run(session, run) for run in reversed(found.runs)),
         )
-
-
-def _has_column(schema: Schema, added: ColumnAdded) -> bool:
-    return added.table in schema.tables and added.column.name in schema.tables[added.table].columns
 
 
 def stated(schema: Schema) -> Version:

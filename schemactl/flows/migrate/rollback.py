@@ -48,7 +48,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.progress import Progress, no_progress
-from schemactl.review.wording import counted as number_of
+from schemactl.review.wording import counted as count_of
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
 
@@ -325,9 +325,9 @@ def _refuse(
         name = ".".join(part for part in (table, column) if part)
         if isinstance(step, DropTable | DropColumn):
             if not allows_destructive:
-                what = number_of(each_count.count, "row" if isinstance(step, DropTable) else "value")
+                what = count_of(each_count.count, "row" if isinstance(step, DropTable) else "value")
                 message = f"{what} of `{name}` would be dropped"
                 yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it")
         else:
-            message = f"{number_of(each_count.count, 'value')} of `{name}` would not survive"
+            message = f"{count_of(each_count.count, 'value')} of `{name}` would not survive"
             yield PlanBlocker(BlockerKind.UNFIT, message, "they were loaded since: fix them first")
