@@ -33,7 +33,9 @@ _PLAIN: Final = {
     )
     for name in names.split()
 }  # fmt: skip
-_BINARY: Final = frozenset(("BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BYTES", "ROWVERSION"))
+_BINARY: Final = frozenset((
+    "BINARY", "VARBINARY", "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BYTES", "IMAGE", "ROWVERSION",
+))  # fmt: skip
 _DECIMALS: Final = frozenset(("DECIMAL", "UDECIMAL", "BIGDECIMAL", "MONEY", "SMALLMONEY"))
 _SCALED: Final = {"DECIMAL32": 9, "DECIMAL64": 18, "DECIMAL128": 38, "DECIMAL256": 76}
 """Digits of ClickHouse's decimals that state their scale alone."""
@@ -162,6 +164,8 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
             return {"data_type": "decimal", "precision": 38, "scale": 0}
         bits = None if name in _WIDE.get(dialect, ()) else _INTEGERS[name]
         return {"data_type": "bigint", **({"precision": bits} if bits else {})}
+    if name == "DATE" and dialect == "oracle":  # with the time of day, in seconds
+        return {"data_type": "timestamp", "timezone": False, "precision": 0}
     if name in _PLAIN:
         return {"data_type": _PLAIN[name]}
     if name in _BINARY:
@@ -174,7 +178,8 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
         if sizes == [19, 0]:
             return {"data_type": "bigint"}
         return {"data_type": "decimal", **({**sized, "scale": sizes[1] if len(sizes) > 1 else 0} if sizes else {})}
-    if name in ("TIMESTAMPTZ", "TIMESTAMPLTZ") or (name == "DATETIME64" and len(kind.expressions) > 1):
+    has_zone = dialect == "clickhouse" and len(kind.expressions) > len(sizes)
+    if name in ("TIMESTAMPTZ", "TIMESTAMPLTZ") or (name in ("DATETIME", "DATETIME64") and has_zone):
         return {"data_type": "timestamp", **sized}
     if name in _LOCAL:
         size = {"precision": _LOCAL[name]} if _LOCAL[name] is not None else sized

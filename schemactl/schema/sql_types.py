@@ -7,7 +7,7 @@ SQL's words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -253,11 +253,21 @@ def _precise(word: str, size: int | None, words: Words) -> str | None:
     return word.format(words.precision.format(stated) if stated else "")
 
 
-_OTHERS: Final = (
-    (("bit", "varying"), "varbit"),
-    *((("second", "(", str(digits), ")"), "second") for digits in range(7)),
-)
-"""Words of types that sqlglot does not know, and of the same form others that it does."""
+_KNOWN: Final = {
+    "bit varying": "varbit", **{f"second ( {digits} )": "second" for digits in range(7)}, "number ( * ,": "number(38,",
+    "national character varying": "nvarchar", "national char varying": "nvarchar", "national varchar": "nvarchar",
+    "national character": "nchar", "national char": "nchar", "native character": "nchar",
+    "varying character": "varchar", "unsigned big int": "bigint",
+    "long varchar": "text", "long varbinary": "blob", "long raw": "blob",
+}  # fmt: skip
+"""Words of types that sqlglot does not know, and words for the same type that it does."""
+
+_KNOWN_IN: Final = {
+    "mysql": {"long": "text", "int8": "bigint", "int3": "mediumint", "middleint": "mediumint"},
+    "oracle": {"long": "clob", "nclob": "clob", "raw": "varbinary"},
+    "teradata": {"byte": "varbinary", "varbyte": "varbinary"},
+}
+"""Types of one word that sqlglot does not know in a dialect, or takes for another type."""
 
 
 def readable(text: str, dialect: str) -> str:
@@ -270,12 +280,21 @@ def readable(text: str, dialect: str) -> str:
 
     tokens = sqlglot.tokenize(text, read=dialect)
     words = ["" if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower() for token in tokens]
-    found = [
-        (tokens[at].start, tokens[at + len(unknown) - 1].end + 1, known)
-        for at in range(len(tokens))
-        for unknown, known in _OTHERS
-        if tuple(words[at : at + len(unknown)]) == unknown
-    ]
-    for start, end, known in reversed(found):
-        text = f"{text[:start]}{known}{text[end:]}"
-    return text
+    parts, taken, at = [], 0, 0
+    while at < len(words):
+        count, known = _known(words, at, dialect)
+        if known:
+            parts += [text[taken : tokens[at].start], known]
+            taken = tokens[at + count - 1].end + 1
+        at += count
+    return "".join((*parts, text[taken:]))
+
+
+def _known(words: Sequence[str], at: int, dialect: str) -> tuple[int, str | None]:
+    """Return how many words from a place on are one type, and what stands for it where sqlglot does not know them."""
+    for count in (4, 3, 2):
+        known = _KNOWN.get(" ".join(words[at : at + count]))
+        if known is not None:
+            return count, known
+    follows_name = at > 0 and words[at - 1] not in ("(", ",")
+    return 1, _KNOWN_IN.get(dialect, {}).get(words[at]) if follows_name else None

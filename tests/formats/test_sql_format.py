@@ -179,6 +179,23 @@ def test_a_file_of_others() -> None:
         ("sqlite", "BOOLEAN", {"data_type": "bool"}),
         ("sqlite", "DECIMAL(10, 2)", {"data_type": "decimal", "precision": 10, "scale": 2}),
         ("oracle", "INTEGER", {"data_type": "decimal", "precision": 38, "scale": 0}),
+        ("oracle", "NUMBER(*, 2)", {"data_type": "decimal", "precision": 38, "scale": 2}),
+        ("oracle", "DATE", {"data_type": "timestamp", "timezone": False, "precision": 0}),
+        ("oracle", "LONG", {"data_type": "text"}),
+        ("oracle", "LONG RAW", {"data_type": "binary"}),
+        ("oracle", "RAW(16)", {"data_type": "binary", "precision": 16}),
+        ("oracle", "NCLOB", {"data_type": "text"}),
+        ("mysql", "INT8", {"data_type": "bigint"}),
+        ("mysql", "MIDDLEINT", {"data_type": "bigint", "precision": 32}),
+        ("mysql", "LONG VARBINARY", {"data_type": "binary"}),
+        ("mysql", "NATIONAL VARCHAR(10)", {"data_type": "text", "precision": 10}),
+        ("postgres", "national character varying(5)", {"data_type": "text", "precision": 5}),
+        ("sqlite", "UNSIGNED BIG INT", {"data_type": "bigint"}),
+        ("sqlite", "VARYING CHARACTER(255)", {"data_type": "text", "precision": 255}),
+        ("teradata", "BYTE(5)", {"data_type": "binary", "precision": 5}),
+        ("teradata", "LONG VARCHAR", {"data_type": "text"}),
+        ("tsql", "image", {"data_type": "binary"}),
+        ("clickhouse", "Nullable(DateTime('UTC'))", {"data_type": "timestamp"}),
         ("tsql", "SMALLMONEY", {"data_type": "decimal"}),
         ("clickhouse", "Nullable(Decimal32(2))", {"data_type": "decimal", "precision": 9, "scale": 2}),
         ("clickhouse", "Int256", {"data_type": "wei", "nullable": False}),
@@ -272,6 +289,14 @@ def test_words_of_types_in_texts_and_comments_stay() -> None:
     table = sql.read(text, "t.sql").schema.tables["t"]
     assert list(table.columns) == ["a", "bit", "varying"]
     assert table.columns["a"].properties["description"] == "a bit varying, second(3)"
+
+
+def test_columns_may_be_named_like_types() -> None:
+    text = "CREATE TABLE t (int8 int8, `long` INT, note LONG, PRIMARY KEY (int8));"
+    table = sql.in_dialect("mysql").read(text, "t.sql").schema.tables["t"]
+    types = {name: (column.data_type, column.properties.get("precision")) for name, column in table.columns.items()}
+    assert types == {"int8": ("bigint", None), "long": ("bigint", 32), "note": ("text", None)}
+    assert table.columns["int8"].properties["primary_key"] is True
 
 
 @pytest.mark.parametrize(
