@@ -3,6 +3,7 @@ server a run, and the conformance data."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 import hashlib
 import os
@@ -143,13 +144,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Prepare what the tests that were asked for share."""
     if any(item.get_closest_marker("spark") or item.get_closest_marker("e2e") for item in session.items):
         _share_java_classes()
-    # Garbage collection would look through what is loaded by now again and again.
+    # Garbage collection would look through what is loaded by now again and again, pytest's last ones too.
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """Let the process end as always: DuckDB complains of what is left."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)  # the process ends as always: DuckDB complains of what is left
 
 
 def _share_java_classes() -> None:
