@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PICTURE = Path(__file__).parents[1] / "docs" / "cost.svg"
 COLORS = {"schemactl": "#d33682", "Spark": "#268bd2", "DuckDB": "#b58900", "dlt": "#859900"}
 PANEL_WIDTH, PANEL_HEIGHT, MARGIN, GAP = 330, 240, 52, 90
-WARM_UP_MEGABYTES = 10
+WARM_UP_MEGABYTES = 40
 """Less is read without Spark's Python workers, which the first timed size would start."""
 
 Curves = dict[str, dict[int, float]]

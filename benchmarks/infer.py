@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1_000_000
 ROOT = Path(__file__).parents[1]
-WARM_UP_EVENTS = 20_000
+WARM_UP_EVENTS = 60_000
 """Fewer are read without Spark's Python workers, which the first timed round would start."""
 EVENTS_AT_ONCE = 2_000
 

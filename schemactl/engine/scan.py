@@ -49,8 +49,8 @@ from schemactl.schema.contract import Mode
 from schemactl.schema.paths import Path
 from schemactl.schema.typing.model import TypingTask
 
-_FEW_BYTES: Final = 1 << 23
-"""A megabyte takes the kernel a tenth of what it takes to start a worker."""
+_FEW_BYTES: Final = 1 << 25
+"""What the kernel gets through in a second or two, which it takes to start Spark's Python workers."""
 
 
 @dataclass(frozen=True, slots=True)
