@@ -98,7 +98,16 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         InputError: a schema cannot be read, or the data cannot.
         EngineError: Spark failed, which is only started for data.
     """
+    pairs = tuple(pairs)
     found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
+    changed = {
+        table
+        for pair, review in zip(pairs, found, strict=True)
+        if review.changes
+        for side in (pair.base, pair.head)
+        if side is not None
+        for table in side.schema.tables
+    }
     reviews = (*_review_settings(request), *found)
     findings = [finding for each in reviews for finding in each.findings]
     is_counted = any(finding.counted is not None for finding in findings)
@@ -106,7 +115,7 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         compatibility=request.compatibility,
         is_transitive=request.is_transitive,
         reviews=reviews,
-        unmatched=unmatched(request.silences, findings, request.today),
+        unmatched=unmatched(request.silences, findings, request.today, changed),
         data=tuple(map(redact, request.data.sources)) if request.data and is_counted else (),
     )
 

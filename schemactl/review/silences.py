@@ -36,12 +36,23 @@ def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> S
     return next((silence for silence in holding if _covers(silence, finding)), None)
 
 
-def unmatched(silences: Iterable[Silence], findings: Sequence[Finding], today: date) -> tuple[Silence, ...]:
-    """Return the silences that cover none of the findings, or are over: they can be deleted."""
+def unmatched(
+    silences: Iterable[Silence], findings: Sequence[Finding], today: date, changed: Iterable[str]
+) -> tuple[Silence, ...]:
+    """Return the silences that cover none of the findings, or are over: they can be deleted.
+
+    ``changed`` are the tables of all schemas that were compared and differ. A silence of another table may cover a
+    finding of another comparison.
+    """
+    tables = tuple(changed)
     return tuple(
         silence
         for silence in silences
-        if is_expired(silence.until, today) or not any(_covers(silence, finding) for finding in findings)
+        if is_expired(silence.until, today)
+        or (
+            (silence.table is None or any(_fits(silence.table, table) for table in tables))
+            and not any(_covers(silence, finding) for finding in findings)
+        )
     )
 
 

@@ -40,8 +40,23 @@ class Variants:
 
 
 def as_model(of: Any) -> type[BaseModel]:
-    """Return a model; what is none but a type that Pydantic takes, as a union of models, is made the root of one."""
-    return of if isinstance(of, type) and issubclass(of, BaseModel) else cast(type[BaseModel], RootModel[of])
+    """Return a model; another type that Pydantic takes, as a union of models, is made the root of one.
+
+    Raises:
+        ValueError: no document is of the type: a text or a number.
+        pydantic.PydanticUserError: Pydantic does not take it.
+    """
+    if isinstance(of, type) and issubclass(of, BaseModel):
+        return _complete(of)
+    if isinstance(of, type) and (issubclass(of, Enum) or type_of_class(of) not in (None, DataType.JSON)):
+        raise ValueError("no document is of this type")
+    return _complete(cast(type[BaseModel], RootModel[of]))
+
+
+def _complete(model: type[BaseModel]) -> type[BaseModel]:
+    """Return a model in whose annotations names of types that were defined after it are those types."""
+    model.model_rebuild()
+    return model
 
 
 def config(model: type[BaseModel], key: str) -> Any:
@@ -63,7 +78,7 @@ def variants_of(model: type[BaseModel]) -> Variants | None:
         if field is not None:
             key = field.alias or name
             values = get_args(_bare(field.annotation)) or (field.default,)
-            found.update({str(each.value if isinstance(each, Enum) else each): member for each in values})
+            found.update({str(each.value if isinstance(each, Enum) else each): _complete(member) for each in values})
     return Variants(key, found) if found else None
 
 
@@ -125,7 +140,7 @@ def _unrooted(model: type[BaseModel]) -> type[BaseModel]:
 
 
 def _fields(model: type[BaseModel], *, skips: bool, is_inferred: bool = False) -> Iterator[ModelField]:
-    for name, field in model.model_fields.items():
+    for name, field in _complete(model).model_fields.items():
         key = field.serialization_alias or field.alias or name
         yield from _columns((key,), field.annotation, field.metadata, skips=skips, is_inferred=is_inferred)
     for name, computed in model.model_computed_fields.items():

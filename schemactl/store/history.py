@@ -109,3 +109,5 @@ def _changes(top: Path, commit: str, inside: str) -> Iterator[_Change]:
             if fields[-1][0] in "RC" and parents == 1:
                 path = next(tokens)
             yield _Change(commit, date, path, fields[parents], fields[2 * parents + 1])
+            if fields[-1][0] == "C":  # what comes before is the history of the file that it was copied from
+                return

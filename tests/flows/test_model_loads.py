@@ -43,6 +43,7 @@ from schemactl.store.folder import SchemasFolder
 SOURCE = """
     from datetime import date, datetime
     from decimal import Decimal
+    from enum import Enum
     from typing import Annotated, Any, ClassVar, Literal
     from pydantic import BaseModel, ConfigDict, Field, RootModel
 
@@ -102,6 +103,9 @@ SOURCE = """
     class Loose(BaseModel):
         id: int
         u: int | str = 1
+
+    class Size(Enum):
+        SMALL = "s"
 
     NUMBER = 3
 """
@@ -524,6 +528,8 @@ def find_typing_of(name: str) -> Any:
         ("order_models", None, "names no model"),
         ("order_models:Ordr", None, "names no model"),
         ("order_models:NUMBER", None, "is no Pydantic model: Unable to generate pydantic-core schema for 3$"),
+        ("order_models:Size", None, "is no Pydantic model: no document is of this type"),
+        ("order_models:date", None, "is no Pydantic model: no document is of this type"),
         ("order_models:Order", "data_type=discard_value", "a model cannot leave out single values"),
         ("broken_models:Order", None, "does not import"),
     ],

@@ -58,7 +58,14 @@ def test_silences_that_are_over_or_cover_nothing_are_reported():
     idle = silence(table="carts")
     used = silence()
     also_used = silence(table="orders")
-    assert unmatched([over, idle, used, also_used], [finding()], TODAY) == (over, idle)
+    changed = ["orders", "carts"]
+    assert unmatched([over, idle, used, also_used], [finding()], TODAY, changed) == (over, idle)
+
+
+def test_silences_of_tables_of_which_nothing_was_compared_are_left_alone():
+    elsewhere, pattern, over = silence(table="users"), silence(table="user*"), silence(until=date(2026, 3, 30))
+    assert unmatched([elsewhere, pattern, over], [], TODAY, ["orders"]) == (over,)
+    assert unmatched([elsewhere, pattern], [], TODAY, ["users"]) == (elsewhere, pattern)
 
 
 def test_parsed():

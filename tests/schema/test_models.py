@@ -173,6 +173,20 @@ def test_the_contract_of_a_model_is_dlts(extra: Any, columns: str) -> None:
     assert theirs["columns"] == columns
 
 
+class Early(BaseModel):
+    one: Late
+    many: list[Late] = []
+
+
+class Late(BaseModel):
+    name: str
+
+
+def test_types_that_are_defined_later_are_known() -> None:
+    json_column = {"data_type": "json", "nullable": False}
+    assert stated(Early) == {"one": json_column, "many": json_column}
+
+
 def test_variants_of_a_union() -> None:
     found = variants_of(Event)
     assert found is not None

@@ -82,6 +82,15 @@ def test_a_rename_is_followed_with_the_path_of_then(repository):
     assert versions[2].commit == moved
 
 
+def test_a_copy_has_no_past_of_what_it_was_copied_from(repository):
+    repository.write("a.yaml", LINES)
+    copied = f"{LINES}last: line\n"
+    repository.write("b.yaml", copied)
+    later = f"{copied}later: line\n"
+    repository.write("b.yaml", later)
+    assert texts(repository.top / "b.yaml") == [later, copied]
+
+
 def test_a_file_that_went_and_came_back_keeps_its_past(repository):
     repository.write("a.yaml", "one\n")
     repository.git("rm", "-q", "a.yaml")
