@@ -85,7 +85,8 @@ class SqlDialect:
             statements = [each for each in parsed if each is not None]
         except SqlglotError as error:
             details = (getattr(error, "errors", None) or [{}])[0]
-            reason = details.get("description") or str(error).splitlines()[0]
+            # sqlglot would show its token, as Python does.
+            reason = (details.get("description") or str(error).splitlines()[0]).partition(" but got <Token ")[0]
             at, hint = Location(path, details.get("line") or None), "name another `--dialect`"
             raise InputError(f"this is no SQL of `{self.name}`: {reason}", at=at, hint=hint) from error
         except RecursionError as error:

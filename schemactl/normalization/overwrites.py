@@ -14,28 +14,39 @@ from schemactl.schema.paths import Path, format_path
 def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
     """Return what making the rows would find as well: columns that two paths fill, one of them in every row.
 
-    Where the evidence leaves it open how often both have a value, and where a contract keeps anything out, rows tell.
+    None of them where the evidence leaves it open for one column how often several paths have a value, where lists may
+    meet, and where a contract keeps anything out: rows tell all at once.
     """
     walked = list(plan.rows.walk())
     if any(rows.refusal or any(target.refusal for _, target in _targets(rows)) for rows in walked):
         return ()
-    return tuple(each for rows in walked for each in _in_rows(rows, evidence))
+    found = [each for rows in walked for each in _in_rows(rows, evidence)]
+    return () if any(each is None for each in found) else tuple(each for each in found if each is not None)
 
 
-def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding]:
+def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding | None]:
+    """Yield for each column or table that several paths fill the overwrites, or None where rows tell."""
+    tables = [below.table for below in rows.lists]
+    if len(set(tables)) < len(tables):
+        yield None
     seen = evidence.paths.get(rows.path, {})
     count = sum(seen[name].count for name in (OBJECT, KEYED_OBJECT) if name in seen)
     by_column: dict[str, dict[Path, Cell]] = {}
     for cell, target in _targets(rows):
         by_column.setdefault(target.column.name, {})[cell.path] = cell
     for column, cells in by_column.items():
-        if len(cells) != 2 or not all(_fills_only(cell, column) for cell in cells.values()):
+        if len(cells) == 1:
+            continue
+        if len(cells) > 2 or not all(_fills_only(cell, column) for cell in cells.values()):
+            yield None
             continue
         one, other = (_scalars_at(evidence.paths.get(path, {})) for path in cells)
         always, values = (one, other) if _count(one) >= _count(other) else (other, one)
-        if values and _count(always) == count:
-            sources = tuple(map(format_path, cells))
-            yield OverwriteFinding(rows.table, column, sources, _count(values), min(each.first for each in values))
+        if not values or _count(always) < count:
+            yield None
+            continue
+        sources = tuple(map(format_path, cells))
+        yield OverwriteFinding(rows.table, column, sources, _count(values), min(each.first for each in values))
 
 
 def _targets(rows: Rows) -> Iterator[tuple[Cell, TargetColumn]]:

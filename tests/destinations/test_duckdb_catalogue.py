@@ -177,6 +177,13 @@ def test_what_is_no_database_is_reported(path: Path) -> None:
         read(make(path.with_name("empty.duckdb")))
 
 
+def test_a_file_of_documents_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "orders.jsonl"
+    path.write_text('{"id": 1}')
+    with pytest.raises(DestinationError, match="it is not a valid DuckDB database file"):
+        read(path)
+
+
 def test_nothing_is_written(path: Path) -> None:
     make(path, "create table t (x int)")
     before = path.read_bytes()

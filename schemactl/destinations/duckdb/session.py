@@ -211,17 +211,26 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     # Nothing is fetched from the network: what loading needs comes with the package.
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()
-    place = ":memory:" if is_empty else str(address.path.absolute())
-    # Left to find the type itself, DuckDB takes some files of others for a database in memory.
-    mode = "TYPE duckdb, READ_ONLY" if is_read_only and not is_empty else "TYPE duckdb"
     with duckdb.connect(config=offline) as connection:
         with wrap_errors(address, "open a table"):
-            connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)} ({mode})")
-            connection.execute(f"USE {quote(_ALIAS)}")
+            place = ":memory:" if is_empty else str(address.path.absolute())
+            attach(connection, place, is_read_only=is_read_only and not is_empty)
             # Files may hold moments without their zone; all of them are in UTC.
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("BEGIN TRANSACTION")
         yield DuckDbSession(connection, address)
+
+
+def attach(connection: DuckDBPyConnection, place: str, *, is_read_only: bool) -> None:
+    """Attach a file, and use it.
+
+    Raises:
+        duckdb.Error: it cannot be opened.
+    """
+    # Left to find the type itself, DuckDB takes some files of others for a database in memory.
+    mode = "TYPE duckdb, READ_ONLY" if is_read_only else "TYPE duckdb"
+    connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)} ({mode})")
+    connection.execute(f"USE {quote(_ALIAS)}")
 
 
 @contextmanager
