@@ -53,12 +53,19 @@ def file_address(url: str) -> FileAddress:
 
 
 def parse_file_address(url: str) -> FileAddress:
-    """Return what an address says of a file that need not be there yet; raises ``InputError`` unless it is ``KIND:///PATH...``."""
+    """Return what an address ``KIND:///PATH...`` says of a file that need not be there yet.
+
+    Raises:
+        InputError: it is written another way, or a folder is there.
+    """
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.startswith("///") or not stated.removeprefix("///"):
         raise InputError(f"`{url}` names no file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
-    return FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
+    address = FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
+    if address.path.is_dir():
+        raise InputError(f"`{address.path}` is a folder, and `{kind}` keeps its tables in a file")
+    return address
 
 
 def check_folder(address: FileAddress) -> None:

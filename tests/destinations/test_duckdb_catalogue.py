@@ -145,6 +145,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
     ("url", "message", "hint"),
     [
         ("duckdb:///none.duckdb", "there is no file `none.duckdb`", None),
+        ("duckdb:///.", "`.` is a folder, and `duckdb` keeps its tables in a file", None),
         ("duckdb://x.duckdb", "names no file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:x.duckdb", "names no file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:///", "names no file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),

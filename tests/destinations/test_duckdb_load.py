@@ -482,9 +482,10 @@ def test_files_and_folders_that_will_not_do_are_reported(tmp_path: Path) -> None
     text = tmp_path / "notes.txt"
     text.write_text("nothing of DuckDB's" * 1000)
     schema = two(tmp_path).schema
-    for url in (f"duckdb:///{text}", f"duckdb:///{tmp_path}"):
-        with pytest.raises(DestinationError, match="cannot open"):
-            destination.check_tables(url, schema)
+    with pytest.raises(DestinationError, match="cannot open"):
+        destination.check_tables(f"duckdb:///{text}", schema)
+    with pytest.raises(InputError, match="is a folder"):
+        destination.check_tables(f"duckdb:///{tmp_path}", schema)
     assert text.read_text() == "nothing of DuckDB's" * 1000
     lines = tmp_path / "orders.jsonl"
     lines.write_text('{"id":1}\n')
