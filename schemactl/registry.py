@@ -138,7 +138,9 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
             raise self.unknown(name)
         module = import_if_there(self._installed[name], self.kind)
         if module is None:
-            raise InputError(f"the {self.kind} `{name}` is installed as `{self._installed[name]}`, which is no module")
+            raise InputError(
+                f"the {self.kind} `{name}` is installed as `{self._installed[name]}`, which is not a module"
+            )
         return cast(Plugin, module)
 
     def __iter__(self) -> Iterator[str]:

@@ -69,7 +69,9 @@ def test_an_installed_plug_in_that_fails_is_reported_with_its_fault(things):
 
 @pytest.mark.parametrize("name", ["gone", "object"])
 def test_an_entry_point_that_names_no_module_is_reported(things, name):
-    with pytest.raises(InputError, match=rf"`{name}` is installed as `registry_acme\.\w+(:NAME)?`, which is no module"):
+    with pytest.raises(
+        InputError, match=rf"`{name}` is installed as `registry_acme\.\w+(:NAME)?`, which is not a module"
+    ):
         things[name]
 
 

@@ -80,7 +80,7 @@ def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: 
 
         if find_address(found) is None:
             # It may be a secret of another kind, that a file wants to see printed.
-            raise InputError(f"what `{variable}` holds is no address of a destination", at=at)
+            raise InputError(f"what `{variable}` holds is not the address of a destination", at=at)
         return found
     if not isinstance(written, str):
         raise InputError(f"the address of `{name}` must be a text", at=at)

@@ -569,7 +569,9 @@ def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:
     for part in (part for text in stated for part in text.split(",")):
         value, _, table = (piece.strip() for piece in part.rpartition("="))
         if not value or not table:
-            raise InputError(f"`{part}` names no value and table (`--dispatch`)", hint="for example `click=clicks`")
+            raise InputError(
+                f"`{part}` does not name a value and a table (`--dispatch`)", hint="for example `click=clicks`"
+            )
         if value in tables:
             raise InputError(f"`--dispatch` states `{value}` twice")
         tables[value] = table
@@ -646,7 +648,7 @@ def read_count(text: str, option: str, least: int = 1) -> int:
         InputError: it is no such number.
     """
     if not (text.isascii() and text.isdigit() and int(text) >= least):
-        raise InputError(f"`{text}` is no number of {least} or more (`{option}`)")
+        raise InputError(f"`{text}` is not a whole number of {least} or more (`{option}`)")
     return int(text)
 
 
@@ -664,7 +666,7 @@ def read_seconds(text: str, option: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise InputError(f"`{text}` is no number of seconds (`{option}`)", hint="write it like `30`, or `0.5`")
+        raise InputError(f"`{text}` is not a number of seconds (`{option}`)", hint="write it like `30`, or `0.5`")
     return seconds
 
 

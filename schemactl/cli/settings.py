@@ -168,7 +168,7 @@ def warn_of_misspelt(
     for name in (name for name in others if name not in known):
         near = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), bare, n=1, cutoff=0.7)
         if near:
-            message = f"`{name}` is no variable of schemactl, and was not heeded: did you mean `{bare[near[0]]}`?"
+            message = f"`{name}` is not a variable of schemactl and was ignored: did you mean `{bare[near[0]]}`?"
             warnings.warn(CommandWarning(message), stacklevel=2)
 
 

@@ -54,7 +54,9 @@ class Terminal:
             replace_file(Path(output), text)
             return
         if isinstance(text, bytes) and sys.stdout.isatty():
-            raise InputError("a file of this format is no text to show", hint="name a file with `--output FILE`")
+            raise InputError(
+                "a file of this format is not text that can be shown", hint="name a file with `--output FILE`"
+            )
         try:
             if isinstance(text, bytes):
                 sys.stdout.buffer.write(text)
@@ -164,7 +166,7 @@ def _progress(environ: Mapping[str, str]) -> float | None:
     try:
         return float(environ.get(PROGRESS_VARIABLE) or 10) or None
     except ValueError:
-        raise InputError(f"`{environ[PROGRESS_VARIABLE]}` is no number of seconds (`{PROGRESS_VARIABLE}`)") from None
+        raise InputError(f"`{environ[PROGRESS_VARIABLE]}` is not a number of seconds (`{PROGRESS_VARIABLE}`)") from None
 
 
 def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:

@@ -61,7 +61,7 @@ def parse_file_address(url: str) -> FileAddress:
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.startswith("///") or not stated.removeprefix("///"):
-        raise InputError(f"`{url}` names no file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
+        raise InputError(f"`{url}` does not name a file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
     address = FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
     if address.path.is_dir():
         raise InputError(f"`{address.path}` is a folder, and `{kind}` keeps its tables in a file")
@@ -95,7 +95,7 @@ def check_dataset(asked: Iterable[tuple[str, str]]) -> None:
         InputError: it names none.
     """
     if any(key == "dataset" and not value.strip() for key, value in asked):
-        raise InputError("`?dataset=` names no dataset", hint="`?dataset=NAME`, or leave it out")
+        raise InputError("`?dataset=` does not name a dataset", hint="`?dataset=NAME`, or leave it out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +167,10 @@ def folder_address(url: str) -> FolderAddress:
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.removeprefix("//"):
-        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER")
+        raise InputError(f"`{url}` does not name a folder", hint=f"{kind}:FOLDER")
     if _SCHEME.fullmatch(stated):
         hint = f"name a folder that this machine sees, or mount it: {kind}:FOLDER"
-        raise InputError(f"`{stated}` is no folder of this machine: only folders are written and read", hint=hint)
+        raise InputError(f"`{stated}` is not a folder on this machine: only folders are written and read", hint=hint)
     dataset = dataset_of(query, kind)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
         raise InputError(f"`{dataset}` cannot name a folder in `{stated}`")

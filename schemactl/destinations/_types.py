@@ -80,7 +80,7 @@ def stated_type(column: Column, dialect: str) -> str:
     """
     written = str(column.properties[DATABASE_TYPE])
     if not _is_type(written, dialect):
-        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is no type: `{written}`")
+        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{written}`")
     return written
 
 

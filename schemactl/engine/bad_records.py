@@ -71,7 +71,7 @@ def scan_value(text: str, start: int) -> int | Fault:
         return Fault(next(constants, start), str(error))
     halves = (match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"])
     half = next(halves, None) if "\\u" in text else None
-    return end if half is None else Fault(half, "half of a surrogate pair is no character")
+    return end if half is None else Fault(half, "half of a surrogate pair is not a character")
 
 
 def _reason(text: str, error: json.JSONDecodeError) -> str:
@@ -175,7 +175,7 @@ def _lines(opened: IO[str]) -> Iterator[str | None]:
 
 def _no_unicode(text: str) -> Fault | None:
     found = re.search("[\udc80-\udcff]", text)
-    return Fault(found.start(), f"the octet 0x{ord(found[0]) - 0xDC00:02X} is no UTF-8") if found else None
+    return Fault(found.start(), f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8") if found else None
 
 
 def _problem(fault: Fault, text: str, at: Location) -> Problem:

@@ -134,7 +134,9 @@ def check_magic(path: str, name: str, head: bytes) -> None:
     # Parquet with an encrypted footer starts with `PARE`.
     if head and not head.startswith(magic[:3]):
         hint = "is it another format? `--input-format` names it"
-        raise InputError(f"this is no {_TITLES[name]} file: it does not start as one", at=Location(path), hint=hint)
+        raise InputError(
+            f"this is not a valid {_TITLES[name]} file: it does not start as one", at=Location(path), hint=hint
+        )
 
 
 def encoding_of(head: bytes) -> str:

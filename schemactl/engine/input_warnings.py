@@ -47,7 +47,7 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
                 columns.setdefault(found["column"], part)
     if columns:
         shown = ", ".join(f"`{column}` (`{part}`)" for column, part in columns.items())
-        warn(f"what the names of folders state becomes no column: {shown}")
+        warn(f"values in folder names do not become columns: {shown}")
 
 
 def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> None:

@@ -215,7 +215,9 @@ def _check_file(path: str, is_named: bool) -> None:
     A packed file is data by its name, as in ``a.jsonl.zip``, or the user who names it.
     """
     if not Path(path).is_file():
-        raise InputError("this is no file: what is read has to stay", at=Location(path), hint="save it to a file first")
+        raise InputError(
+            "this is not a file: what is read has to stay", at=Location(path), hint="save it to a file first"
+        )
     *others, last = ("", *(suffix.lower() for suffix in Path(path).suffixes))
     if last in _NOT_UNPACKED and (is_named or any(map(_format_of_ending, others))):
         hint = f"unpack it, or compress it as {', '.join(f'`{ending}`' for ending in COMPRESSIONS[:3])}"

@@ -117,7 +117,7 @@ def name_schema(file: Path, schema: Path) -> bool:
     """
     if file.suffix not in _LINES:
         hint = "YAML and TOML name it in a comment; of JSON files the editor's own settings do"
-        raise InputError(f"a file `*{file.suffix}` names no JSON Schema", at=Location(str(file)), hint=hint)
+        raise InputError(f"a file `*{file.suffix}` cannot name a JSON Schema", at=Location(str(file)), hint=hint)
     text = read_text(file)
     address = Path(os.path.relpath(schema.absolute(), file.absolute().parent)).as_posix()
     line = _LINES[file.suffix].format(address)

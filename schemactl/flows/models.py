@@ -84,14 +84,14 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
     module = _import(module_name, stated)
     if not name or not hasattr(module, name):
         hint = nearest_or_all(name, _models_in(module)) if name else f"for example `{module_name}:Order`"
-        raise InputError(f"`{stated}` names no model (`--model MODULE:CLASS`)", hint=hint)
+        raise InputError(f"`{stated}` does not name a model (`--model MODULE:CLASS`)", hint=hint)
     try:
         model = as_model(getattr(module, name))
     except Exception as error:  # Pydantic says in ways of its own that it cannot make a model of something
         # Further sentences tell authors of types how to teach them to Pydantic.
         reason = str(error).partition("\n")[0].partition(". ")[0]
         hint = nearest_or_all(name, _models_in(module))
-        raise InputError(f"`{stated}` is no Pydantic model: {reason}", hint=hint) from error
+        raise InputError(f"`{stated}` is not a Pydantic model: {reason}", hint=hint) from error
     variants = variants_of(model)
     default = contract_of(model)
     full = _in_full(contract, default)

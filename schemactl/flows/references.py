@@ -118,7 +118,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         return (_from_file(path),)
     if not reference.isidentifier():
         raise InputError(
-            f"`{redact(reference)}` names no schema",
+            f"`{redact(reference)}` does not name a schema",
             hint="NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - or a destination "
             "(duckdb:///PATH, sqlite:///PATH, postgresql://USER@HOST/DATABASE, parquet:FOLDER, iceberg:FOLDER ...)",
         )
@@ -151,7 +151,7 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
         commit_of(find_repository(folder.exports), name)
     except InputError:
         return  # without git, a repository, or such a revision there is nothing to report
-    raise InputError(f"`{name}` names no schema", hint=f"git knows it as a revision: `git:{name}`")
+    raise InputError(f"`{name}` does not name a schema", hint=f"git knows it as a revision: `git:{name}`")
 
 
 def _from_file(path: Path) -> Referred:

@@ -34,7 +34,7 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
     breaks_path = config.use_break_path_on_normalize
     root = (naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)(table)
     if not root:
-        raise InputError(f"`{table}` is no name for a table")
+        raise InputError(f"`{table}` is not a name for a table")
     if root in map(naming.normalize_table_identifier, (VERSION_TABLE, LOADS_TABLE)):
         # dlt takes such a schema, and fails when it loads the data.
         raise InputError(f"`{root}` is dlt's own table", hint="name another one with `--table`")

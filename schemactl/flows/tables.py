@@ -230,7 +230,7 @@ def _check_hints(hints: Hints) -> None:
     unnamed = next((each.name for each in hints.columns if each.table is None), None)
     if unnamed is not None:
         hint = f"write `--column TABLE.{unnamed}:...`"
-        raise InputError(f"`--column {unnamed}` names no table, and the data goes to several", hint=hint)
+        raise InputError(f"`--column {unnamed}` does not name a table, and the data goes to several", hint=hint)
 
 
 def _stated(request: InferRequest, before: Schema) -> Mapping[str, list[str]]:

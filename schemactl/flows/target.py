@@ -104,7 +104,7 @@ def find_destination(text: str) -> Target:
     """
     kind, _, rest = text.partition(":")
     if not text.strip():
-        raise InputError("`--to` names no destination", hint="a folder, `duckdb:///PATH` ...")
+        raise InputError("`--to` does not name a destination", hint="a folder, `duckdb:///PATH` ...")
     if address := find_address(text):
         kind, text = address
     else:
@@ -141,7 +141,7 @@ def migratable(to: str | None) -> MigrationTarget:
     if address is None:
         scheme = to.strip().partition(":")[0].lower()
         hint = nearest_or_all(scheme, _of_installed(is_migrator))
-        raise InputError(f"`{redact(to)}` is no address of a destination", hint=hint)
+        raise InputError(f"`{redact(to)}` is not the address of a destination", hint=hint)
     kind, url = address
     destination = DESTINATIONS[kind]
     if not is_migrator(destination):

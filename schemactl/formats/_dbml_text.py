@@ -153,7 +153,7 @@ class _Parser:
                 try:
                     hints = json.loads(token.value.partition(":")[2])
                 except ValueError as error:
-                    raise self._source.refuse(f"the hints are no JSON: {error}", token.start) from error
+                    raise self._source.refuse(f"the hints are not JSON: {error}", token.start) from error
         return hints
 
     def _wrong(self, wanted: str) -> InputError:

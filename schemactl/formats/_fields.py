@@ -100,7 +100,7 @@ class Codec(Generic[Native]):
         if hints is None:
             return own
         if not isinstance(hints, Mapping):
-            raise InputError(f"`{HINTS}` of `{name}` is no mapping", at=Location(path))
+            raise InputError(f"`{HINTS}` of `{name}` is not a mapping", at=Location(path))
         full = joined(own, hints)
         if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
             message = f"`{HINTS}` of `{name}` states what no column can have"

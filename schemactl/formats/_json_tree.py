@@ -125,7 +125,9 @@ class _Parser(Reader):
         number = _NUMBER.fullmatch(text)
         if number is None:
             shown = text if len(text) <= 40 else text[:39] + "…"
-            raise self.source.refuse(f"this is not JSON: `{shown}` is no value", start, "text stands in double quotes")
+            raise self.source.refuse(
+                f"this is not JSON: `{shown}` is not a value", start, "text stands in double quotes"
+            )
         try:
             return Scalar(start, float(text) if any(number.groups()) else int(text))
         except ValueError as error:

@@ -145,7 +145,7 @@ def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dic
     origins: dict[str, str] = {}
     for name, origin, item in named:
         if not name:
-            raise InputError(f"`{origin}` is no name under the naming convention", at=Location(path))
+            raise InputError(f"`{origin}` is not a name under the naming convention", at=Location(path))
         if name in found:
             message = f"the {what} `{origins[name]}` and `{origin}` become one name `{name}`"
             raise InputError(message, at=Location(path), hint="rename one of them")

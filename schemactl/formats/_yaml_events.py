@@ -204,7 +204,9 @@ class _Builder:
         except ValueError as error:
             hint = "put it in quotes if it is text"
             shown = event.value if len(event.value) <= 40 else event.value[:39] + "…"
-            raise self.source.refuse(f"`{shown}` is no {kind.value} value", event.start_mark.index, hint) from error
+            raise self.source.refuse(
+                f"`{shown}` is not a valid {kind.value} value", event.start_mark.index, hint
+            ) from error
 
     def _unknown_tag(self, event: Any) -> Exception:
         tag = event.tag.replace(_TAG_PREFIX, "!!")

@@ -250,7 +250,7 @@ def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
     """
     if len(source.text) > MAX_CHARACTERS:
         raise InputError("the file is too large for a schema", at=Location(source.path))
-    no_schema = "this is no Arc schema: a list of fields, or `schema` with one, must stand here"
+    no_schema = "this is not an Arc schema: a list of fields, or `schema` with one, must stand here"
     try:
         root = parse_hocon(source)
     except InputError as error:

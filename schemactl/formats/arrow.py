@@ -52,7 +52,7 @@ def read(content: bytes, path: str) -> Document:
     try:
         found = (pa.ipc.open_file if recognises(content) else pa.ipc.open_stream)(buffer).schema
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"this is no file of Arrow: {error}", at=Location(path)) from error
+        raise InputError(f"this is not an Arrow file: {error}", at=Location(path)) from error
     return read_arrow(found, path)
 
 
@@ -110,9 +110,9 @@ def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
     try:
         hints = json.loads(metadata.get(_fields.HINTS, "{}"))
     except ValueError as error:
-        raise InputError(f"the metadata `{_fields.HINTS}` is no JSON: {error}", at=Location(path)) from error
+        raise InputError(f"the metadata `{_fields.HINTS}` is not JSON: {error}", at=Location(path)) from error
     if not isinstance(hints, dict):
-        raise InputError(f"the metadata `{_fields.HINTS}` is no object", at=Location(path))
+        raise InputError(f"the metadata `{_fields.HINTS}` is not an object", at=Location(path))
     return hints
 
 

@@ -84,7 +84,7 @@ def read(text: str, path: str) -> Document:
     root = value_of(parse_json(source))
     stated_fields = (root.get("fields") or (root.get("schema") or {}).get("fields")) if isinstance(root, dict) else root
     if not isinstance(stated_fields, list) or not all(map(_is_field, stated_fields)):
-        raise source.refuse("this is no table schema of BigQuery", 0, "a list of fields with `name` and `type`")
+        raise source.refuse("this is not a BigQuery table schema", 0, "a list of fields with `name` and `type`")
     name = file_table_name(path)
     fields = [_read(each["name"], each) for each in stated_fields]
     columns = tuple((each.name, stated(properties_of(each))) for each in fields)

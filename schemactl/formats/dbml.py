@@ -117,7 +117,7 @@ def read(text: str, path: str) -> Document:
     losses = [Loss("", "declaration", each) for each in file.passed_over]
     for ref in file.refs:
         if missing := {ref.table, ref.other} - names.keys():
-            raise InputError(f"a relation names `{min(missing)}`, which is no table of the file", at=Location(path))
+            raise InputError(f"a relation names `{min(missing)}`, which is not a table of the file", at=Location(path))
         ends = [(names[ref.table], list(ref.columns)), (names[ref.other], list(ref.other_columns))]
         if ref.mark == "<>":
             losses.append(Loss(ends[0][0], "ref", f"<> {ends[1][0]}"))

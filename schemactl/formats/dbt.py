@@ -78,7 +78,7 @@ def read(text: str, path: str) -> Document:
     root = value_of(parse_yaml(source))
     tables = list(_tables(root)) if isinstance(root, dict) else []
     if not isinstance(root, dict) or not any(isinstance(root.get(each), list) for each in ("sources", *_KINDS)):
-        raise source.refuse("this is no properties file of dbt", 0, "it has `sources` or `models`")
+        raise source.refuse("this is not a dbt properties file", 0, "it has `sources` or `models`")
     stated = (_meta(mapping(one)).get(HINTS) for one in root.get("sources") or ())
     hints = next(filter(None, stated), None)
     losses = tuple(loss for each in tables for loss in _losses(each))

@@ -143,7 +143,7 @@ def read(text: str, path: str) -> Document:
         # Version 1 has `schema`; a schema alone is itself.
         struct = next(each for each in (*current, root.get("schema"), root) if isinstance(each, dict))
     if struct is None or not isinstance(struct.get("fields"), list):
-        raise source.refuse("this is no metadata of a table of Iceberg", 0, "it has `schemas` with `fields`")
+        raise source.refuse("this is not the metadata of an Iceberg table", 0, "it has `schemas` with `fields`")
     properties = mapping(root.get("properties"))
     own = _own(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)

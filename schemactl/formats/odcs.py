@@ -123,7 +123,7 @@ def read(text: str, path: str) -> Document:
     root = value_of(parse_json(source) if path.lower().endswith(".json") else parse_yaml(source))
     if not isinstance(root, dict) or not str(root.get("apiVersion")).startswith("v3"):
         hint = "it has `kind: DataContract` and `apiVersion: v3...`"
-        raise source.refuse("this is no data contract of ODCS 3", 0, hint)
+        raise source.refuse("this is not an ODCS 3 data contract", 0, hint)
     tables = named(root.get("schema"))
     hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
     losses = tuple(loss for each in tables for loss in _losses(each))

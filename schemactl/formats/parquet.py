@@ -41,5 +41,5 @@ def read(content: bytes, path: str) -> Document:
     try:
         found = parquet.read_schema(pa.BufferReader(pa.py_buffer(content)))
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"this is no Parquet file: {error}", at=Location(path)) from error
+        raise InputError(f"this is not a Parquet file: {error}", at=Location(path)) from error
     return read_arrow(found, path)

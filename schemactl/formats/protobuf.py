@@ -225,7 +225,7 @@ def _parted(comment: str, key: str, path: str) -> tuple[str, Any]:
             try:
                 found = json.loads(line.removeprefix(f"{key}: "))
             except ValueError as error:
-                raise InputError(f"the comment `{key}` is no JSON", at=Location(path)) from error
+                raise InputError(f"the comment `{key}` is not JSON", at=Location(path)) from error
         else:
             kept.append(line)
     return "\n".join(kept), found

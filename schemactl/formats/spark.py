@@ -78,7 +78,7 @@ def read(text: str, path: str) -> Document:
     source = Source(path, text)
     root = value_of(parse_json(source))
     if not (isinstance(root, dict) and root.get("type") == "struct" and isinstance(root.get("fields"), list)):
-        raise source.refuse("this is no StructType", 0, "it has `type: struct` and `fields`")
+        raise source.refuse("this is not a StructType", 0, "it has `type: struct` and `fields`")
     return table_of(root, path)
 
 

@@ -88,7 +88,7 @@ class SqlDialect:
             # sqlglot would show its token, as Python does.
             reason = (details.get("description") or str(error).splitlines()[0]).partition(" but got <Token ")[0]
             at, hint = Location(path, details.get("line") or None), "name another `--dialect`"
-            raise InputError(f"this is no SQL of `{self.name}`: {reason}", at=at, hint=hint) from error
+            raise InputError(f"this is not `{self.name}` SQL: {reason}", at=at, hint=hint) from error
         except RecursionError as error:
             raise InputError("this SQL is nested too deeply", at=Location(path)) from error
         losses: list[Loss] = []

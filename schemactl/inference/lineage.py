@@ -136,11 +136,11 @@ def read_marked(text: str, path: str, mark: str, what: str, read: Callable[[Mapp
     try:
         stored = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"this is no JSON: {error.msg}", at=Location(path, error.lineno, error.colno)) from error
+        raise InputError(f"this is not JSON: {error.msg}", at=Location(path, error.lineno, error.colno)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is no {what}: {error}", at=Location(path)) from error
+        raise InputError(f"this is not {what}: {error}", at=Location(path)) from error
     if not isinstance(stored, dict) or mark not in stored:
-        raise InputError(f"this is no {what}", at=Location(path), hint=f"its first key would be `{mark}`")
+        raise InputError(f"this is not {what}", at=Location(path), hint=f"its first key would be `{mark}`")
     if stored[mark] != FORMAT:
         raise InputError(f"this {what} is of format {stored[mark]}, and {FORMAT} is known", at=Location(path))
     try:

@@ -114,7 +114,7 @@ def _parse_whole(text: bytes) -> Any:
     except RecursionError as error:
         raise ValueError("the document nests too deep") from error
     if b"\\u" in text and _HALF_PAIR.search(json.dumps(document, ensure_ascii=False)):
-        raise ValueError("half of a surrogate pair is no character")
+        raise ValueError("half of a surrogate pair is not a character")
     return document
 
 
@@ -166,7 +166,7 @@ def _may_hold_long_integer(text: bytes) -> bool:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"`{name}` is no JSON number")
+    raise ValueError(f"`{name}` is not a JSON number")
 
 
 def _integer(digits: str) -> int:

@@ -136,7 +136,7 @@ def title_of(text: str) -> str:
     """
     found = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_LONGEST_TITLE].strip("_")
     if not found:
-        raise InputError(f"`{text}` is no name of a migration", hint="letters, digits and underscores: `add_amount`")
+        raise InputError(f"`{text}` is not a migration name", hint="letters, digits and underscores: `add_amount`")
     return found
 
 
@@ -237,9 +237,9 @@ def read_migration(text: str, file: str, at: Location) -> Migration:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is no migration: {error}", at=at) from None
+        raise InputError(f"this is not a migration: {error}", at=at) from None
     if not isinstance(document, dict) or MARK not in document:
-        raise InputError("this is no migration", at=at, hint="`schemactl migrate plan REF --dir DIR` writes one")
+        raise InputError("this is not a migration", at=at, hint="`schemactl migrate plan REF --dir DIR` writes one")
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
         raise InputError(f"this migration is of format {document[MARK]}, and {FORMAT} is known", at=at)
     content = {name: value for name, value in document.items() if name not in (MARK, "hash")}
@@ -285,7 +285,7 @@ def _migration(document: Mapping[str, Any]) -> Migration:
         raise ValueError(f"its keys are not {', '.join(sorted(_KEYS))}")
     name = _NAME.fullmatch(document["name"])
     if name is None:
-        raise ValueError(f"`{document['name']}` is no name of a migration")
+        raise ValueError(f"`{document['name']}` is not a migration name")
     schema, previous, start = document["schema"], document["previous"], document["start"]
     target = {key: schema[key] for key in ("name", "version", "version_hash")}
     if document["target"] != target:
@@ -377,7 +377,7 @@ def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
         is_known = name in shown_files or (of is not None and _OWN.fullmatch(of[1]) is not None)
         if of is not None and of[0] in read and of[1].endswith(".sql") and not is_known:
             # Nobody may believe that it is run.
-            yield Problem(name, f"`{name}` is no file that a migration has", _OWN_HINT)
+            yield Problem(name, f"`{name}` is not a file that a migration has", _OWN_HINT)
     for each in migrations:
         for dialect in each.plans:
             shown = files.get(sql_name(each.name, dialect))

@@ -123,7 +123,7 @@ def _tokens(text: str, file: str, dialect: str) -> list[Token]:
         found: list[Token] = known().tokenize(text.replace(DATASET, _SAME_LENGTH))
     except TokenError as error:
         hint = "a quote, a `$$` or a `/*` may not be closed"
-        raise InputError(f"this is no SQL: {error}", at=Location(file), hint=hint) from None
+        raise InputError(f"this is not SQL: {error}", at=Location(file), hint=hint) from None
     return found
 
 

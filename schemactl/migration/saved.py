@@ -69,18 +69,18 @@ def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     try:
         return _read_plan(text, at, key)
     except RecursionError:
-        raise InputError("this is no plan: it is nested too deeply to be one", at=at) from None
+        raise InputError("this is not a plan: it is nested too deeply to be one", at=at) from None
 
 
 def _read_plan(text: str, at: Location, key: bytes | None) -> MigrationPlan:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise InputError(f"this is no JSON: {error}", at=at) from error
+        raise InputError(f"this is not JSON: {error}", at=at) from error
     if _is_report(document):
         raise _printed(at)
     if not isinstance(document, dict) or MARK not in document:
-        raise InputError("this is no plan", at=at, hint=_SAVING)
+        raise InputError("this is not a plan", at=at, hint=_SAVING)
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
         hint = "make the plan anew with this version of schemactl"
         raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=at, hint=hint)
@@ -227,7 +227,7 @@ def from_document(kind: type[T], document: Any) -> T:
     """
     types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(document, dict) or not document.keys() <= types.keys():
-        raise ValueError(f"`{document!r}` is no {kind.__name__}")
+        raise ValueError(f"`{document!r}` is not of type {kind.__name__}")
     later = {each.name: each.default for each in fields(kind) if each.metadata.get("later")}  # type: ignore[arg-type]
     absent = {name for name in types if name not in document and name not in later}
     if any(types[name] != "Any" for name in absent):
@@ -275,7 +275,7 @@ def _reader(annotation: str) -> Callable[[Any], Any]:
 def _of(kind: type) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if type(value) is not kind:
-            raise ValueError(f"`{value!r}` is no {kind.__name__}")
+            raise ValueError(f"`{value!r}` is not of type {kind.__name__}")
         return value
 
     return read

@@ -265,7 +265,7 @@ def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:
     """
     for column, text in step.after.items():
         if text is not None and (not isinstance(text, str) or not text or "\0" in text):
-            raise InputError(f"the description of `{step.table}{column and '.'}{column}` is no text: {text!r}")
+            raise InputError(f"the description of `{step.table}{column and '.'}{column}` is not text: {text!r}")
     return tuple(step.after.items())
 
 
@@ -339,7 +339,7 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
     try:
         stored = coerce(value, type_of(value), kind)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{value!r} is no value for column `{column.name}` of type `{kind}`") from error
+        raise InputError(f"{value!r} is not a value for column `{column.name}` of type `{kind}`") from error
     if isinstance(stored, bytes):
         return engine.sql.binary(stored)
     text = _text(stored, column, is_cast=engine.cast_type is not None)
@@ -452,13 +452,13 @@ def checked_type(column: Column, column_type: ColumnType) -> str:
     for name in ("precision", "scale"):
         size = column.properties.get(name)
         if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
-            raise InputError(f"`{name}` of column `{column.name}` is no integer: {size!r}")
+            raise InputError(f"`{name}` of column `{column.name}` is not an integer: {size!r}")
     try:
         written = column_type(column)
     except ValueError as error:
         raise InputError(str(error)) from error
     if DATABASE_TYPE in column.properties and not _is_type(written):
-        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is no type: `{written}`")
+        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{written}`")
     return written
 
 

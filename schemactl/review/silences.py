@@ -116,7 +116,7 @@ def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iter
     if not str(item.get("reason") or "").strip():
         yield Problem(f"{where} has no `reason`", at, "say why the rule is accepted, for those who read it later")
     if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
-        yield Problem(f"{where}: `{item['severity']}` is no severity", at, f"known: {', '.join(_SEVERITIES)}")
+        yield Problem(f"{where}: `{item['severity']}` is not a severity", at, f"known: {', '.join(_SEVERITIES)}")
     if item.get("until") is not None and _until(item["until"]) is None:
         yield Problem(f"{where}: `until` is `{item['until']}`, not a date", at, "write it as `2026-03-31`")
 

@@ -157,7 +157,7 @@ def arrow_type_of(column: Column) -> pyarrow.DataType | None:
     try:
         return decode(str(stated))
     except ValueError as error:
-        message = f"`{NESTED_TYPE}` of the column `{column.name}` is no type of Arrow: {error}"
+        message = f"`{NESTED_TYPE}` of the column `{column.name}` is not an Arrow type: {error}"
         raise InputError(message, hint=NESTED_TYPE_HINT) from error
 
 

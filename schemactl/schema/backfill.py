@@ -25,15 +25,15 @@ def backfill_fault(column: Column) -> str | None:
     """Return in words why the stated value is none that the column can hold; None where it is, or none is stated.
 
     >>> backfill_fault(Column("id", {"data_type": "bigint", "x-backfill": "abc"}))
-    '`abc` is no `bigint`'
+    '`abc` is not a `bigint`'
     """
     value, kind = column.properties.get(BACKFILL), column.data_type
     if value is None or kind is None:
         return None
     if not has_backfill(column):
-        return f"`{value}` is no text, number or truth value"
+        return f"`{value}` is not text, a number or a truth value"
     try:
         coerce(value, type_of(value), kind)
     except (ValueError, TypeError):
-        return f"`{value}` is no `{kind}`"
+        return f"`{value}` is not a `{kind}`"
     return None

@@ -179,6 +179,6 @@ def _moment(stated: Any, table: Table) -> datetime | None:
     except ValueError:
         found = None
     if not isinstance(found, date):
-        raise DestinationError(f"table `{table.name}`: `{stated}` is no timestamp")
+        raise DestinationError(f"table `{table.name}`: `{stated}` is not a timestamp")
     moment = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -96,7 +96,7 @@ def _property(part: str, text: str) -> dict[str, Any]:
     if equals:
         found = _value(value.strip(), text)
         if key.strip() == "x-enum" and not isinstance(found, (list, dict)):
-            raise InputError(f"`{part}` is no list of values (`--column {text}`)", hint="`x-enum=[open,closed]`")
+            raise InputError(f"`{part}` is not a list of values (`--column {text}`)", hint="`x-enum=[open,closed]`")
         return {key.strip(): found}
     if part in ("not_null", "nullable"):
         return {"nullable": part == "nullable"}
@@ -106,7 +106,7 @@ def _property(part: str, text: str) -> dict[str, Any]:
     match = _TYPE.fullmatch(part)
     if match is None or match["name"] not in set(DataType):
         known = (*DataType, *FLAGS, "not_null", "nullable")
-        raise InputError(f"`{part}` is no type and no hint (`--column {text}`)", hint=nearest_or_all(part, known))
+        raise InputError(f"`{part}` is not a type or a hint (`--column {text}`)", hint=nearest_or_all(part, known))
     numbers = {key: int(match[key]) for key in ("precision", "scale") if match[key] is not None}
     if numbers and match["name"] not in SIZED:
         raise InputError(f"`{match['name']}` has no size (`--column {text}`)", hint=f"`{match['name']}` alone")
@@ -151,7 +151,7 @@ def _flattened(tables: Mapping[str, Table], naming: Naming, hint: ColumnHint, ro
 
 def _table(schema: Schema, known: Mapping[str, Table], name: str | None, what: str) -> Table:
     if name is None:
-        raise InputError(f"`{what}` names no table, and the schema has several", hint="name it with `--table`")
+        raise InputError(f"`{what}` does not name a table, and the schema has several", hint="name it with `--table`")
     new = Table(name, {}, {"write_disposition": "append", "resource": name})
     return _stated(schema, known, name) or new
 

@@ -331,6 +331,6 @@ def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | No
 
 
 def _type_error(stated: str, column: str, reason: str = "") -> InputError:
-    message = f"the column `{column}` states `{SPARK_TYPE}: {stated}`, which is no type of objects or lists"
+    message = f"the column `{column}` states `{SPARK_TYPE}: {stated}`, which is not a type of objects or lists"
     hint = "like `struct<id:bigint,tags:array<string>>`; leave it out to keep JSON texts"
     return InputError(f"{message}: {reason}" if reason else message, hint=hint)

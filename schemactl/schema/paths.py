@@ -90,7 +90,7 @@ def _steps(text: str) -> list[str]:
         end = found.end()
     if not text.startswith("$") or end < len(text):
         hint = "for example `$.orders[*].id`, `$.meta.*` or `$['a.b']`"
-        raise InputError(f"`{text}` is no path in the data", hint=hint)
+        raise InputError(f"`{text}` is not a path in the data", hint=hint)
     return steps
 
 
@@ -104,7 +104,7 @@ def _key(step: str) -> str | None:
     try:
         key: str = json.loads(f'"{inner}"', strict=False)
     except ValueError as error:
-        raise InputError(f"`{step}` is no key of a path: {error}") from error
+        raise InputError(f"`{step}` is not a key of a path: {error}") from error
     return key
 
 
@@ -144,7 +144,7 @@ def parse_keys(text: str) -> tuple[str, ...]:
         path = (ELEMENT,)
     keys = tuple(key for key in path if key is not ELEMENT)
     if len(keys) < len(path):
-        raise InputError(f"`{text}` is no path to a field", hint="for example `type`, `meta.type` or `$['a.b']`")
+        raise InputError(f"`{text}` is not a path to a field", hint="for example `type`, `meta.type` or `$['a.b']`")
     return keys
 
 

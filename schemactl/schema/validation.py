@@ -111,7 +111,7 @@ def prefixed(value: str, keys: Keys) -> Iterator[Finding]:
     except InputError as error:
         yield Finding(keys, error.message, error.hint)
     except (re.error, OverflowError, RecursionError) as error:
-        yield Finding(keys, f"{_shown(value)} is no regular expression: {error}")
+        yield Finding(keys, f"{_shown(value)} is not a regular expression: {error}")
 
 
 text = Check(_find_text, {"type": "string"})
@@ -233,7 +233,7 @@ def storable(value: Any, keys: Keys) -> Iterator[Finding]:  # noqa: C901 - a cas
     match value:
         case str():
             if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-                yield Finding(keys, f"{_named(keys)} holds half a surrogate pair, which is no character")
+                yield Finding(keys, f"{_named(keys)} holds half a surrogate pair, which is not a character")
         case bool():
             return
         case int():

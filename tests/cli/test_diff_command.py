@@ -448,7 +448,7 @@ def test_severities_stand_in_the_settings_and_on_the_command_line(work: Path):
     ("args", "settings", "message"),
     [
         (["--severity", "C999=warn"], "", "there is no rule `C999`"),
-        (["--severity", "C204=loud"], "", "`loud` is no severity"),
+        (["--severity", "C204=loud"], "", "`loud` is not a severity"),
         (["--severity", "C204=warning"], "", "did you mean `warn`?"),
         (["--format", "sarf"], "", "did you mean `sarif`?"),
         (["one.yaml"], "", "one reference too many"),

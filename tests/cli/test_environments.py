@@ -145,7 +145,7 @@ def test_a_file_cannot_have_another_variable_printed(
     settings('[destinations.prod]\naddress-env = "SOME_TOKEN"\n')
     assert run(["migrate", "plan", "./first.yaml", "--to", "prod"]) == 2
     err = capsys.readouterr().err
-    assert "what `SOME_TOKEN` holds is no address of a destination" in err
+    assert "what `SOME_TOKEN` holds is not the address of a destination" in err
     assert "hunter2" not in err
 
 

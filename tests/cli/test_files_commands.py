@@ -76,7 +76,7 @@ def test_lineage_names_the_paths_that_feed_tables_and_columns(capsys: pytest.Cap
     assert table["columns"][0]["sources"] == ["$.lines[*].SKU", "$.lines[*].Sku"]
     EXPORT.with_name("shop.lineage.json").write_text("[]")
     assert run(["show", "shop", "--lineage"]) == 2
-    assert "this is no lineage" in capsys.readouterr().err
+    assert "this is not lineage" in capsys.readouterr().err
 
 
 def test_schemas_are_listed_with_what_is_not_taken_over(capsys: pytest.CaptureFixture[str]):
@@ -138,4 +138,4 @@ def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_no_sound_file(
     assert run(["check", "w.yaml"]) == 1
     printed = capsys.readouterr().out
     assert "w.yaml:5:" in printed
-    assert "`x-backfill` of `t.id` cannot fill stored rows: `abc` is no `bigint`" in printed
+    assert "`x-backfill` of `t.id` cannot fill stored rows: `abc` is not a `bigint`" in printed

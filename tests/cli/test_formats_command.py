@@ -119,4 +119,4 @@ def test_files_of_bytes_go_out_and_come_in(work: Path, capfdbinary: pytest.Captu
     assert run(["import", "none.parquet", "--name", "lines"]) == 2
     (work / "empty.parquet").touch()
     assert run(["import", "empty.parquet", "--name", "lines"]) == 2
-    assert b"this is no Parquet file" in capfdbinary.readouterr().err
+    assert b"this is not a Parquet file" in capfdbinary.readouterr().err

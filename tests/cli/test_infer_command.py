@@ -134,10 +134,10 @@ def test_tables_by_a_field_reach_the_flow(flow: Flow) -> None:
     ("asked", "message"),
     [
         (("--dispatch", "a=b"), "`--dispatch` names tables by a field's values"),
-        (("--table-by", "kind", "--dispatch", "a"), "`a` names no value and table"),
+        (("--table-by", "kind", "--dispatch", "a"), "`a` does not name a value and a table"),
         (("--table-by", "kind", "--dispatch", "a=b,a=c"), "`--dispatch` states `a` twice"),
-        (("--table-by", "a..b"), "`a..b` is no path to a field"),
-        (("--table-by", ""), "`` is no path to a field"),
+        (("--table-by", "a..b"), "`a..b` is not a path to a field"),
+        (("--table-by", ""), "`` is not a path to a field"),
     ],
 )
 def test_wrong_tables_by_a_field(

@@ -61,12 +61,12 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
     ("args", "message"),
     [
         (["plan", "./added.yaml"], "no destination is named"),
-        (["plan", "./added.yaml", "--to", "duckdv:///x"], "is no address of a destination"),
-        (["plan", "./added.yaml", "--to", "spark:x"], "`spark:x` names no schema of a Spark catalog"),
+        (["plan", "./added.yaml", "--to", "duckdv:///x"], "is not the address of a destination"),
+        (["plan", "./added.yaml", "--to", "spark:x"], "`spark:x` does not name a schema of a Spark catalog"),
         (["plan", "./added.yaml", "--from", "./first.yaml", "--to", "@"], "`--from` says what an engine has"),
         (["plan", "./added.yaml", "--dialect", "snwflake"], "there is no dialect `snwflake`"),
         (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "engines that are not connected"),
-        (["plan", "./added.yaml", "--to", "@", "--out", "a.json"], "`a.json` is no name of a plan"),
+        (["plan", "./added.yaml", "--to", "@", "--out", "a.json"], "`a.json` is not the name of a plan"),
         (["plan", "@", "--to", "@"], "names tables, not a schema"),
         (["apply", "./added.yaml", "--dir", "migrations", "--to", "@"], "name what is to be applied"),
         (["plan", "./added.yaml", "--to", "@", "--name", "x"], "is for migrations of a folder"),
@@ -75,11 +75,11 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["plan", "./added.yaml", "--dir", "m", "--dialect", "snowflake"], "there is no destination `snowflake`"),
         (["status", "--dir", "m", "--to", "@"], "there is no folder `m`"),
         (["check", "m"], "there is no folder `m`"),
-        (["apply", "./added.yaml", "--to", "@", "--lock-timeout", "soon"], "no number of seconds"),
-        (["apply", "./added.yaml", "--to", "@", "--step-lock-timeout", "-1"], "no number of seconds"),
-        (["apply", "./added.yaml", "--to", "@", "--lock-retries", "-1"], "no number of 0 or more"),
-        (["apply", "./added.yaml", "--to", "@", "--statement-timeout", "soon"], "no number of seconds"),
-        (["rollback", "--to", "@", "--steps", "0"], "no number of 1 or more"),
+        (["apply", "./added.yaml", "--to", "@", "--lock-timeout", "soon"], "is not a number of seconds"),
+        (["apply", "./added.yaml", "--to", "@", "--step-lock-timeout", "-1"], "is not a number of seconds"),
+        (["apply", "./added.yaml", "--to", "@", "--lock-retries", "-1"], "is not a whole number of 0 or more"),
+        (["apply", "./added.yaml", "--to", "@", "--statement-timeout", "soon"], "is not a number of seconds"),
+        (["rollback", "--to", "@", "--steps", "0"], "is not a whole number of 1 or more"),
         (["rollback", "--to", "@", "--steps", "1", "--to-hash", "a"], "say two things"),
         (["rollback", "--to", "@", "--steps", "9"], "steps fewer to undo"),
         (["status", "nothing", "--to", "@"], "nothing"),
@@ -386,7 +386,7 @@ def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_refused_with_and
     put(schema_of(*columns, column("paid", "bool", nullable=False, **{"x-backfill": "abc"}), before=FIRST), "paid.yaml")
     for _ in range(2):
         assert run(["migrate", "plan", "./paid.yaml", "--to", dataset.url]) == 2
-        said = "`x-backfill` of `orders.paid` cannot fill stored rows: `abc` is no `bool`"
+        said = "`x-backfill` of `orders.paid` cannot fill stored rows: `abc` is not a `bool`"
         assert said in " ".join(capsys.readouterr().err.split())
         dataset.sql("DELETE FROM @.orders")
 

@@ -55,8 +55,8 @@ def test_wrong_value_of_a_setting_is_placed(
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ('severity = {D302 = "off"}', "`off` is no severity for `D302`"),
-        ('severity = ["D301=warn", "D302=off"]', "`off` is no severity for `D302`"),
+        ('severity = {D302 = "off"}', "`off` is not a severity for `D302`"),
+        ('severity = ["D301=warn", "D302=off"]', "`off` is not a severity for `D302`"),
         ('severity = {D9 = "warn"}', "there is no rule `D9`"),
         ('severity = {D302 = ""}', "`D302` states no level"),
     ],
@@ -82,7 +82,7 @@ def test_misspelt_variable_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: 
 
     warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
     assert warnings == [
-        "warning: `SCHEMACTL_FROMAT` is no variable of schemactl, and was not heeded: did you mean `SCHEMACTL_FORMAT`?"
+        "warning: `SCHEMACTL_FROMAT` is not a variable of schemactl and was ignored: did you mean `SCHEMACTL_FORMAT`?"
     ]
 
 
@@ -122,7 +122,7 @@ def test_dataset_without_a_name_is_refused(capsys: pytest.CaptureFixture[str]) -
         "delta:x?dataset=",
     ):
         assert run(["migrate", "plan", "shop.yaml", "--to", address]) == 2
-        assert "`?dataset=` names no dataset" in capsys.readouterr().err
+        assert "`?dataset=` does not name a dataset" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("break_", ["\n", "\r", "\u2028", "\x85"])

@@ -139,7 +139,7 @@ def test_the_line_survives_what_schemactl_writes(tmp_path: Path, monkeypatch: py
     ("args", "message"),
     [
         (["schema", "file", "--name-in", "a.yaml"], "`--name-in` names a file"),
-        (["schema", "file", "--output", "s.json", "--name-in", "a.json"], "names no JSON Schema"),
+        (["schema", "file", "--output", "s.json", "--name-in", "a.json"], "cannot name a JSON Schema"),
         (["schema", "table"], "table"),
     ],
 )

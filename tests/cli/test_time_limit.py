@@ -46,4 +46,4 @@ def test_there_is_a_limit_where_nobody_states_one(
 
 def test_a_limit_that_is_no_number_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "a.yaml", "a.yaml", "--timeout", "soon"]) == 2
-    assert "`soon` is no number of seconds (`--timeout`)" in capsys.readouterr().err
+    assert "`soon` is not a number of seconds (`--timeout`)" in capsys.readouterr().err

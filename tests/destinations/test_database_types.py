@@ -47,7 +47,7 @@ def stating(written: str) -> Column:
 )
 def test_what_is_more_than_a_type_is_refused_in_each_statement(kind, written):
     for step in (AddColumn("orders", stating(written)), CreateTable(Table("orders", {"v": stating(written)}))):
-        with pytest.raises(InputError, match="is no type"):
+        with pytest.raises(InputError, match="is not a type"):
             kind.render(step, None, "shop")
 
 

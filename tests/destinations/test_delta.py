@@ -89,7 +89,7 @@ def test_parquet_without_a_log_is_no_table_of_ours(tmp_path: Path) -> None:
     folder = tmp_path / "sales" / "orders"
     folder.mkdir(parents=True)
     (folder / "a.parquet").write_bytes(b"PAR1")
-    with pytest.raises(DestinationError, match="holds Parquet files and is no Delta table"):
+    with pytest.raises(DestinationError, match="holds Parquet files and is not a Delta table"):
         destination.check_tables(f"delta:{tmp_path}?dataset=sales", schema_of(ORDERS))
 
 

@@ -374,7 +374,7 @@ def test_names_that_are_taken_are_refused(shop: Path) -> None:
         lambda: store.create(Table("sales", {"id": KEY}, {})),
         lambda: store.create(Table("files", {"id": KEY}, {})),
     ):
-        with pytest.raises(DestinationError, match=r"already|holds Parquet files and is no Delta table"):
+        with pytest.raises(DestinationError, match=r"already|holds Parquet files and is not a Delta table"):
             failing()
     assert len(rows_of(folder)) == len(rows_of(shop / "sales")) == 3
 

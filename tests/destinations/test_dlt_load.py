@@ -270,11 +270,11 @@ def test_a_destination_that_takes_no_parquet_gets_another_format(
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("dlt:", "names no destination"),
+        ("dlt:", "does not name a destination"),
         ("dlt:nowhere?dataset=x", "dlt knows no destination `nowhere`"),
-        ("dlt:duckdb?dataset=", "names no dataset"),
+        ("dlt:duckdb?dataset=", "does not name a dataset"),
         ("dlt:duckdb?host=x", "`host` means nothing to `dlt`"),
-        ("dlt:duckdb", "names no dataset"),
+        ("dlt:duckdb", "does not name a dataset"),
         ("dlt:duckdb?dataset=none", "dlt has loaded no dataset `none`"),
     ],
 )

@@ -146,9 +146,9 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
     [
         ("duckdb:///none.duckdb", "there is no file `none.duckdb`", None),
         ("duckdb:///.", "`.` is a folder, and `duckdb` keeps its tables in a file", None),
-        ("duckdb://x.duckdb", "names no file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
-        ("duckdb:x.duckdb", "names no file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
-        ("duckdb:///", "names no file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
+        ("duckdb://x.duckdb", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
+        ("duckdb:x.duckdb", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
+        ("duckdb:///", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:///x?read_only=1", "`read_only` means nothing", "`?dataset=NAME`"),
         ("duckdb:///x?sales", "`sales` means nothing", "`?dataset=NAME`"),
     ],

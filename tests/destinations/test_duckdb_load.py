@@ -491,9 +491,9 @@ def test_files_and_folders_that_will_not_do_are_reported(tmp_path: Path) -> None
     lines.write_text('{"id":1}\n')
     with pytest.raises(DestinationError, match="not a valid DuckDB"):
         destination.check_tables(f"duckdb:///{lines}", schema)
-    with pytest.raises(DestinationError, match="is no folder"):
+    with pytest.raises(DestinationError, match="is not a folder"):
         destination.check_tables(f"duckdb:///{text}/shop.duckdb", schema)
-    with pytest.raises(InputError, match="names no file"):
+    with pytest.raises(InputError, match="does not name a file"):
         destination.check_tables("duckdb:shop", schema)
 
 

@@ -59,7 +59,7 @@ def test_a_catalogue_that_another_program_locks_is_reported(kind: str, tmp_path:
         with pytest.raises(DestinationError, match=r"cannot .*database is locked") as caught:
             destination.load(url, second, silent)
         assert "another process writes to the catalog" in str(caught.value.hint)
-        assert "is no catalog" not in caught.value.message
+        assert "is not an Iceberg catalog" not in caught.value.message
     destination.load(url, second, silent)
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
 
@@ -132,7 +132,7 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_catalogue_is_reported(tmp_path: Path) -> None:
     (tmp_path / "catalog.db").write_text("something else, and long enough to be no header of a database")
-    with pytest.raises(DestinationError, match="is no catalog of Iceberg"):
+    with pytest.raises(DestinationError, match="is not an Iceberg catalog"):
         destination.read_catalogue(f"iceberg:{tmp_path}")
 
 

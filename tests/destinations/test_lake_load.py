@@ -556,8 +556,8 @@ def test_a_load_does_not_wait_for_ever(place: Place, tmp_path: Path, monkeypatch
 def test_addresses_that_are_wrong_are_reported(place: Place, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for url, message in (
-        (f"{place.kind}:", "names no folder"),
-        (f"{place.kind}:s3://bucket/x", "is no folder of this machine"),
+        (f"{place.kind}:", "does not name a folder"),
+        (f"{place.kind}:s3://bucket/x", "is not a folder on this machine"),
         (f"{place.kind}:{tmp_path}?dataset=..", "cannot name a"),
         (f"{place.kind}:{tmp_path}?table=x", "means nothing"),
     ):

@@ -64,5 +64,5 @@ def test_a_plan_is_read_only_when_it_is_asked_for(tmp_path: Path) -> None:
     with parquet.connect(f"parquet:{tmp_path}", "shop") as session:
         session.write_run(replace(RUNS[1], plan="no JSON"))
         (found,) = session.runs()
-    with pytest.raises(InputError, match="this is no JSON"):
+    with pytest.raises(InputError, match="this is not JSON"):
         plan_of(found)

@@ -45,7 +45,7 @@ def test_folder_that_others_may_use_is_refused(temporary: Path, mode: int) -> No
     _own(temporary).mkdir()
     _own(temporary).chmod(mode)
 
-    with pytest.raises(DestinationError, match="no folder of this user alone"):
+    with pytest.raises(DestinationError, match="is not private to this user"):
         machine_folder("spark")
 
 
@@ -53,7 +53,7 @@ def test_link_in_its_place_is_refused(temporary: Path) -> None:
     (temporary / "elsewhere").mkdir(mode=0o700)
     _own(temporary).symlink_to(temporary / "elsewhere")
 
-    with pytest.raises(DestinationError, match="no folder of this user alone"):
+    with pytest.raises(DestinationError, match="is not private to this user"):
         machine_folder("spark")
 
 
@@ -62,5 +62,5 @@ def test_folder_of_another_user_is_refused(temporary: Path) -> None:
     _own(temporary).mkdir(mode=0o700)
     os.chown(_own(temporary), 12345, 12345)
 
-    with pytest.raises(DestinationError, match="no folder of this user alone"):
+    with pytest.raises(DestinationError, match="is not private to this user"):
         machine_folder("spark")

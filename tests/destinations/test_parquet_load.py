@@ -309,7 +309,7 @@ def test_tables_of_others_are_refused(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pa.table({"id": [1]}), folder / "1.parquet")
     assert "was not written by dlt or schemactl" in _refused(tmp_path / "w", shop(orders()), tmp_path).message
     (folder / "1.parquet").rename(folder / "1.jsonl")
-    assert "`1.jsonl`, which is no Parquet" in _refused(tmp_path / "w", shop(orders()), tmp_path).message
+    assert "`1.jsonl`, which is not Parquet" in _refused(tmp_path / "w", shop(orders()), tmp_path).message
     (folder / "1.jsonl").unlink()
     (folder / "_delta_log").mkdir()
     assert "is a table of Delta" in _refused(tmp_path / "w", shop(orders()), tmp_path).message

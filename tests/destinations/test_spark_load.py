@@ -346,7 +346,7 @@ def test_names_that_the_catalogue_cannot_keep_are_reported(url: str, spark: Any)
 
 @pytest.mark.parametrize("address", ["spark:", "spark:one", "spark:a.b.c", "spark:a.b?dataset=c", "spark:a.1b"])
 def test_addresses_that_name_no_schema(address: str) -> None:
-    with pytest.raises(InputError, match="names no schema"):
+    with pytest.raises(InputError, match="does not name a schema"):
         destination.read_catalogue(address)
 
 

@@ -131,7 +131,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "comments only": (b"# later\n", "the file is empty"),
     "list": (b"- a\n- b\n", "does not hold a mapping"),
     "no schema": (b"openapi: 3.1.0\n", "openapi"),
-    "long number": (b"version: " + b"9" * 100_000, "is no int value"),
+    "long number": (b"version: " + b"9" * 100_000, "is not a valid int value"),
     "long key": (VALID.replace("  orders:", f"  {'o' * 100_000}:").encode(), "bad.yaml:"),
     "two documents": (f"{VALID}---\n{VALID}".encode(), "a second document starts here"),
     "objects": (VALID.replace("name: shop", "name: !!python/object:os.system x").encode(), "has no meaning here"),
@@ -178,7 +178,7 @@ def test_a_file_far_too_large_is_refused_at_once(call: Commands, size_mb: int) -
 CALLS: dict[str, tuple[tuple[str, ...], str]] = {
     "no such file": (("base.yaml", "nowhere.yaml"), "there is no file `nowhere.yaml`"),
     "no such schema": (("base.yaml", "nowhere"), "there is no schema `nowhere`"),
-    "empty name": (("base.yaml", ""), "`` names no schema"),
+    "empty name": (("base.yaml", ""), "`` does not name a schema"),
     "name too long for a file": (("base.yaml", "x" * 5000), "there is no schema"),
     "path too long": (("base.yaml", "x/" * 5000), "cannot read"),
     "folder without schemas": (("base.yaml", "."), "there is no schema in `.`"),

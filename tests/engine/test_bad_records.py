@@ -32,10 +32,10 @@ def reported(name: str, content: str | bytes, *numbers: int, text: str = "?", en
 @pytest.mark.parametrize(
     ("line", "column", "reason"),
     [
-        (r'{"a": "\ud800"}', 8, "half of a surrogate pair is no character"),
-        (r'{"a": "\\\udc00"}', 10, "half of a surrogate pair is no character"),
-        ('{"b": "NaN", "a": NaN}', 19, "`NaN` is no JSON number"),
-        ("[-Infinity]", 2, "`-Infinity` is no JSON number"),
+        (r'{"a": "\ud800"}', 8, "half of a surrogate pair is not a character"),
+        (r'{"a": "\\\udc00"}', 10, "half of a surrogate pair is not a character"),
+        ('{"b": "NaN", "a": NaN}', 19, "`NaN` is not a JSON number"),
+        ("[-Infinity]", 2, "`-Infinity` is not a JSON number"),
         ('{"a": 01}', 8, "a number begins with 0"),
         ("01", 2, "a number begins with 0"),
         ('{"a": 1 "b": 2}', 9, "expecting ',' delimiter"),
@@ -52,7 +52,7 @@ def test_a_line_that_is_no_json_is_reported_with_column_and_reason(line: str, co
 def test_octets_that_are_no_utf8_are_reported() -> None:
     content = b'{"a": "\xc3\xa9"}\r\n{"a": "\xe9t\xe9"}\n'
     assert reported("a.jsonl", content, 2) == [
-        'a.jsonl:2:8: this cannot be read, the octet 0xE9 is no UTF-8: {"a": "\ufffdt\ufffd"}'
+        'a.jsonl:2:8: this cannot be read, the byte 0xE9 is not UTF-8: {"a": "\ufffdt\ufffd"}'
     ]
 
 

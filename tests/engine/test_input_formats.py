@@ -356,7 +356,7 @@ def test_xml_in_another_encoding(read) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
-        ("<a>\n<b></c></a>", "this is no XML", "a.xml:2:6"),
+        ("<a>\n<b></c></a>", "this is not XML", "a.xml:2:6"),
         ("<a/>", "no element below the root", "a.xml"),
         ("", "no", "a.xml"),
     ],

@@ -418,7 +418,7 @@ def test_a_folder_without_rights_is_reported_and_not_left_out() -> None:
 @needs_posix
 def test_a_pipe_is_refused_rather_than_waited_for() -> None:
     os.mkfifo("a.jsonl")
-    with pytest.raises(InputError, match="this is no file"):
+    with pytest.raises(InputError, match="this is not a file"):
         find_inputs(["a.jsonl"])
 
 
@@ -430,7 +430,7 @@ def test_standard_input_is_no_source() -> None:
 @pytest.mark.parametrize(("name", "title"), [("a.parquet", "Parquet"), ("a.orc", "ORC"), ("a.avro", "Avro")])
 def test_a_file_that_does_not_start_as_its_format_is_refused_before_spark_reads_it(name: str, title: str) -> None:
     write(name, "id,name\n1,x\n")
-    with pytest.raises(InputError, match=f"this is no {title} file: it does not start as one"):
+    with pytest.raises(InputError, match=f"this is not a valid {title} file: it does not start as one"):
         find_inputs([name])
 
 
@@ -439,7 +439,7 @@ def test_columns_that_stand_in_the_names_of_folders_are_reported() -> None:
         write(f"d/year=2024/month={month}/a.jsonl")
     with pytest.warns(LeftOutWarning) as reported:
         assert len(find_inputs(["d"])) == 2
-    shown = "what the names of folders state becomes no column: `year` (`year=2024`), `month` (`month=01`)"
+    shown = "values in folder names do not become columns: `year` (`year=2024`), `month` (`month=01`)"
     assert [str(each.message) for each in reported] == [shown]
 
 

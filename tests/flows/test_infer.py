@@ -512,7 +512,7 @@ def test_root_table_is_no_nested_one(shop: Shop) -> None:
 
 @pytest.mark.parametrize("table", ["", "  ", "__"])
 def test_root_table_needs_a_name(shop: Shop, table: str) -> None:
-    with pytest.raises(InputError, match="no name for a table"):
+    with pytest.raises(InputError, match="not a name for a table"):
         shop.feed({"a": 1}, table=table)
 
 
@@ -608,7 +608,7 @@ def test_file_counts_once(without_spark: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "no JSON"), ("[]", "no saved evidence"), ('{"schemactl_evidence": 99}', "format 99"),
+    [("{", "not JSON"), ("[]", "not saved evidence"), ('{"schemactl_evidence": 99}', "format 99"),
      ('{"schemactl_evidence": 1}', "damaged"), ('{"schemactl_evidence": 1, "paths": [{"path": 1}]}', "damaged")],
 )  # fmt: skip
 def test_file_that_is_no_evidence_is_reported(without_spark: Path, tmp_path: Path, text: str, message: str) -> None:
@@ -627,7 +627,7 @@ def test_file_that_is_no_evidence_is_reported(without_spark: Path, tmp_path: Pat
         ({"contract": "rows=freeze"}, "no entity"),
         ({"sample": "0"}, "not a sample"),
         ({"name": "b c"}, "cannot name a schema"),
-        ({"table": ""}, "no name for a table"),
+        ({"table": ""}, "not a name for a table"),
         ({"table": "_dlt_loads"}, "dlt's own table"),
         ({"input_format": "yaml"}, "no input format"),
         ({"sources": ("ordres.jsonl",)}, "there is no"),

@@ -43,7 +43,7 @@ def test_destination_limits_names() -> None:
         ("oracle://u@h/d", "no destination `oracle`", "known: "),
         ("s3://bucket/a", "no destination `s3`", "known: "),
         ("duckbd:a", "no destination `duckbd`", "duckdb"),
-        ("", "names no destination", "a folder"),
+        ("", "does not name a destination", "a folder"),
     ],
 )
 def test_unknown_destination_is_reported(address: str, message: str, hint: str) -> None:

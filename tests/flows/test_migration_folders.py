@@ -295,8 +295,8 @@ def test_a_script_of_ones_own_is_refused_as_nothing_would_run_it() -> None:
         (FOLDER / name).write_text("DROP TABLE orders;\n")
     assert run(["migrate", "hash", str(FOLDER)]) == 1
     found = problems()
-    assert "`0001_create_orders.before.sql` is no file that a migration has" in found
-    assert "`0001_create_orders.py` is no file that a migration has" in found
+    assert "`0001_create_orders.before.sql` is not a file that a migration has" in found
+    assert "`0001_create_orders.py` is not a file that a migration has" in found
 
 
 def test_the_last_migration_can_be_deleted_and_planned_anew() -> None:

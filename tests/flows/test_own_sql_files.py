@@ -110,8 +110,16 @@ def test_the_next_migration_holds_the_own_sql_of_the_one_before_it_fast() -> Non
             OWN,
             "`0002_add.postgres.1.before.sql` is for step 1, and of its steps `0002_add` has none for postgres",
         ),
-        ("0002_add.postgresql.0.before.sql", OWN, "`0002_add.postgresql.0.before.sql` is no file that a migration has"),
-        ("0002_add.postgresql.1.during.sql", OWN, "`0002_add.postgresql.1.during.sql` is no file that a migration has"),
+        (
+            "0002_add.postgresql.0.before.sql",
+            OWN,
+            "`0002_add.postgresql.0.before.sql` is not a file that a migration has",
+        ),
+        (
+            "0002_add.postgresql.1.during.sql",
+            OWN,
+            "`0002_add.postgresql.1.during.sql` is not a file that a migration has",
+        ),
         ("0003_gone.postgresql.1.before.sql", OWN, "`0003_gone.postgresql.1.before.sql` belongs to no migration"),
         (
             "0001_create_orders.postgresql.1.after.sql",

@@ -169,12 +169,12 @@ def test_the_place_in_a_revision_is_reported(history):
         ("import:../export/shop", "cannot name a schema", ""),
         ("none.yaml", "there is no file `none.yaml`", ""),
         ("none/shop", "there is no file `none/shop`", ""),
-        ("git:", "names no schema", "git:REV"),
-        ("http:x", "names no schema", "import:NAME"),
+        ("git:", "does not name a schema", "git:REV"),
+        ("http:x", "does not name a schema", "import:NAME"),
         ("postgre://u:secret@host/db", "there is no destination `postgre`", "did you mean `postgresql`?"),
         ("oracle://u:secret@host/db", "there is no destination `oracle`", "known: delta, dlt, duckdb, iceberg"),
         ("sqlite:///none.db", "there is no file `none.db`", ""),
-        ("", "names no schema", "NAME"),
+        ("", "does not name a schema", "NAME"),
         ("x" * 5000, "there is no schema", "known"),
         ("x/" * 5000, "cannot read", ""),
     ],
@@ -189,7 +189,7 @@ def test_what_names_nothing_is_reported_with_a_way_out(folder, reference, messag
 def test_a_bare_revision_is_reported_how_to_be_named(history, name):
     git("tag", "v1.0")
     git("update-ref", "refs/remotes/origin/next", "HEAD")
-    with pytest.raises(InputError, match=f"`{name}` names no schema") as caught:
+    with pytest.raises(InputError, match=f"`{name}` does not name a schema") as caught:
         find_schemas(name, history)
     assert caught.value.hint == f"git knows it as a revision: `git:{name}`"
     assert find_schemas(f"git:{name}", history)

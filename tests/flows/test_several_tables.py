@@ -169,7 +169,10 @@ def test_files_with_some_keys_in_common_are_not_warned_of() -> None:
     [
         ({"table": "orders", "table_per_file": True}, "names the tables"),
         ({"table": "Orders", "others": (("orders", "a.jsonl"),)}, "with sources and without"),
-        ({"others": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))}, "`--column id` names no"),
+        (
+            {"others": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
+            "`--column id` does not name a table",
+        ),
         ({"others": (("orders", "no.jsonl"),)}, "there is no `no.jsonl`"),
     ],
 )

@@ -128,9 +128,9 @@ def test_shared_parts_are_substituted():
         ('{"schema": 5}', "f:1:12", "must be a list"),
         ("[1]", "f:1:2", "a field is an object"),
         ("[{name: a b c {} }]", "f:1:15", "an object cannot follow a text"),
-        ("", "f:1:1", "no Arc schema"),
-        ("id,name\n1,ada\n", "f:1:1", "no Arc schema"),
-        ("\n1;2;3\n", "f:1:1", "no Arc schema"),
+        ("", "f:1:1", "not an Arc schema"),
+        ("id,name\n1,ada\n", "f:1:1", "not an Arc schema"),
+        ("\n1;2;3\n", "f:1:1", "not an Arc schema"),
     ],
 )
 def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, reported: str):

@@ -104,5 +104,5 @@ def test_a_schema_of_others():
 
 
 def test_what_is_no_table_schema_is_refused():
-    with pytest.raises(InputError, match="no table schema"):
+    with pytest.raises(InputError, match="not a BigQuery table schema"):
         bigquery.read('[{"name": "a"}]', "a.json")

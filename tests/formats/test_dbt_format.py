@@ -86,7 +86,7 @@ def test_models_with_contracts_become_tables():
 def test_files_of_dlt_are_reported_from_dbt_s():
     assert dbt.recognises(MODELS)
     assert not dbt.recognises("name: shop\nengine_version: 11\ntables:\n  orders: {}\n")
-    with pytest.raises(InputError, match="no properties file of dbt"):
+    with pytest.raises(InputError, match="not a dbt properties file"):
         dbt.read("tables: {}", "schema.yml")
 
 

@@ -136,7 +136,7 @@ def test_options_of_types_are_hints_and_only_the_others_are_reported():
 
 
 def test_other_versions_are_refused():
-    with pytest.raises(InputError, match="no data contract of ODCS 3"):
+    with pytest.raises(InputError, match="not an ODCS 3 data contract"):
         odcs.read(CONTRACT.replace("v3.0.2", "v2.2.2"), "c.yaml")
 
 

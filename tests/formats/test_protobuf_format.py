@@ -156,7 +156,7 @@ def test_numbers_of_others_survive_a_column_that_goes(tmp_path: Path):
         ("hello world;", "`hello` stands where"),
         ("message A { ~ }", "this is not understood"),
         ("message A {" * 200, "nested deeper"),
-        ("// x-dlt-schema: {\nmessage A { string a = 1; }", "is no JSON"),
+        ("// x-dlt-schema: {\nmessage A { string a = 1; }", "is not JSON"),
     ],
 )
 def test_what_is_no_proto_file_is_refused(text: str, message: str):

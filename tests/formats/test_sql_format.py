@@ -384,7 +384,7 @@ def test_references_are_foreign_keys_where_asked() -> None:
     ("text", "message"),
     [
         ("CREATE TABLE a.t (x int); CREATE TABLE b.t (y int)", "two statements make a table `t`"),
-        ("CREATE TABLE (", "this is no SQL of `postgres`"),
+        ("CREATE TABLE (", "this is not `postgres` SQL"),
         ("SELECT 1", "there is no CREATE TABLE"),
         ("", "there is no"),
     ],

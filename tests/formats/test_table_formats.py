@@ -108,7 +108,7 @@ def test_a_parquet_file_of_others_with_rows(tmp_path: Path):
 @pytest.mark.parametrize("name", ["arrow", "parquet"])
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1\0\0", b"no such thing"])
 def test_broken_files_are_refused(name: str, content: bytes):
-    with pytest.raises(InputError, match="this is no"):
+    with pytest.raises(InputError, match="this is not a"):
         FORMATS[name].read(content, f"a.{name}")  # type: ignore[attr-defined]
 
 
@@ -192,7 +192,7 @@ def test_metadata_that_pyiceberg_writes():
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"schemas": [], "format-version": 2}'])
 def test_what_is_no_metadata_of_iceberg_is_refused(text: str):
-    with pytest.raises(InputError, match="no metadata of a table"):
+    with pytest.raises(InputError, match="not the metadata of an Iceberg table"):
         iceberg.read(text, "a.json")
 
 

@@ -55,8 +55,8 @@ def test_it_is_read_as_it_was_written():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no JSON"),
-        ("[]", "no lineage"),
+        ("{", "not JSON"),
+        ("[]", "not lineage"),
         ('{"schemactl_lineage": 2}', "format 2"),
         ('{"schemactl_lineage": 1}', "damaged"),
         ('{"schemactl_lineage": 1, "tables": {"a": {"rows": [], "columns": {"b": [1]}}}}', "damaged"),

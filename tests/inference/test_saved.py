@@ -62,10 +62,10 @@ def test_saved_parts_make_the_whole():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text[:-20], "no JSON"),
-        (lambda text: "[]", "no saved evidence"),
-        (lambda text: "[" * 100_000, "no saved evidence"),
-        (lambda text: '{"name": "demo"}', "no saved evidence"),
+        (lambda text: text[:-20], "not JSON"),
+        (lambda text: "[]", "not saved evidence"),
+        (lambda text: "[" * 100_000, "not saved evidence"),
+        (lambda text: '{"name": "demo"}', "not saved evidence"),
         (lambda text: text.replace('"schemactl_evidence": 1', '"schemactl_evidence": 2'), "format 2"),
         (lambda text: text.replace('"classes"', '"klasses"'), "damaged"),
         (lambda text: text.replace('"count"', '"account"'), "damaged"),
@@ -84,6 +84,6 @@ def test_evidence_is_known_by_its_ending(path, expected):
 
 
 def test_the_place_of_what_is_no_json_is_reported() -> None:
-    with pytest.raises(InputError, match="this is no JSON") as caught:
+    with pytest.raises(InputError, match="this is not JSON") as caught:
         read_evidence('{\n "schemactl_evidence": }', "a.evidence.json")
     assert str(caught.value.at) == "a.evidence.json:2:24"

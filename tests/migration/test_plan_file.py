@@ -119,9 +119,9 @@ def _edited(**changes):
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
-        ("{", "this is no JSON"),
-        ("[]", "this is no plan"),
-        ('{"steps": []}', "this is no plan"),
+        ("{", "this is not JSON"),
+        ("[]", "this is not a plan"),
+        ('{"steps": []}', "this is not a plan"),
         (_edited(schemactl_plan=2), "format 2"),
         (_edited(schemactl_plan=True), "format True"),
         (_edited(steps=[]), "changed after it was made"),

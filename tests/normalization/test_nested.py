@@ -108,7 +108,7 @@ def test_a_type_with_other_marks_or_sizes_is_refused(text):
         ("map<bigint,bigint>", "the keys of maps are texts"),
         ("map<string>", "`>` stands where `,` was expected"),
         ("array<>", "`>` stands where a name was expected"),
-        ("bigint", "is no type of objects or lists"),
+        ("bigint", "is not a type of objects or lists"),
         ("struct<a;bigint>", "is not understood"),
     ],
 )

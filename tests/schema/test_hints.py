@@ -42,7 +42,7 @@ def test_hints_are_stated_of_the_root_table_or_the_one_they_name():
     assert schema.tables["orders"].columns["user_id"].properties == {"data_type": "bigint"}
     assert schema.tables["orders"].properties == {"write_disposition": "merge", "resource": "orders"}
     assert schema.tables["orders__lines"].columns["sku"].properties == {"data_type": "text"}
-    with pytest.raises(InputError, match="`userId` names no table"):
+    with pytest.raises(InputError, match="`userId` does not name a table"):
         with_hints(new_schema("shop"), hints, None)
 
 
@@ -101,7 +101,7 @@ def test_values_of_an_enum_are_a_list():
         ("a:bool(3)", "`bool` has no size"),
         ("a:text(3,1)", "`text` has no digits after the point"),
         ("a:decimal(2,10)", "`decimal(2,10)` has more digits after the point than digits"),
-        ("a:text,x-enum=open", "`x-enum=open` is no list of values"),
+        ("a:text,x-enum=open", "`x-enum=open` is not a list of values"),
         ("a:text,x-enum=[open", "`[open` is neither a list nor a mapping"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_path_is_read_as_it_is_written(path):
 
 @pytest.mark.parametrize("pattern", ["path:orders", "path:$.", "path:$.a[0]", "path:$..a", "path:$['a]"])
 def test_what_is_no_path_is_refused(pattern):
-    with pytest.raises(InputError, match="is no path in the data"):
+    with pytest.raises(InputError, match="is not a path in the data"):
         compile_path(pattern)
     (finding,) = prefixed(pattern, ("settings",))
     assert finding.hint

@@ -39,7 +39,7 @@ def test_one_that_others_may_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "schemactl").mkdir()
     (tmp_path / "schemactl").chmod(0o755)
 
-    with pytest.raises(InputError, match="no folder of this user alone"):
+    with pytest.raises(InputError, match="is not private to this user"):
         private_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
 
 
@@ -47,7 +47,7 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "schemactl").symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(InputError, match="no folder of this user alone"):
+    with pytest.raises(InputError, match="is not private to this user"):
         private_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
 
 

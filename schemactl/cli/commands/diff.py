@@ -263,7 +263,7 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
             known = ", ".join(f"`{each}`" for each in levels)
             if not level:
                 raise InputError(f"`{rule}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
-            raise InputError(f"`{level}` is no severity for `{rule}`", hint=nearest_or_all(level, levels))
+            raise InputError(f"`{level}` is not a severity for `{rule}`", hint=nearest_or_all(level, levels))
         found[rule] = levels[level]
     return found
 

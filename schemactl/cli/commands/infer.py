@@ -5,7 +5,7 @@ standard error names them.
 
 The schema is saved in the export folder (and in the import folder where there is none yet). Where the data
 violates a frozen contract nothing is written, and the exit code is 1. What a contract rejects does not enter
-the schema and is reported; that alone is no failure. With --check nothing is written at all, and the exit code is 1
+the schema and is reported; that alone is not a failure. With --check nothing is written at all, and the exit code is 1
 where the schema would change.
 
 Examples:

@@ -4,7 +4,7 @@ All or nothing: a reader of the destination sees all of a load or none of it, an
 twice. Nothing is loaded, and the exit code is 1, where the data violates a frozen contract, holds a null where the
 schema allows none, or holds values that no column can take or that would overwrite one another. Rows and values that
 a contract rejects are kept with their reason and place (table `_rejects`, or files below --rejects DIR); that alone
-is no failure.
+is not a failure.
 
 Examples:
     # Load a file into DuckDB

@@ -117,7 +117,7 @@ def type_words(column: Column) -> str:
         raise InputError(f"column `{column.name}` has no type of dlt's")
     sizes = [properties[name] for name in ("precision", "scale") if properties.get(name) is not None]
     if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
-        raise InputError(f"a size of column `{column.name}` is no integer: {sizes!r}")
+        raise InputError(f"a size of column `{column.name}` is not an integer: {sizes!r}")
     listed = f"({', '.join(map(str, sizes))})" if sizes else ""
     is_naive = column.data_type is DataType.TIMESTAMP and column.is_naive
     return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"

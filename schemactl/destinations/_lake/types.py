@@ -115,7 +115,7 @@ def arrow_type(kind: Properties) -> pyarrow.DataType:
     try:
         return to_arrow(read_type(kind[DATABASE_TYPE], keeps_sizes=True))
     except ValueError as error:
-        raise DestinationError(f"`{cut(kind[DATABASE_TYPE])}` is no type of files: {error}") from error
+        raise DestinationError(f"`{cut(kind[DATABASE_TYPE])}` is not a type that files have: {error}") from error
 
 
 def fits(kind: Properties, there: Properties) -> bool:

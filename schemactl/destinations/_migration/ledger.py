@@ -108,7 +108,7 @@ class Ledger(MigrationSession):
         try:
             return schema_from_dict(upgrade(json.loads(_unpacked(row["schema"]))))
         except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
-            message = f"what `{VERSION_TABLE}` holds under hash `{version_hash}` is no schema: {error}"
+            message = f"what `{VERSION_TABLE}` holds under hash `{version_hash}` is not a schema: {error}"
             raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
 
     def write_version(self, schema: Schema) -> None:

@@ -211,7 +211,7 @@ class DeltaLake(Lake):
         if not (folder / LOG).is_dir():
             if folder.is_dir() and any(each.suffix == ".parquet" for each in folder.iterdir()):
                 hint = "load into another dataset: `?dataset=NAME`"
-                raise DestinationError(f"`{folder}` holds Parquet files and is no Delta table", hint=hint)
+                raise DestinationError(f"`{folder}` holds Parquet files and is not a Delta table", hint=hint)
             return None
         return DeltaLakeTable(folder, open_table(folder))
 

@@ -43,7 +43,7 @@ def read_catalogue(url: str) -> Catalogue:
     """
     address = parse_address(url)
     if address.dataset is None:
-        raise InputError(f"`{url}` names no dataset", hint=f"`{address}?dataset=NAME`")
+        raise InputError(f"`{url}` does not name a dataset", hint=f"`{address}?dataset=NAME`")
     session = open_session(address, new_schema(OWN_SCHEMA))
     with session.wrap_errors(f"read dataset `{address.dataset}`"), session.client as client:
         read = partial(_read_rows, client)

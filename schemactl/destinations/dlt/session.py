@@ -53,7 +53,7 @@ def parse_address(url: str) -> Address:
         hint = "`?dataset=NAME`, `&staging=NAME`; all else stands in dlt's configuration"
         raise InputError(f"`{others[0] if others else query}` means nothing to `dlt`", hint=hint)
     if not _NAME.fullmatch(name):
-        raise InputError(f"`dlt:{name}` names no destination of dlt", hint=_FORM)
+        raise InputError(f"`dlt:{name}` does not name a destination of dlt", hint=_FORM)
     return Address(name, stated.get("dataset"), stated.get("staging"))
 
 

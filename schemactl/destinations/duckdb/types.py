@@ -159,7 +159,7 @@ def _type_at(written: str, at: int) -> tuple[NestedType, int]:
         case "MAP":
             key, at = _type_at(written, start.end())
             if key != Leaf("string"):
-                raise ValueError("keys that are no texts")
+                raise ValueError("keys that are not text")
             value, at = _type_at(written, _after(written, at, ", "))
             found, at = MapOf(value), _after(written, at, ")")
         case _:

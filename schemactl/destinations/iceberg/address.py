@@ -53,13 +53,13 @@ def read_address(url: str) -> Address:
     stated, _, query = rest.partition("?")
     stated = stated if _SCHEME.fullmatch(stated) else stated.removeprefix("//")
     if not stated:
-        raise InputError(f"`{url}` names no folder", hint=f"{kind}:FOLDER?dataset=NAME")
+        raise InputError(f"`{url}` does not name a folder", hint=f"{kind}:FOLDER?dataset=NAME")
     dataset = dataset_of(query, kind)
     if _configured(stated) is not None:
         return Address(stated, None, dataset)
     if _SCHEME.fullmatch(stated):
         hint = "name its catalog in `.pyiceberg.yaml`, then iceberg:CATALOG?dataset=NAME"
-        raise InputError(f"`{stated}` is no folder of this machine", hint=hint)
+        raise InputError(f"`{stated}` is not a folder on this machine", hint=hint)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
         raise InputError(f"`{dataset}` cannot name a dataset in `{stated}`")
     return Address(stated, Path(stated), dataset)
@@ -124,7 +124,7 @@ def _name_in(database: Path) -> str:
     except sqlite3.Error as error:
         if is_busy(error):
             raise DestinationError(f"cannot read the catalog `{database}`: {error}", hint=_END_FIRST) from error
-        raise DestinationError(f"`{database}` is no catalog of Iceberg: {error}") from error
+        raise DestinationError(f"`{database}` is not an Iceberg catalog: {error}") from error
     return str(found[0][0]) if len(found) == 1 else _USUAL_NAME
 
 

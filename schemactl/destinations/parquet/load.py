@@ -269,7 +269,7 @@ def _check_layout(listing: Listing, table: Table) -> None:
     other = next(foreign, None)
     if other and not table.name.startswith("_dlt_"):
         hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'
-        raise DestinationError(f"`{folder}` holds `{other}`, which is no Parquet", hint=hint)
+        raise DestinationError(f"`{folder}` holds `{other}`, which is not Parquet", hint=hint)
 
 
 def _check_columns(

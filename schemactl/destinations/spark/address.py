@@ -60,7 +60,7 @@ def read_address(url: str) -> Namespace:
     parts = [part for each in (stated, asked) if each for part in each.split(".")]
     if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
         raise InputError(
-            f"`{url}` names no schema of a Spark catalog",
+            f"`{url}` does not name a schema of a Spark catalog",
             hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
         )
     return Namespace(*parts)

@@ -131,7 +131,7 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             return Filled(field, taken.otherwise(value))
         case FillColumn():
             constant = stored_constant(step.value, step.column, engine_of("any.any"))
-            refused = F.raise_error(F.lit(f"{step.value!r} is no value for column `{step.column.name}`"))
+            refused = F.raise_error(F.lit(f"{step.value!r} is not a value for column `{step.column.name}`"))
             return Filled(field, F.coalesce(value, F.expr(constant), refused.cast(spark_type(step.column))))
 
 

@@ -45,7 +45,7 @@ def _record_tag(file: Input) -> str:
         parser.Parse(_DECLARATION.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text), False)
     except ExpatError as error:
         at = Location(file.path, error.lineno, error.offset + 1)
-        raise InputError(f"this is no XML: {ErrorString(error.code)}", at=at) from error
+        raise InputError(f"this is not XML: {ErrorString(error.code)}", at=at) from error
     if len(started) < 2:
         raise InputError("there is no element below the root", at=Location(file.path))
     return started[1]

@@ -105,9 +105,9 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
         if migration_of_file(file.name) is None and file.name != SUM_NAME:
             if file.name[:1].isdigit() and file.suffix in (".json", ".sql"):
                 hint = "`0007_add_amount.json`: a number of four digits, a title in lower case"
-                problems.append(Problem(file.name, f"`{file.name}` is no name of a migration's file", hint))
+                problems.append(Problem(file.name, f"`{file.name}` is not the name of a migration file", hint))
         elif file.is_symlink() or not file.is_file():
-            problems.append(Problem(file.name, f"`{file.name}` is no plain file", "put a copy in its place"))
+            problems.append(Problem(file.name, f"`{file.name}` is not a regular file", "put a copy in its place"))
         else:
             files[file.name] = read_text(file)
     read, unread = _read_migrations(path, files)
@@ -146,7 +146,7 @@ def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migrat
         elif found and json_name(found[0]) not in files:
             problems.append(Problem(name, f"`{name}` belongs to no migration", f"`{json_name(found[0])}` is missing"))
         elif found and not found[1].endswith(".sql"):
-            problems.append(Problem(name, f"`{name}` is no file that a migration has", "move it elsewhere"))
+            problems.append(Problem(name, f"`{name}` is not a file that a migration has", "move it elsewhere"))
     return tuple(sorted(migrations, key=lambda each: (each.number, each.title))), tuple(problems)
 
 

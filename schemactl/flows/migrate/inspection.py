@@ -163,7 +163,9 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         found = read_state(session, target, name)
         schema = wanted or found.known
         if schema is None:
-            raise InputError(f"the ledger names no schema `{name}`", hint="name a schema: `verify REF --to DEST`")
+            raise InputError(
+                f"the ledger does not name a schema `{name}`", hint="name a schema: `verify REF --to DEST`"
+            )
         drift = find_drift(found, schema)
         disagreements = []
         asked = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}

@@ -61,9 +61,11 @@ def judge(target: Path, since: str | None = None) -> Judged:
     if target.is_dir():
         return _judge_folder(read_folder(target), since)
     if since is not None:
-        raise InputError("`--since` is for a folder of migrations", hint=f"`{target}` is none")
+        raise InputError("`--since` is for a folder of migrations", hint=f"`{target}` is not one")
     if not target.name.endswith(ENDING):
-        raise InputError(f"`{target}` is no folder of migrations and no plan", hint=f"a plan's name ends in `{ENDING}`")
+        raise InputError(
+            f"`{target}` is not a folder of migrations or a plan", hint=f"a plan's name ends in `{ENDING}`"
+        )
     plan = read_plan(read_text(target), str(target))
     plan = derived_plan(plan, module_of(plan.place.kind).ABILITIES)
     review = _review(plan, target.name, None, str(target), {})
@@ -108,7 +110,7 @@ def _known(folder: Folder, since: str) -> Mapping[str, str]:
     """Return the migrations that a revision of git has, by the names of their files, and its sum file."""
     kind, _, revision = since.partition(":")
     if kind != "git" or not revision:
-        raise InputError(f"`{since}` is no revision (`--since`)", hint="`git:main`, or `git:main...`")
+        raise InputError(f"`{since}` is not a revision (`--since`)", hint="`git:main`, or `git:main...`")
     find_repository(folder.path)
     names = [SUM_NAME, *(json_name(each.name) for each in folder.migrations)]
     paths = [(folder.path / name).absolute() for name in names]

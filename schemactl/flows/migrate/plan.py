@@ -95,7 +95,7 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
         DestinationError: the destination cannot be reached or read.
     """
     if request.out is not None and not request.out.name.endswith(ENDING):
-        raise InputError(f"`{request.out}` is no name of a plan", hint=f"let it end in `{ENDING}`")
+        raise InputError(f"`{request.out}` is not the name of a plan", hint=f"let it end in `{ENDING}`")
     target = migratable(request.to)
     with paused_collector():  # of 1,000 tables: 0.4 of 2.2 s
         schema = find_wanted(request.reference, request.schemas)

@@ -103,7 +103,7 @@ def find_name(target: MigrationTarget) -> str:
         if catalogue.hashes:
             return catalogue.schema.name
         hint = "name the schema; `schemactl migrate baseline REF --to DEST` records one"
-        missing = InputError(f"the ledger of `{catalogue.origin}` names no schema, or several", hint=hint)
+        missing = InputError(f"the ledger of `{catalogue.origin}` does not name a schema, or names several", hint=hint)
         dataset = catalogue.schema.name
     with target.open_for_reading(dataset) as session:
         names = {run.schema_name for run in session.runs() if run.state is RunState.RUNNING}

@@ -219,8 +219,8 @@ H607 = Rule(
     title="unit or format changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="Readers compute with the unit: a sum over seconds and milliseconds is no sum. Pipelines that do not know of "
-    "the change send the old unit, and stored rows keep it; no engine and no load converts them. The hints are "
+    why="Readers compute with the unit: a sum over seconds and milliseconds is meaningless. Pipelines that do not know "
+    "of the change send the old unit, and stored rows keep it; no engine and no load converts them. The hints are "
     "`x-unit`, `x-format`, `x-currency`, `x-encoding` and `x-timezone`.",
     fix="Add a column of another name with the new unit (`duration_ms` beside `duration`), let all pipelines fill "
     "both, and remove the old one after a notice (rule C205).",
@@ -319,7 +319,7 @@ def find_notice_shortened(comparison: Comparison) -> Matches:
     for notice in notices(comparison):
         before, after = notice.before, notice.after
         if after is None:
-            phrase = "is to stay after all" if notice.is_there else "is no retired name any more"
+            phrase = "is to stay after all" if notice.is_there else "is no longer a retired name"
             yield notice.match(f"{notice.where} {phrase}; its last day was {before}", Impact(readers=Severity.WARN))
         elif before is None and after < earliest and notice.is_there:
             yield notice.match(f"{notice.where} is to go after {after}, which is less than {LEAST_DAYS} days away")

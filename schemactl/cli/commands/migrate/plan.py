@@ -143,7 +143,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     if options.to is not None:
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
     if options.out is not None or options.sign_key is not None:
-        raise InputError("a script is no plan that could be applied", hint="leave `--out` out: `... > FILE.sql`")
+        raise InputError("a script is not a plan that can be applied", hint="leave `--out` out: `... > FILE.sql`")
     report = write_script(options.reference, options.start, dialect, Path(options.schemas), options.planning())
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
