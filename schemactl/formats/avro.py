@@ -15,6 +15,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.types import DataType, Schema
@@ -49,6 +50,20 @@ _PRIMITIVE: Final[Mapping[str, Mapping[str, Any]]] = {
     "double": {"data_type": "double"}, "bytes": {"data_type": "binary"},
 }  # fmt: skip
 _READ: Final = frozenset(("name", "type", "doc", "field-id", HINTS, SCHEMA_HINTS, NAME))
+_PARTS: Final = {"record": "record", "error": "record", "array": "array", "map": "map", "enum": "enum"}
+_SHAPES: Final[Shapes] = {
+    "type": Shape(keys={"type": "type"}, required=("type",), by_type=_PARTS, items="part", is_text=True),
+    # Of a union; one in another is none that Avro permits.
+    "part": Shape(keys={"type": "type"}, required=("type",), by_type=_PARTS, is_text=True),
+    "record": Shape(keys={"fields": "fields"}, required=("fields",)),
+    "fields": Shape(items="field"),
+    "field": Shape(keys={"name": "text", "type": "type"}, required=("name", "type")),
+    "array": Shape(keys={"items": "type"}, required=("items",)),
+    "map": Shape(keys={"values": "type"}, required=("values",)),
+    "enum": Shape(keys={"symbols": "symbols"}, required=("symbols",)),
+    "symbols": Shape(items="text"),
+    "text": TEXT,
+}
 
 
 def recognises(text: str) -> bool:
@@ -143,18 +158,20 @@ def _named(native: Any, path: tuple[str, ...] | None) -> Any:
 def read(text: str, path: str) -> Document:
     """Return the schema that an Avro schema describes: each record at its top is a table."""
     source = Source(path, text)
-    root = value_of(parse_json(source))
+    tree = parse_json(source)
+    root = value_of(tree)
     named: dict[str, Any] = {}
     stated = [_expanded(each, named, ()) for each in (root if isinstance(root, list) else [root])]
     found = [each for each in stated if isinstance(each, dict) and each.get("type") == "record"]
     if (not found and root != []) or any(not isinstance(each.get("name"), str) for each in found):
         raise source.refuse("this Avro schema describes no record", 0, "it must have `type: record` and a `name`")
+    check_shape(source, tree, _SHAPES, "type")
     used = {reference for each in found for reference in _references(each)}
     tables = [each for each in found if len(found) == 1 or HINTS in str(root) or each["name"] not in used]
     records, losses = [], list[Loss]()
     for each in tables:
         name = str(each[NAME]) if NAME in each else each["name"].rpartition(".")[2]
-        fields = [field for field in each.get("fields") or () if isinstance(field, dict) and "name" in field]
+        fields = each["fields"]
         columns = [(_real_name(field), _restored(field, path)) for field in fields]
         records.append(record(name, columns, each.get("doc"), each.get(HINTS)))
         losses += losses_of((_read(_real_name(field), field) for field in fields), name)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from schemactl.formats._fields import Field, field_of, losses_of, note, properties_of, stated
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document
+from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import decimal_sizes
@@ -37,6 +38,18 @@ _WHOLE_DIGITS: Final = 29
 """Digits before the point that NUMERIC has, beside nine after it."""
 
 _READ: Final = frozenset(("name", "type", "mode", "description", "fields", "maxLength", "precision", "scale"))
+_SHAPES: Final[Shapes] = {
+    "table": Shape(keys={"fields": "fields", "schema": "schema"}, items="field"),
+    "schema": Shape(keys={"fields": "fields"}, required=("fields",)),
+    "fields": Shape(items="field"),
+    "field": Shape(
+        keys={"name": "text", "type": "text"},
+        required=("name", "type"),
+        by_type=dict.fromkeys(("RECORD", "STRUCT", "record", "struct", "Record", "Struct"), "record"),
+    ),
+    "record": Shape(keys={"fields": "fields"}, required=("fields",)),
+    "text": TEXT,
+}
 
 
 def recognises(text: str) -> bool:
@@ -81,19 +94,17 @@ def _sizes(field: Field) -> dict[str, str]:
 def read(text: str, path: str) -> Document:
     """Return the schema of one table, named after the file."""
     source = Source(path, text)
-    root = value_of(parse_json(source))
-    stated_fields = (root.get("fields") or (root.get("schema") or {}).get("fields")) if isinstance(root, dict) else root
-    if not isinstance(stated_fields, list) or not all(map(_is_field, stated_fields)):
+    tree = parse_json(source)
+    root = value_of(tree)
+    if not isinstance(root, list) and not (isinstance(root, dict) and ("fields" in root or "schema" in root)):
         raise source.refuse("this is not a BigQuery table schema", 0, "a list of fields with `name` and `type`")
+    check_shape(source, tree, _SHAPES, "table")
+    described = root if isinstance(root, list) or "fields" in root else root["schema"]
+    stated_fields = described if isinstance(described, list) else described["fields"]
     name = file_table_name(path)
     fields = [_read(each["name"], each) for each in stated_fields]
     columns = tuple((each.name, stated(properties_of(each))) for each in fields)
     return Document(schema_of([record(name, columns, None, None)], None, path), tuple(losses_of(fields, name)))
-
-
-def _is_field(native: Any) -> bool:
-    is_named = isinstance(native, dict) and isinstance(native.get("name"), str) and isinstance(native.get("type"), str)
-    return is_named and all(map(_is_field, native.get("fields") or ()))
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
@@ -104,7 +115,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
         return Field(name, {"data_type": "json", **properties}, element=_read("element", element))
     unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
     if native["type"].upper() in ("RECORD", "STRUCT"):
-        inner = tuple(_read(each["name"], each) for each in native.get("fields") or ())
+        inner = tuple(_read(each["name"], each) for each in native["fields"])
         return Field(name, {"data_type": "json", **properties}, fields=inner, unread=tuple(unread))
     if native["type"].upper() not in _DATA_TYPES:
         unread.append(("type", {"type": native["type"]}, {"data_type": "text"}))

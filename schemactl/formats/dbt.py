@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, mapping, named, note
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
@@ -23,6 +24,25 @@ ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
 _KINDS: Final = ("models", "seeds", "snapshots")
 _NATIVE: Final = frozenset(("description", "data_type", "data_tests", "tests", "constraints"))
 _READ: Final = _NATIVE | {"name", "meta", "config"}
+_SHAPES: Final[Shapes] = {
+    "file": Shape(keys={"sources": "sources", **dict.fromkeys(_KINDS, "tables")}),
+    "sources": Shape(items="source"),
+    "source": Shape(keys={"tables": "tables"}),
+    "tables": Shape(items="table"),
+    "table": Shape(
+        keys={"name": "text", "columns": "columns", "data_tests": "tests", "tests": "tests"}, required=("name",)
+    ),
+    "columns": Shape(items="column"),
+    "column": Shape(
+        keys={"name": "text", "data_tests": "tests", "tests": "tests", "constraints": "constraints"},
+        required=("name",),
+    ),
+    "tests": Shape(items="test", is_optional=True),
+    "test": Shape(keys={}, is_text=True),
+    "constraints": Shape(items="constraint", is_optional=True),
+    "constraint": Shape(keys={"type": "text"}),
+    "text": TEXT,
+}
 _TARGET: Final = re.compile(r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"]([^'"]+)['"]\s*\)""")
 
 
@@ -75,11 +95,13 @@ def _write(field: Field) -> dict[str, Any]:
 def read(text: str, path: str) -> Document:
     """Return the schema of the sources, models, seeds and snapshots of a file."""
     source = Source(path, text)
-    root = value_of(parse_yaml(source))
-    tables = list(_tables(root)) if isinstance(root, dict) else []
-    if not isinstance(root, dict) or not any(isinstance(root.get(each), list) for each in ("sources", *_KINDS)):
+    tree = parse_yaml(source)
+    root = value_of(tree)
+    if not isinstance(root, dict) or not any(each in root for each in ("sources", *_KINDS)):
         raise source.refuse("this is not a dbt properties file", 0, "it has `sources` or `models`")
-    stated = (_meta(mapping(one)).get(HINTS) for one in root.get("sources") or ())
+    check_shape(source, tree, _SHAPES, "file")
+    tables = list(_tables(root))
+    stated = (_meta(one).get(HINTS) for one in root.get("sources", ()))
     hints = next(filter(None, stated), None)
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
@@ -87,7 +109,7 @@ def read(text: str, path: str) -> Document:
 
 def _tables(root: dict[str, Any]) -> Iterator[dict[str, Any]]:
     groups = [root.get(kind) for kind in _KINDS]
-    groups += [each.get("tables") for each in root.get("sources") or () if isinstance(each, dict)]
+    groups += [each.get("tables") for each in root.get("sources", ())]
     for group in groups:
         yield from named(group)
 

@@ -13,11 +13,13 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from schemactl.formats._fields import HINTS, Codec, Field, hinted, mapping, note
+from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import check_shape
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source
 from schemactl.formats.spark import CODEC as SPARK
-from schemactl.formats.spark import columns_of, struct_of, unread, write_field
+from schemactl.formats.spark import SHAPES, columns_of, struct_of, unread, write_field
 from schemactl.schema.types import Schema
 
 ENDINGS: Final = (".delta.json", ".json")
@@ -74,11 +76,15 @@ def read(text: str, path: str) -> Document:
     struct = _json(metadata.get("schemaString")) if metadata else None
     if metadata is None or not isinstance(struct, dict) or struct.get("type") != "struct":
         raise source.refuse("no line describes a table of Delta Lake", 0, "a `metaData` with a `schemaString`")
+    described = Source(f"`schemaString` of {path}", metadata["schemaString"])
+    check_shape(described, parse_json(described), SHAPES, "type")
     known = mapping(metadata.get("configuration"))
     hints = mapping(_json(known.get(HINTS)))
     stated = metadata.get("name")
     name = stated if isinstance(stated, str) and stated else file_table_name(path)
-    partitions = metadata.get("partitionColumns") or ()
+    partitions = metadata.get("partitionColumns") or []
+    if not isinstance(partitions, list):
+        raise source.refuse("`partitionColumns` must be a list", text.find('"partitionColumns"'))
     columns = tuple(
         (column, {**properties, "partition": True} if column in partitions else properties)
         for column, properties in columns_of(struct, CODEC, path)
@@ -97,5 +103,5 @@ def _metadata(text: str) -> dict[str, Any] | None:
 def _json(text: Any) -> Any:
     try:
         return json.loads(text)
-    except (TypeError, ValueError):
+    except (RecursionError, TypeError, ValueError):
         return None

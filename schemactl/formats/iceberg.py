@@ -18,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
@@ -41,6 +42,26 @@ _PLAIN: Final[Mapping[str, Mapping[str, Any]]] = {
 }  # fmt: skip
 _SIZED: Final = re.compile(r"(decimal|fixed)[(\[]\s*(\d+)\s*(?:,\s*(\d+)\s*)?[)\]]")
 _READ: Final = frozenset(("id", "name", "type", "required", "doc"))
+_SHAPES: Final[Shapes] = {
+    "metadata": Shape(
+        keys={"schemas": "structs", "schema": "type", "fields": "fields", "identifier-field-ids": "numbers",
+              "partition-specs": "specs", "sort-orders": "specs"},
+    ),
+    "structs": Shape(items="struct", is_optional=True),
+    "type": Shape(keys={}, by_type={"struct": "struct", "list": "list", "map": "map"}, is_text=True),
+    "struct": Shape(keys={"fields": "fields", "identifier-field-ids": "numbers"}, required=("fields",)),
+    "fields": Shape(items="field"),
+    "field": Shape(keys={"id": "number", "name": "text", "type": "type"}, required=("name", "type")),
+    "list": Shape(keys={"element": "type"}, required=("element",)),
+    "map": Shape(keys={"value": "type"}, required=("value",)),
+    "numbers": Shape(items="number", is_optional=True),
+    "number": Shape(is_number=True),
+    "specs": Shape(items="spec", is_optional=True),
+    "spec": Shape(keys={"fields": "terms"}),
+    "terms": Shape(items="term", is_optional=True),
+    "term": Shape(keys={"source-id": "number"}),
+    "text": TEXT,
+}  # fmt: skip
 
 
 def recognises(text: str) -> bool:
@@ -135,14 +156,16 @@ def _numbered(native: Any, free: Iterator[int]) -> Any:
 def read(text: str, path: str) -> Document:
     """Return the schema of one table: of metadata the current one, named after its folder, else after the file."""
     source = Source(path, text)
-    root = value_of(parse_json(source))
+    tree = parse_json(source)
+    root = value_of(tree)
     struct = None
     if isinstance(root, dict):
+        check_shape(source, tree, _SHAPES, "metadata")
         schemas = [each for each in root.get("schemas") or () if isinstance(each, dict)]
         current = [each for each in schemas if each.get("schema-id") == root.get("current-schema-id")]
         # Version 1 has `schema`; a schema alone is itself.
         struct = next(each for each in (*current, root.get("schema"), root) if isinstance(each, dict))
-    if struct is None or not isinstance(struct.get("fields"), list):
+    if struct is None or "fields" not in struct:
         raise source.refuse("this is not the metadata of an Iceberg table", 0, "it has `schemas` with `fields`")
     properties = mapping(root.get("properties"))
     own = _own(properties)

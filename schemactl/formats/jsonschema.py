@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import ANY, TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.json_schema import DIALECT
@@ -59,6 +60,26 @@ _READ: Final = frozenset({
     "maxLength", "title", HINTS, *(word for word, _ in LIMITS.values()),
 })  # fmt: skip
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
+_KEYWORDS: Final = {
+    "type": "types", "properties": "schemas", "$defs": "schemas", "definitions": "schemas", "items": "items",
+    "additionalProperties": "schema", "allOf": "parts", "anyOf": "parts", "oneOf": "parts", "$ref": "text",
+    "enum": "values",
+}  # fmt: skip
+_SHAPES: Final[Shapes] = {
+    "schema": Shape(keys=_KEYWORDS, is_flag=True),
+    "schemas": Shape(keys={}, values="schema"),
+    "items": Shape(keys=_KEYWORDS, items="schema", is_flag=True),
+    "parts": Shape(items="schema"),
+    "types": Shape(items="text", is_text=True),
+    "values": Shape(items="value"),
+    "value": ANY,
+    "text": TEXT,
+}
+_OWN: Final[Shapes] = {
+    "schema": Shape(keys={"$defs": "tables"}),
+    "tables": Shape(keys={}, values="table"),
+    "table": Shape(keys={}),
+}
 
 
 def recognises(text: str) -> bool:
@@ -139,11 +160,14 @@ def read(text: str, path: str) -> Document:
     each object in ``$defs`` is one. Objects and lists in it are columns of nested data.
     """
     source = Source(path, text)
-    root = value_of(parse_json(source))
+    tree = parse_json(source)
+    root = value_of(tree)
     if not isinstance(root, dict):
         raise source.refuse("a JSON Schema is an object", 0)
+    check_shape(source, tree, _SHAPES, "schema")
     definitions = root.get("$defs") or root.get("definitions") or {}
     if HINTS in root:
+        check_shape(source, tree, _OWN, "schema")
         found = definitions
     else:
         name = file_table_name(path)

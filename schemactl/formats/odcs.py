@@ -14,6 +14,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
@@ -40,6 +41,22 @@ _READ: Final = frozenset({
     "name", "logicalType", "physicalType", "description", "required", "unique", "primaryKey", "properties",
     "items", "partitioned", "id", "logicalTypeOptions", *_SAME, *_BESIDE,
 })  # fmt: skip
+_ELEMENT: Final = {
+    "properties": "fields", "items": "element", "customProperties": "custom", "logicalType": "type",
+    "physicalType": "type",
+}  # fmt: skip
+_SHAPES: Final[Shapes] = {
+    "contract": Shape(keys={"schema": "tables", "customProperties": "custom"}, required=("schema",)),
+    "tables": Shape(items="table"),
+    "table": Shape(keys={"name": "text", "properties": "fields", "customProperties": "custom"}, required=("name",)),
+    "fields": Shape(items="field"),
+    "field": Shape(keys={"name": "text", **_ELEMENT}, required=("name",)),
+    "element": Shape(keys=_ELEMENT),
+    "type": Shape(is_text=True, is_optional=True),
+    "custom": Shape(items="custom property", is_optional=True),
+    "custom property": Shape(keys={}),
+    "text": TEXT,
+}
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -120,11 +137,13 @@ def _is_valid(word: str, value: Any) -> bool:
 def read(text: str, path: str) -> Document:
     """Return the schema of a data contract."""
     source = Source(path, text)
-    root = value_of(parse_json(source) if path.lower().endswith(".json") else parse_yaml(source))
+    tree = parse_json(source) if path.lower().endswith(".json") else parse_yaml(source)
+    root = value_of(tree)
     if not isinstance(root, dict) or not str(root.get("apiVersion")).startswith("v3"):
         hint = "it has `kind: DataContract` and `apiVersion: v3...`"
         raise source.refuse("this is not an ODCS 3 data contract", 0, hint)
-    tables = named(root.get("schema"))
+    check_shape(source, tree, _SHAPES, "contract")
+    tables = named(root["schema"])
     hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
     losses = tuple(loss for each in tables for loss in _losses(each))
     return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)

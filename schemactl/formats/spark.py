@@ -15,6 +15,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
+from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
@@ -30,6 +31,16 @@ _NAMES: Final[Mapping[str, str]] = {
     **{word: name for name, word in _WORDS.items()},
     **{name: name for name in ("string", "double", "float", "boolean", "binary", "date", "timestamp", "timestamp_ntz")},
 }
+SHAPES: Final[Shapes] = {
+    "type": Shape(keys={}, by_type={"struct": "struct", "array": "array", "map": "map"}, is_text=True),
+    "struct": Shape(keys={"fields": "fields"}, required=("fields",)),
+    "fields": Shape(items="field"),
+    "field": Shape(keys={"name": "text", "type": "type"}, required=("name", "type")),
+    "array": Shape(keys={"elementType": "type"}, required=("elementType",)),
+    "map": Shape(keys={"valueType": "type"}, required=("valueType",)),
+    "text": TEXT,
+}
+"""The forms of types of Spark."""
 
 
 def recognises(text: str) -> bool:
@@ -76,9 +87,11 @@ def _type(field: Field) -> Any:
 def read(text: str, path: str) -> Document:
     """Return the schema of one table, named after the file."""
     source = Source(path, text)
-    root = value_of(parse_json(source))
-    if not (isinstance(root, dict) and root.get("type") == "struct" and isinstance(root.get("fields"), list)):
+    tree = parse_json(source)
+    root = value_of(tree)
+    if not (isinstance(root, dict) and root.get("type") == "struct" and "fields" in root):
         raise source.refuse("this is not a StructType", 0, "it has `type: struct` and `fields`")
+    check_shape(source, tree, SHAPES, "type")
     return table_of(root, path)
 
 

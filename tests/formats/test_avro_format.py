@@ -126,3 +126,22 @@ def test_a_record_that_holds_itself_ends_as_json():
 def test_what_describes_no_record_is_refused(text: str):
     with pytest.raises(InputError, match="describes no record"):
         avro.read(text, "a.avsc")
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ('"doc": ""', "a.avsc:1:1: the `record` has no `fields`"),
+        ('"fields": 7', "a.avsc:1:43: `fields` must be a list"),
+        ('"fields": {"id": "long"}', "a.avsc:1:43: `fields` must be a list"),
+        ('"fields": [7]', "a.avsc:1:44: an item of `fields` must be an object"),
+        ('"fields": [{"type": "long"}]', "a.avsc:1:44: an item of `fields` has no `name`"),
+        ('"fields": [{"name": "a", "type": 7}]', "a.avsc:1:66: `type` must be an object or a list or a text"),
+        ('"fields": [{"name": "a", "type": {"type": "array", "items": 7}}]', "`items` must be an object or a list"),
+        ('"fields": [{"name": "a", "type": {"type": "record", "fields": 7}}]', "`fields` must be a list"),
+    ],
+)
+def test_a_container_of_a_wrong_type_is_refused_with_its_place(inner: str, message: str):
+    with pytest.raises(InputError) as caught:
+        avro.read(f'{{"type": "record", "name": "c", {inner}}}', "a.avsc")
+    assert message in str(caught.value)

@@ -103,6 +103,18 @@ def test_a_schema_of_others():
     assert [(loss.place, loss.what) for loss in losses] == [("orders.Id", "policyTags"), ("orders.place", "type")]
 
 
-def test_what_is_no_table_schema_is_refused():
-    with pytest.raises(InputError, match="not a BigQuery table schema"):
-        bigquery.read('[{"name": "a"}]', "a.json")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"name": "a"}', "a.json:1:1: this is not a BigQuery table schema"),
+        ('[{"name": "a"}]', "a.json:1:2: an item of the document has no `type`"),
+        ('{"schema": 7}', "a.json:1:12: `schema` must be an object"),
+        ('{"fields": {"a": "STRING"}}', "a.json:1:12: `fields` must be a list"),
+        ('[{"name": "a", "type": "RECORD", "fields": 7}]', "a.json:1:44: `fields` must be a list"),
+        ('[{"name": "a", "type": "struct", "fields": [{}]}]', "a.json:1:45: an item of `fields` has no `name`"),
+    ],
+)
+def test_what_is_no_table_schema_is_refused_with_its_place(text: str, message: str):
+    with pytest.raises(InputError) as caught:
+        bigquery.read(text, "a.json")
+    assert str(caught.value) == message

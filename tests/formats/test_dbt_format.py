@@ -127,3 +127,23 @@ def test_decimals_have_the_sizes_that_dlt_gives_them_in_databases(sizes: dict[st
 
 def test_a_column_of_no_known_type_is_a_text():
     assert Field("a", {}).data_type == "text"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("models: nope", "s.yml:1:9: `models` must be a list"),
+        ("version: 2\nsources: 5", "s.yml:2:10: `sources` must be a list"),
+        ("sources:\n- name: shop\n  tables: {orders: {}}", "s.yml:3:11: `tables` must be a list"),
+        ("models:\n- columns: []", "s.yml:2:3: an item of `models` has no `name`"),
+        ("models:\n- name: a\n  columns: 7", "s.yml:3:12: `columns` must be a list"),
+        ("models:\n- name: a\n  columns: {id: {data_type: bigint}}", "s.yml:3:12: `columns` must be a list"),
+        ("models:\n- name: a\n  columns: [{name: yes}]", "s.yml:3:20: `name` must be a text"),
+        ("models:\n- name: a\n  columns: [{name: b, tests: 7}]", "s.yml:3:30: `tests` must be a list"),
+        ("models:\n- name: a\n  columns: [{name: b, constraints: [{type: []}]}]", "s.yml:3:44: `type` must be a text"),
+    ],
+)
+def test_a_container_of_a_wrong_type_is_refused_with_its_place(text: str, message: str):
+    with pytest.raises(InputError) as caught:
+        dbt.read(text, "s.yml")
+    assert str(caught.value) == message

@@ -129,6 +129,12 @@ def test_an_edited_type_wins_over_its_hints():
         ('{"x-dlt": {}, "$defs": {"t": {"properties": {"a": {"x-dlt": {"data_type": "int"}}}}}}', "no column can have"),
         ('{"x-dlt": {"settings": 1}, "$defs": {}}', "what no schema can"),
         ('{"type": ', "ends within a value"),
+        ('{"properties": 7}', "a.json:1:16: `properties` must be an object"),
+        ('{"properties": {"a": {"properties": []}}}', "a.json:1:37: `properties` must be an object"),
+        ('{"properties": {"a": 7}}', "a.json:1:22: `a` must be an object or true or false"),
+        ('{"properties": {"a": {"type": 7}}}', "a.json:1:31: `type` must be a list or a text"),
+        ('{"$defs": 7}', "a.json:1:11: `$defs` must be an object"),
+        ('{"x-dlt": {}, "$defs": {"orders": true}}', "a.json:1:35: `orders` must be an object"),
     ],
 )
 def test_what_is_no_schema_is_refused(text: str, message: str):

@@ -143,3 +143,26 @@ def test_other_versions_are_refused():
 def test_contracts_are_reported_from_other_files():
     assert odcs.recognises(CONTRACT)
     assert not odcs.recognises("kind: Deployment")
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("", "c.yaml:1:1: the document has no `schema`"),
+        ("schema: 7", "c.yaml:2:9: `schema` must be a list"),
+        ("schema: nope", "c.yaml:2:9: `schema` must be a list"),
+        ("schema:", "c.yaml:2:8: `schema` must be a list"),
+        ("schema: {orders: {}}", "c.yaml:2:9: `schema` must be a list"),
+        ("schema: [7]", "c.yaml:2:10: an item of `schema` must be an object"),
+        ("schema:\n- properties: []", "c.yaml:3:3: an item of `schema` has no `name`"),
+        ("schema:\n- name: no", "c.yaml:3:9: `name` must be a text"),
+        ("schema:\n- name: orders\n  properties: 7", "c.yaml:4:15: `properties` must be a list"),
+        ("schema:\n- name: orders\n  properties: {id: {}}", "c.yaml:4:15: `properties` must be a list"),
+        ("schema:\n- name: orders\n  properties:\n  - {name: id, items: 7}", "c.yaml:5:23: `items` must be an object"),
+        ("schema: []\ncustomProperties: 7", "c.yaml:3:19: `customProperties` must be a list"),
+    ],
+)
+def test_a_container_of_a_wrong_type_is_refused_with_its_place(schema: str, message: str):
+    with pytest.raises(InputError) as caught:
+        odcs.read(f"apiVersion: v3.0.2\n{schema}\n", "c.yaml")
+    assert str(caught.value) == message

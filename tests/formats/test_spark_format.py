@@ -111,3 +111,18 @@ def test_a_struct_of_others():
 def test_several_tables_are_refused():
     with pytest.raises(InputError, match="has 2"):
         spark_json.write(SCHEMA.with_table(Table("other")))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("7", "t.spark.json:1:30: `fields` must be a list"),
+        ('[{"type": "long"}]', "t.spark.json:1:31: an item of `fields` has no `name`"),
+        ('[{"name": "a", "type": {"type": "struct", "fields": 7}}]', "`fields` must be a list"),
+        ('[{"name": "a", "type": {"type": "array"}}]', "the `array` has no `elementType`"),
+    ],
+)
+def test_a_container_of_a_wrong_type_is_refused_with_its_place(fields: str, message: str):
+    with pytest.raises(InputError) as caught:
+        spark_json.read(f'{{"type": "struct", "fields": {fields}}}', "t.spark.json")
+    assert message in str(caught.value)

@@ -196,6 +196,27 @@ def test_what_is_no_metadata_of_iceberg_is_refused(text: str):
         iceberg.read(text, "a.json")
 
 
+ID = '{"id": 1, "name": "id", "required": true, "type": "long"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"type": "struct", "fields": 7}', "`fields` must be a list"),
+        ('{"schemas": 7}', "`schemas` must be a list"),
+        ('{"type": "struct", "fields": [{"id": 1}]}', "an item of `fields` has no `name`"),
+        (f'{{"fields": [{ID.replace("1", "[]")}]}}', "`id` must be a number"),
+        (f'{{"fields": [{ID}], "partition-specs": 7}}', "`partition-specs` must be a list"),
+        (f'{{"fields": [{ID}], "identifier-field-ids": 7}}', "`identifier-field-ids` must be a list"),
+    ],
+)
+def test_a_container_of_a_wrong_type_in_iceberg_is_refused_with_its_place(text: str, message: str):
+    with pytest.raises(InputError, match=message) as caught:
+        iceberg.read(text, "a.json")
+    assert caught.value.at is not None
+    assert caught.value.at.line == 1
+
+
 # --- Delta Lake ---
 
 
@@ -248,6 +269,19 @@ def test_a_commit_that_deltalake_writes(tmp_path: Path):
 def test_what_is_no_commit_of_delta_is_refused(text: str):
     with pytest.raises(InputError, match="no line describes a table"):
         delta.read(text, "0.json")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"schemaString": '{"type": "struct", "fields": 7}'}, "`fields` must be a list"),
+        ({"schemaString": '{"type": "struct", "fields": []}', "partitionColumns": 7}, "`partitionColumns` must be"),
+        ({"schemaString": "[" * 100_000}, "no line describes a table"),
+    ],
+)
+def test_a_container_of_a_wrong_type_in_delta_is_refused(metadata: dict[str, object], message: str):
+    with pytest.raises(InputError, match=message):
+        delta.read(json.dumps({"metaData": metadata}), "0.json")
 
 
 @pytest.mark.parametrize("name", ["arrow", "parquet", "iceberg", "delta"])

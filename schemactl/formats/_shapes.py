@@ -1,0 +1,117 @@
+"""Check the form of a document before it is read: a container of a wrong type is an error, not an empty container.
+
+A format declares the parts that its reader goes into (``Shape``); what it does not go into may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from schemactl.formats import _tree
+from schemactl.formats._tree import Node, Source, fields_of, follow
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What may stand in a place. Other shapes are named by their keys in the table of a format's shapes.
+
+    Attributes:
+        keys: of an object, the shapes of values by key; other keys may have any value. None where no object may stand.
+        values: of an object, the shape of the values of all other keys.
+        required: keys that an object must have.
+        by_type: of an object, the shape that it must have besides, by the text of its key ``type``.
+        items: of a list, the shape of each item; None where no list may stand.
+        is_text: whether a text may stand there.
+        is_flag: whether true or false may.
+        is_number: whether a number may.
+        is_optional: whether null may, which then means that nothing is stated.
+        is_any: whether everything may.
+    """
+
+    keys: Mapping[str, str] | None = None
+    values: str | None = None
+    required: tuple[str, ...] = ()
+    by_type: Mapping[str, str] = field(default_factory=dict)
+    items: str | None = None
+    is_text: bool = False
+    is_flag: bool = False
+    is_number: bool = False
+    is_optional: bool = False
+    is_any: bool = False
+
+
+Shapes = Mapping[str, Shape]
+
+TEXT: Final = Shape(is_text=True)
+ANY: Final = Shape(is_any=True)
+
+
+class Fault(NamedTuple):
+    """What is wrong with the form of a document, and where in its text."""
+
+    message: str
+    offset: int
+    hint: str | None = None
+
+
+def check_shape(source: Source, root: Node, shapes: Shapes, name: str) -> None:
+    """Refuse a document whose root, or a part of it, has not the shape of this name.
+
+    Raises:
+        InputError: with the place of the first part that has another shape.
+    """
+    for fault in _faults(root, shapes, name, "the document"):
+        raise source.refuse(*fault)
+
+
+def _faults(node: Node, shapes: Shapes, name: str, what: str) -> Iterator[Fault]:
+    shape, target = shapes[name], follow(node)
+    match target:
+        case _tree.Mapping() if shape.keys is not None:
+            yield from _faults_of_object(target, shapes, shape, what)
+        case _tree.Sequence(items=items) if shape.items is not None:
+            for item in items:
+                yield from _faults(item, shapes, shape.items, f"an item of {what}")
+        case _ if not _is_permitted(target, shape):
+            hint = "write it in quotes" if shape == TEXT and isinstance(target, _tree.Scalar) else None
+            yield Fault(f"{what} must be {_described(shape)}", node.start, hint)
+
+
+def _faults_of_object(node: _tree.Mapping, shapes: Shapes, shape: Shape, what: str) -> Iterator[Fault]:
+    fields = fields_of(node)
+    for key in shape.required:
+        if key not in fields:
+            yield Fault(f"{what} has no `{key}`", node.start)
+    for key, value in fields.items():
+        below = (shape.keys or {}).get(key, shape.values)
+        if below is not None:
+            yield from _faults(value, shapes, below, f"`{key}`")
+    kind = follow(fields["type"]) if shape.by_type and "type" in fields else None
+    if isinstance(kind, _tree.Scalar) and isinstance(kind.value, str) and kind.value in shape.by_type:
+        yield from _faults(node, shapes, shape.by_type[kind.value], f"the `{kind.value}`")
+
+
+def _is_permitted(node: Node, shape: Shape) -> bool:
+    match node:
+        case _tree.Scalar(value=str()):
+            return shape.is_text or shape.is_any
+        case _tree.Scalar(value=bool()):
+            return shape.is_flag or shape.is_any
+        case _tree.Scalar(value=int() | float()):
+            return shape.is_number or shape.is_any
+        case _tree.Scalar(value=None):
+            return shape.is_optional or shape.is_any
+    return shape.is_any
+
+
+def _described(shape: Shape) -> str:
+    kinds = {
+        "an object": shape.keys is not None,
+        "a list": shape.items is not None,
+        "a text": shape.is_text,
+        "true or false": shape.is_flag,
+        "a number": shape.is_number,
+    }
+    return " or ".join(kind for kind, is_possible in kinds.items() if is_possible)
