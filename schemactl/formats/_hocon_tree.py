@@ -159,10 +159,10 @@ class _Parser(Reader):
         keys = self._keys()
         operator = self.position
         is_appended = self.text.startswith("+=", operator)
-        if is_appended or self.text[operator] in ":=":
+        if is_appended or self.text.startswith((":", "="), operator):
             self.position += 2 if is_appended else 1
             self._skip(lines=True)
-        elif self.text[operator] != "{":
+        elif not self.text.startswith("{", operator):
             raise self.source.refuse("`:`, `=` or `+=` must stand here", operator)
         if is_appended and self._lists:
             hint = "build the list outside, and refer to it with `${name}`"

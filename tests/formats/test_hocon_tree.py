@@ -112,6 +112,7 @@ def test_a_field_that_is_undefined_is_left_out():
         ("v: {a: 1} [2]", "f:1:11", "a list cannot follow an object"),
         ("v: [1] {a: 1}", "f:1:8", "an object cannot follow a list"),
         ("v: [1]\nw: ${v}\n  ${v} x", "f:3:3", "a key must stand here"),
+        ("7", "f:1:2", r"`:`, `=` or `\+=` must stand here"),
         ("v: [1]\nw: ${v} x", "f:2:9", "a text cannot follow a list"),
         ('v: [1] " " [2]', "f:1:8", "a text cannot follow a list"),
         ("v: {a: 1}\nv += 2", "f:2:6", "a list cannot follow an object"),
