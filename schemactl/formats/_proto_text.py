@@ -143,7 +143,7 @@ class _Parser:
                     if self._peek().text == "option":
                         self._skip()
                     else:
-                        into.fields.append(self._declared("oneof", self._peek().comment, self._word()))
+                        self._declare(into, "oneof", self._peek().comment, self._word())
                 self._next()
             case "option" | "reserved" | "extensions" | "extend" | "service" | "import":
                 if not is_file:
@@ -153,7 +153,7 @@ class _Parser:
                 raise self._refused(token, "`message`, `enum` or another declaration")
             case "optional" | "required" | "repeated" if follows.kind == "word":
                 self._next()
-                into.fields.append(self._declared(token.text, token.comment, self._word()))
+                self._declare(into, token.text, token.comment, self._word())
             case "map" if follows.text == "<":
                 self._next()
                 self._mark("<")
@@ -161,9 +161,9 @@ class _Parser:
                 self._mark(",")
                 of = self._word()
                 self._mark(">")
-                into.fields.append(self._declared("map", token.comment, of))
+                self._declare(into, "map", token.comment, of)
             case _:
-                into.fields.append(self._declared("", token.comment, self._word()))
+                self._declare(into, "", token.comment, self._word())
 
     def _message(self, into: Message, depth: int) -> None:
         comment = self._next().comment
@@ -194,15 +194,21 @@ class _Parser:
         self._next()
         into.enums[name] = symbols
 
-    def _declared(self, label: str, comment: str, of: str) -> ProtoField:
+    def _declare(self, into: Message, label: str, comment: str, of: str) -> None:
+        """Add the field whose name comes next to a message."""
         name = self._word()
         self._mark("=")
         number = self._next()
         if number.kind != "number" or not number.text.isdecimal():
             raise self._refused(number, "the number of a field")
+        for other in into.fields:
+            if other.number == int(number.text):
+                message = f"`{name}` has the number of `{other.name}` in the same message, {other.number}"
+                raise self._source.refuse(message, number.start, "give it a number of its own")
         options = self._options() if self._peek().text == "[" else {}
         self._mark(";")
-        return ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing)
+        made = ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing)
+        into.fields.append(made)
 
     def _options(self) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -168,7 +168,9 @@ def read(text: str, path: str) -> Document:
     check_shape(source, tree, _SHAPES, "type")
     used = {reference for each in found for reference in _references(each)}
     tables = [each for each in found if len(found) == 1 or HINTS in str(root) or each["name"] not in used]
-    records, losses = [], list[Loss]()
+    # What is neither a type nor defined here may be a record of another file.
+    unknown = [each for each in stated if isinstance(each, str) and each not in (*_PRIMITIVE, "null")]
+    records, losses = [], [Loss("", "type", {"type": each}, {}) for each in unknown]
     for each in tables:
         name = str(each[NAME]) if NAME in each else each["name"].rpartition(".")[2]
         fields = each["fields"]
@@ -197,22 +199,26 @@ def _expanded(native: Any, named: dict[str, Any], inside: tuple[str, ...]) -> An
             return [_expanded(each, named, inside) for each in native]
         case {"type": "record" | "error", "fields": list(fields)}:
             name = str(native.get("name") or "")
-            named[name] = _ANY
+            _defined(name, _ANY, named)
             known = (isinstance(each, dict) and _expanded(each.get("type"), named, (*inside, name)) for each in fields)
             found = [
                 {**each, "type": of} if isinstance(each, dict) else each for each, of in zip(fields, known, strict=True)
             ]
-            named[name] = {**native, "type": "record", "fields": found}
-            return named[name]
+            return _defined(name, {**native, "type": "record", "fields": found}, named)
         case {"type": "enum" | "fixed"}:
-            named[str(native.get("name"))] = native
-            return native
+            return _defined(str(native.get("name")), native, named)
         case {"type": dict() | list() as inner}:
             return _expanded(inner, named, inside)
         case dict():
             parts = {key: _expanded(native[key], named, inside) for key in ("items", "values") if key in native}
             return {**native, **parts}
     return native
+
+
+def _defined(name: str, of: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+    """Return a type, which has its name from here on: the full one, and the short one of its own namespace."""
+    named[name] = named[name.rpartition(".")[2]] = of
+    return of
 
 
 def _references(native: Any) -> Iterator[str]:
@@ -239,8 +245,9 @@ def _read(name: str, native: dict[str, Any]) -> Field:
         properties["x-id"] = native["field-id"]
     unread = [(key, value, None) for key, value in native.items() if key not in (*_READ, "default")]
     unread += [("default", native["default"], None)] if native.get("default") is not None else []
-    unread += [("union", kept, None)] if len(kept) > 1 else []
-    return replace(_typed(name, kept[0] if len(kept) == 1 else _ANY, properties), unread=tuple(unread))
+    unread += [("union", kept, None)] if len(kept) > 1 or not parts else []
+    read = _typed(name, kept[0] if len(kept) == 1 else _ANY, properties)
+    return replace(read, unread=(*unread, *read.unread))
 
 
 def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
@@ -266,7 +273,9 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             return Field(name, {"data_type": "binary", "precision": size, **properties})
         case {"type": str(primitive)} | str(primitive) if primitive in _PRIMITIVE:
             return Field(name, {**_PRIMITIVE[primitive], **properties})
-    return Field(name, json_)
+    is_json = of in (_ANY, "null") or (isinstance(of, dict) and of.get("type") == "record")
+    lost = ("type", {"type": of}, {"data_type": "json"})
+    return Field(name, json_, unread=() if is_json else (lost,))
 
 
 CODEC: Final = Codec(_write, _read)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import ANY, TEXT, Shape, Shapes, check_shape
@@ -188,6 +188,9 @@ def read(text: str, path: str) -> Document:
         if isinstance(title, str) and title.strip() and normalize(name) != normalize(title.strip()):
             losses.append(Loss(name, "title", title))
         losses += _unread(name, each)
+        properties = each.get("properties")
+        inner = properties.items() if isinstance(properties, dict) else ()
+        losses += losses_of((_read(column, of, root, ()) for column, of in inner), name)
     return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
 
 
@@ -228,9 +231,11 @@ def _resolved(native: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[
     reference = native.get("$ref")
     if isinstance(reference, str):
         own = {key: value for key, value in native.items() if key != "$ref"}
-        if reference in seen or not reference.startswith("#"):
+        if reference in seen:
             return own
-        return {**_resolved(_pointed(root, reference), root, (*seen, reference)), **own}
+        target = _pointed(root, reference)
+        # One that leads nowhere stays, for `_read` to report it.
+        return {**(native if target is None else _resolved(target, root, (*seen, reference))), **own}
     for word in ("allOf", "anyOf", "oneOf"):
         parts = native.get(word)
         if not isinstance(parts, list):
@@ -260,6 +265,9 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pointed(root: Any, reference: str) -> Any:
+    """Return the schema that a reference within a document leads to, None where there is none."""
+    if not re.match(r"#(?:/|$)", reference):
+        return None
     for part in unquote(reference[1:]).split("/")[1:]:
         root = root.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(root, dict) else None
     return root
@@ -308,7 +316,15 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
     if types == ["object"] and isinstance(native.get("additionalProperties"), dict):
         value = _read("value", native["additionalProperties"], root, seen)
         return Field(name, {"data_type": "json", **properties}, values=value)
-    return Field(name, {**_scalar(types, native), **properties})
+    return Field(name, {**_scalar(types, native), **properties}, unread=tuple(_unknown_type(native)))
+
+
+def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield a reference that leads nowhere, and types that JSON Schema has not."""
+    if "$ref" in native:
+        yield "type", {"$ref": native["$ref"]}, {"data_type": "json"}
+    elif not {"array", "object", "null", *_VALUES.values()}.issuperset(_types(native)):
+        yield "type", {"type": native["type"]}, {"data_type": "json"}
 
 
 def _scalar(types: list[str], native: dict[str, Any]) -> dict[str, Any]:
@@ -346,7 +362,8 @@ def _unread(place: str, native: Any) -> Iterator[Loss]:
         is_mixed = word in ("anyOf", "oneOf") and isinstance(value, list) and len([e for e in value if e != _NULL]) > 1
         is_closed = word == "additionalProperties" and isinstance(value, bool)
         is_format = word == "format" and value not in (*_BY_FORMAT, *_BITS, "int64", "double", "float")
-        if word not in _READ or is_mixed or is_closed or is_format:
+        is_tuple = word == "items" and isinstance(value, list)
+        if word not in _READ or is_mixed or is_closed or is_format or is_tuple:
             yield Loss(place, word, value)
     properties = native.get("properties")
     for name, each in properties.items() if isinstance(properties, dict) else ():

@@ -184,7 +184,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
         return replace(field, fields=inner)
     if isinstance(native.get("items"), dict):
         return replace(field, element=_read("element", native["items"]))
-    return replace(field, properties={**scalar, **stated})
+    return replace(field, properties={**scalar, **stated}, unread=(*unread, *_unknown_type(native)))
 
 
 def _scalar(native: dict[str, Any]) -> dict[str, Any]:
@@ -194,6 +194,16 @@ def _scalar(native: dict[str, Any]) -> dict[str, Any]:
     longest = mapping(native.get("logicalTypeOptions")).get("maxLength")
     sized = properties["data_type"] == "text" and isinstance(longest, int) and not isinstance(longest, bool)
     return {**({"precision": longest} if sized else {}), **properties}
+
+
+def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the type of a field that is none of the standard's, and none of a database where it has no other."""
+    logical, physical = native.get("logicalType"), native.get("physicalType")
+    is_known = isinstance(physical, str) and read_sql_type(physical) is not None
+    if logical is not None and logical not in _BY_LOGICAL:
+        yield ("logicalType", logical, None) if is_known else ("type", {"type": logical}, {"data_type": "text"})
+    elif logical is None and physical is not None and not is_known:
+        yield "type", {"type": physical}, {"data_type": "text"}
 
 
 CODEC: Final = Codec(_write, _read)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
@@ -68,11 +68,15 @@ def recognises(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A field of a message without its number; the type is a name, values of an enum, or fields of a message."""
+    """A field of a message without its number; the type is a name, values of an enum, or fields of a message.
+
+    ``unknown`` is the name of a type that the file does not define, in whose place any JSON stands.
+    """
 
     label: str
     type: str | tuple[str, ...] | tuple[tuple[str, Native], ...]
     comment: str = ""
+    unknown: str = ""
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
@@ -242,6 +246,7 @@ def _record(message: Message, resolver: _Resolver, path: str, *, is_own: bool) -
         own_comment, more = _parted(each.comment, HINTS, path)
         native = resolver.native(replace(each, comment=own_comment), (message,), ())
         properties = CODEC.restored(column, native, more, path)
+        losses += losses_of([_read(column, native)], table)
         if not is_own:
             properties.setdefault("x-id", each.number)
         if each.options.get("deprecated") == "true":
@@ -285,6 +290,7 @@ class _Resolver:
         """Return a field with the message that it has as its type; one that holds itself is any JSON."""
         of = field.type.removeprefix(".")
         known: Any = of
+        unknown = ""
         if of not in _SCALARS and of not in _KNOWN and of not in _ANY:
             target = self._find(field.type, scopes)
             if isinstance(target, Message):
@@ -295,12 +301,13 @@ class _Resolver:
                     known = tuple(zip(names, (self.native(each, *below) for each in target.fields), strict=True))
             else:
                 known = tuple(target) if target else _VALUE
+                unknown = of if target is None else ""
         # Of others a message may be left out; in our files `optional` says so.
         is_enum = isinstance(known, tuple) and all(isinstance(each, str) for each in known)
         has_default = self._is_own or is_enum or (isinstance(known, str) and known in _SCALARS)
         is_there = field.label == "required" or (field.label == "" and has_default)
         plain = field.label if field.label in ("repeated", "map") else "" if is_there else "optional"
-        return Native(plain, known, field.comment)
+        return Native(plain, known, field.comment, unknown)
 
     def _find(self, name: str, scopes: tuple[Message, ...]) -> Message | list[str] | None:
         plain = name.removeprefix(".").removeprefix(f"{self._file.package}." if self._file.package else "")
@@ -319,14 +326,16 @@ class _Resolver:
 def _read(name: str, native: Native) -> Field:
     described = note(native.comment)
     if native.label in ("repeated", "map"):
-        below = _read("element", Native("", native.type))
+        below = _read("element", Native("", native.type, unknown=native.unknown))
         if native.label == "repeated":
             return Field(name, {"data_type": "json", "nullable": True, **described}, element=below)
         return Field(name, {"data_type": "json", "nullable": True, **described}, values=replace(below, name="value"))
     stated: dict[str, Any] = {"nullable": native.label == "optional", **described}
     match native.type:
         case str(of):
-            return Field(name, {**_SCALARS.get(of, _KNOWN.get(of, {"data_type": "json"})), **stated})
+            lost = ("type", {"type": native.unknown}, {"data_type": "json"})
+            properties = {**_SCALARS.get(of, _KNOWN.get(of, {"data_type": "json"})), **stated}
+            return Field(name, properties, unread=(lost,) if native.unknown else ())
         case (str(), *_) as symbols:
             return Field(name, {"data_type": "text", **stated, "x-enum": list(symbols)})
     fields = tuple(_read(each[0], each[1]) for each in native.type if isinstance(each, tuple))

@@ -17,6 +17,7 @@ from test_round_trips import schemas
 from schemactl.errors import InputError
 from schemactl.formats import avro
 from schemactl.formats._folding import fold
+from schemactl.formats._losses import describe_loss
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -145,3 +146,23 @@ def test_a_container_of_a_wrong_type_is_refused_with_its_place(inner: str, messa
     with pytest.raises(InputError) as caught:
         avro.read(f'{{"type": "record", "name": "c", {inner}}}', "a.avsc")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("of", ["strng", ["null", "strng"], {"type": "array", "items": "strng"}])
+def test_types_that_do_not_exist_are_reported(of: object):
+    table, losses = table_of({"type": "record", "name": "c", "fields": [{"name": "x", "type": of}]}, "c")
+    assert table.columns["x"].data_type == "json"
+    assert [describe_loss(each) for each in losses] == ["c.x: type `type: strng` becomes type `data_type: json`"]
+
+
+def test_a_type_beside_the_records_that_does_not_exist_is_reported():
+    document = avro.read('["strng", {"type": "record", "name": "c", "fields": []}]', "a.avsc")
+    assert [describe_loss(each) for each in document.losses] == ["type `type: strng`"]
+
+
+def test_a_type_is_found_by_its_short_name_in_its_namespace():
+    address = {"type": "record", "name": "shop.Address", "fields": [{"name": "street", "type": "string"}]}
+    fields = [{"name": "a", "type": address}, {"name": "b", "type": "Address"}]
+    table, losses = table_of({"type": "record", "name": "shop.Order", "fields": fields}, "order")
+    assert table.columns["b"].properties["x-spark-type"] == "struct<street:string>"
+    assert losses == ()

@@ -11,6 +11,7 @@ from fixture_documents import documents, inferred
 from schemactl.errors import InputError
 from schemactl.formats import jsonschema
 from schemactl.formats._folding import fold
+from schemactl.formats._losses import describe_loss
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -147,3 +148,26 @@ def test_texts_are_reported_from_other_formats():
     assert jsonschema.recognises(jsonschema.write(shop(id={"data_type": "bigint"})))
     assert jsonschema.recognises('{"type": "object", "properties": {}}')
     assert not jsonschema.recognises('{"type": "struct", "fields": []}')
+
+
+@pytest.mark.parametrize(
+    ("stated", "lost"),
+    [
+        ({"type": "strng"}, "type: strng"),
+        ({"type": "array", "items": {"type": "strng"}}, "type: strng"),
+        ({"$ref": "#/$defs/strng"}, "type: strng"),
+        ({"$ref": "#/$defs/nothing"}, "$ref: #/$defs/nothing"),
+        ({"$ref": "#nothing"}, "$ref: #nothing"),
+        ({"$ref": "other.json#/$defs/a"}, "$ref: other.json#/$defs/a"),
+        ({"anyOf": [{"$ref": "#/$defs/nothing"}, {"type": "null"}]}, "$ref: #/$defs/nothing"),
+    ],
+)
+def test_types_that_do_not_exist_are_reported(stated: object, lost: str):
+    table, losses = table_of({"properties": {"a": stated}, "$defs": {"strng": {"type": "strng"}}})
+    assert table.columns["a"].data_type == "json"
+    assert [describe_loss(each) for each in losses] == [f"orders.a: type `{lost}` becomes type `data_type: json`"]
+
+
+def test_a_list_whose_items_have_different_schemas_is_reported():
+    _, losses = table_of({"properties": {"a": {"type": "array", "items": [{"type": "string"}]}}})
+    assert [(loss.place, loss.what) for loss in losses] == [("orders.a", "items")]

@@ -166,3 +166,17 @@ def test_a_container_of_a_wrong_type_is_refused_with_its_place(schema: str, mess
     with pytest.raises(InputError) as caught:
         odcs.read(f"apiVersion: v3.0.2\n{schema}\n", "c.yaml")
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("stated", "loss"),
+    [
+        ("logicalType: strng", "type `type: strng` becomes type `data_type: text`"),
+        ("logicalType: array, items: {logicalType: strng}", "type `type: strng` becomes type `data_type: text`"),
+        ("physicalType: strng", "type `type: strng` becomes type `data_type: text`"),
+        ("logicalType: strng, physicalType: int", "`logicalType: strng`"),
+    ],
+)
+def test_types_that_do_not_exist_are_reported(stated: str, loss: str):
+    text = f"apiVersion: v3.0.2\nschema: [{{name: orders, properties: [{{name: a, {stated}}}]}}]"
+    assert [describe_loss(each) for each in odcs.read(text, "c.yaml").losses] == [f"orders.a: {loss}"]

@@ -15,6 +15,7 @@ from test_round_trips import schemas
 from schemactl.errors import InputError
 from schemactl.formats import protobuf
 from schemactl.formats._folding import fold
+from schemactl.formats._losses import describe_loss
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -154,6 +155,8 @@ def test_numbers_of_others_survive_a_column_that_goes(tmp_path: Path):
         ("message A { string a = x; }", "`x` stands where the number of a field"),
         ("message A { string a = 1 [x = ", "the file ends where `]`"),
         ("hello world;", "`hello` stands where"),
+        ("message A { string a = 1; string b = 1; }", "a.proto:1:38: `b` has the number of `a`"),
+        ("message A { int32 a = 1; oneof o { int32 b = 2; int32 c = 1; } }", "`c` has the number of `a`"),
         ("message A { ~ }", "this is not understood"),
         ("message A {" * 200, "nested deeper"),
         ("// x-dlt-schema: {\nmessage A { string a = 1; }", "is not JSON"),
@@ -163,3 +166,14 @@ def test_what_is_no_proto_file_is_refused(text: str, message: str):
     with pytest.raises(InputError) as caught:
         protobuf.read(text, "a.proto")
     assert message in str(caught.value)
+
+
+def test_types_that_the_file_does_not_define_are_reported():
+    inner = "message Inner { Foreign z = 1; message Own { int32 a = 1; } Own own = 2; }"
+    fields = "strng x = 1; repeated .acme.Other y = 2; Inner inner = 3; google.protobuf.Any any = 4; Empty e = 5;"
+    document = protobuf.read(f"{inner} message Empty {{}} message A {{ {fields} }}", "a.proto")
+    assert [describe_loss(each) for each in document.losses] == [
+        "A.x: type `type: strng` becomes type `data_type: json`",
+        "A.y: type `type: acme.Other` becomes type `data_type: json`",
+        "A.inner.z: type `type: Foreign` becomes type `data_type: json`",
+    ]
