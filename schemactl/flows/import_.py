@@ -237,12 +237,27 @@ def _readable() -> Mapping[str, ReadableFormat]:
 
 
 def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
-    """Return the one format that has the file's ending; of several the one that recognizes the text."""
-    found = [name for name, module in readable.items() if path.name.lower().endswith(module.ENDINGS)]
-    if len(found) > 1:
-        found = [name for name in found if readable[name].recognises(text)] or found
-    if len(found) == 1:
-        return readable[found[0]]
-    hint = " or ".join(f"`--from {name}`" for name in found or readable)
-    described = f"`{path}` may be of several formats" if found else f"the name of `{path}` does not say its format"
-    raise InputError(described, hint=f"name it with {hint}")
+    """Return the format that the file's name says, by the longest ending; of several the one that recognizes the text.
+
+    An ending with the format's own name (``.arc.json``) decides, whatever the text is. Another one (``.schema.json``)
+    is that of other formats' files as well, where they alone recognize the text.
+    """
+    stated = {
+        name: max((each for each in module.ENDINGS if path.name.lower().endswith(each)), key=len, default="")
+        for name, module in readable.items()
+    }
+    endings = {name: ending for name, ending in stated.items() if ending}
+    if not endings:
+        hint = " or ".join(f"`--from {name}`" for name in readable)
+        raise InputError(f"the name of `{path}` does not say its format", hint=f"name it with {hint}")
+    longest = max(endings.values(), key=len)
+    first = [name for name, ending in endings.items() if ending == longest]
+    if len(first) == 1 and f".{first[0]}" in longest:
+        return readable[first[0]]
+    by_text = [name for name in endings if readable[name].recognises(text)]
+    by_both = [name for name in first if name in by_text]
+    for found in (by_both, by_text, first):
+        if len(found) == 1:
+            return readable[found[0]]
+    hint = " or ".join(f"`--from {name}`" for name in by_both or by_text or first)
+    raise InputError(f"`{path}` may be of several formats", hint=f"name it with {hint}")

@@ -104,6 +104,37 @@ def test_the_format_can_be_reported_where_the_name_does_not(tmp_path: Path):
     assert import_into_shop(tmp_path, file, source="dlt").changes_schema
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("bad.arc.json", '[{"name": "id", "type": "integer"', "the bracket that opens here is not closed"),
+        ("no.arc.json", '{"type": "object", "properties": {}}', "this is no Arc schema"),
+        ("e.bigquery.json", "{}", "this is no table schema of BigQuery"),
+        ("wrong.jsonschema.json", '{"type": "objekt"}', "this JSON Schema describes no object"),
+        ("broken.schema.yaml", "name: [", "this is not YAML"),
+        ("broken.odcs.yaml", "models: []", "this is no data contract of ODCS 3"),
+    ],
+)
+def test_the_ending_of_a_name_decides_whose_error_is_shown(tmp_path: Path, name: str, text: str, message: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as caught:
+        import_into_shop(tmp_path, tmp_path / name)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("orders.schema.json", '[{"name": "id", "type": "INT64"}]'),
+        ("orders.schema.json", '{"type": "object", "properties": {"id": {"type": "integer"}}}'),
+        ("orders.schema.yml", "models: [{name: orders}]"),
+    ],
+)
+def test_an_ending_that_several_formats_use_leaves_it_to_the_text(tmp_path: Path, name: str, text: str):
+    (tmp_path / name).write_text(text)
+    assert "orders" in import_into_shop(tmp_path, tmp_path / name).after.tables
+
+
 MODELS = """\
 from schemactl.formats import dlt
 
