@@ -76,9 +76,9 @@ _SHAPES: Final[Shapes] = {
     "text": TEXT,
 }
 _OWN: Final[Shapes] = {
-    "schema": Shape(keys={"$defs": "tables"}),
+    "schema": Shape(keys={"$defs": "tables"}, required=("$defs",)),
     "tables": Shape(keys={}, values="table"),
-    "table": Shape(keys={}),
+    "table": Shape(keys={}, required=("properties",)),
 }
 
 
@@ -264,6 +264,16 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return both
 
 
+def _references(native: Any) -> Iterator[str]:
+    """Yield the references that a schema follows, those of its alternatives and parts too."""
+    if isinstance(native, dict):
+        if "$ref" in native:
+            yield native["$ref"]
+        for word in ("allOf", "anyOf", "oneOf"):
+            for part in native.get(word, ()):
+                yield from _references(part)
+
+
 def _pointed(root: Any, reference: str) -> Any:
     """Return the schema that a reference within a document leads to, None where there is none."""
     if not re.match(r"#(?:/|$)", reference):
@@ -292,8 +302,7 @@ _VALUES: Final = {type(None): "null", bool: "boolean", int: "integer", float: "n
 
 def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -> Field:
     native = _resolved(stated, root, seen)
-    if isinstance(stated, dict) and isinstance(stated.get("$ref"), str):
-        seen = (*seen, stated["$ref"])
+    seen = (*seen, *_references(stated))
     types = [each for each in _types(native) if each != "null"]
     is_nullable = "null" in _types(native) or not types
     properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description")), **limits_in(native)}

@@ -136,6 +136,8 @@ def test_an_edited_type_wins_over_its_hints():
         ('{"properties": {"a": {"type": 7}}}', "a.json:1:31: `type` must be a list or a text"),
         ('{"$defs": 7}', "a.json:1:11: `$defs` must be an object"),
         ('{"x-dlt": {}, "$defs": {"orders": true}}', "a.json:1:35: `orders` must be an object"),
+        ('{"x-dlt": {}, "$defs": {"orders": {"type": "object"}}}', "a.json:1:35: `orders` has no `properties`"),
+        ('{"x-dlt": {}}', "a.json:1:1: the document has no `$defs`"),
     ],
 )
 def test_what_is_no_schema_is_refused(text: str, message: str):
@@ -171,3 +173,10 @@ def test_types_that_do_not_exist_are_reported(stated: object, lost: str):
 def test_a_list_whose_items_have_different_schemas_is_reported():
     _, losses = table_of({"properties": {"a": {"type": "array", "items": [{"type": "string"}]}}})
     assert [(loss.place, loss.what) for loss in losses] == [("orders.a", "items")]
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
+def test_what_holds_itself_among_alternatives_ends_as_json(word: str):
+    table, losses = table_of({"properties": {"id": {"type": "integer"}, "next": {word: [{"$ref": "#"}]}}})
+    assert table.columns["next"].properties["x-spark-type"] == "struct<id:bigint,next:string COMMENT 'json'>"
+    assert losses == ()
