@@ -51,6 +51,8 @@ class Message:
     name: str
     comment: str = ""
     fields: list[ProtoField] = field(default_factory=list)
+    numbers: dict[int, str] = field(default_factory=dict)
+    """The names of the fields by their numbers."""
     messages: dict[str, Message] = field(default_factory=dict)
     enums: dict[str, list[str]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
@@ -201,10 +203,10 @@ class _Parser:
         number = self._next()
         if number.kind != "number" or not number.text.isdecimal():
             raise self._refused(number, "the number of a field")
-        for other in into.fields:
-            if other.number == int(number.text):
-                message = f"`{name}` has the number of `{other.name}` in the same message, {other.number}"
-                raise self._source.refuse(message, number.start, "give it a number of its own")
+        other = into.numbers.setdefault(int(number.text), name)
+        if len(into.numbers) == len(into.fields):
+            message = f"`{name}` has the number of `{other}` in the same message, {number.text}"
+            raise self._source.refuse(message, number.start, "give it a number of its own")
         options = self._options() if self._peek().text == "[" else {}
         self._mark(";")
         made = ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing)

@@ -108,11 +108,11 @@ def test_the_format_can_be_reported_where_the_name_does_not(tmp_path: Path):
     ("name", "text", "message"),
     [
         ("bad.arc.json", '[{"name": "id", "type": "integer"', "the bracket that opens here is not closed"),
-        ("no.arc.json", '{"type": "object", "properties": {}}', "this is no Arc schema"),
-        ("e.bigquery.json", "{}", "this is no table schema of BigQuery"),
+        ("no.arc.json", '{"type": "object", "properties": {}}', "this is not an Arc schema"),
+        ("e.bigquery.json", "{}", "this is not a BigQuery table schema"),
         ("wrong.jsonschema.json", '{"type": "objekt"}', "this JSON Schema describes no object"),
         ("broken.schema.yaml", "name: [", "this is not YAML"),
-        ("broken.odcs.yaml", "models: []", "this is no data contract of ODCS 3"),
+        ("broken.odcs.yaml", "models: []", "this is not an ODCS 3 data contract"),
     ],
 )
 def test_the_ending_of_a_name_decides_whose_error_is_shown(tmp_path: Path, name: str, text: str, message: str):
