@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -190,12 +191,12 @@ def read(text: str, path: str) -> Document:
         losses += _unread(name, each)
         properties = each.get("properties")
         inner = properties.items() if isinstance(properties, dict) else ()
-        losses += losses_of((_read(column, of, root, ()) for column, of in inner), name)
+        losses += losses_of((_column(column, of, root) for column, of in inner), name)
     return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
 
 
 def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) -> Record:
-    codec = Codec(_write, lambda name, each: _read(name, each, root, ()))
+    codec = Codec(_write, lambda name, each: _column(name, each, root))
     columns = []
     required = _required(native)
     for column, each in native["properties"].items():
@@ -300,7 +301,29 @@ def _types(native: dict[str, Any]) -> list[str]:
 _VALUES: Final = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 
 
-def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -> Field:
+_MOST_FIELDS: Final = 10_000
+"""In one column: definitions that refer to each other are as many fields as there are ways through them."""
+
+
+class _TooManyFieldsError(Exception):
+    """A column has more nested fields than are read."""
+
+
+def _column(name: str, stated: Any, root: dict[str, Any]) -> Field:
+    """Return the column of a property; one of too many nested fields is any JSON."""
+    try:
+        return _read(name, stated, root, (), count(1))
+    except _TooManyFieldsError:
+        native = _resolved(stated, root, ())
+        is_nullable = "null" in _types(native)
+        lost = ("nested fields", f"more than {_MOST_FIELDS:,}", None)
+        properties = {"data_type": "json", "nullable": is_nullable, **note(native.get("description"))}
+        return Field(name, properties, unread=(lost,))
+
+
+def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], counted: Iterator[int]) -> Field:
+    if next(counted) > _MOST_FIELDS:
+        raise _TooManyFieldsError
     native = _resolved(stated, root, seen)
     seen = (*seen, *_references(stated))
     types = [each for each in _types(native) if each != "null"]
@@ -314,16 +337,17 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...]) -
         properties["x-id"] = identity
     if types == ["object"] and isinstance(native.get("properties"), dict) and native["properties"]:
         required = _required(native)
-        fields = [_read(each, inner, root, seen) for each, inner in native["properties"].items()]
+        fields = [_read(each, inner, root, seen, counted) for each, inner in native["properties"].items()]
         inner = tuple(
             replace(each, properties={**each.properties, "nullable": True}) if each.name not in required else each
             for each in fields
         )
         return Field(name, {"data_type": "json", **properties}, fields=inner)
     if types == ["array"] and isinstance(native.get("items"), dict):
-        return Field(name, {"data_type": "json", **properties}, element=_read("element", native["items"], root, seen))
+        element = _read("element", native["items"], root, seen, counted)
+        return Field(name, {"data_type": "json", **properties}, element=element)
     if types == ["object"] and isinstance(native.get("additionalProperties"), dict):
-        value = _read("value", native["additionalProperties"], root, seen)
+        value = _read("value", native["additionalProperties"], root, seen, counted)
         return Field(name, {"data_type": "json", **properties}, values=value)
     return Field(name, {**_scalar(types, native), **properties}, unread=tuple(_unknown_type(native)))
 
@@ -360,7 +384,7 @@ def _scalar(types: list[str], native: dict[str, Any]) -> dict[str, Any]:
     return {"data_type": "json"}
 
 
-CODEC: Final = Codec(_write, lambda name, native: _read(name, native, {}, ()))
+CODEC: Final = Codec(_write, lambda name, native: _column(name, native, {}))
 
 
 def _unread(place: str, native: Any) -> Iterator[Loss]:

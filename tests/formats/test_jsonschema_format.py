@@ -175,6 +175,15 @@ def test_a_list_whose_items_have_different_schemas_is_reported():
     assert [(loss.place, loss.what) for loss in losses] == [("orders.a", "items")]
 
 
+def test_definitions_that_all_refer_to_each_other_end_as_json():
+    names = [f"n{number}" for number in range(12)]
+    of = {"type": "object", "properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
+    document = {"properties": {"id": {"type": "integer"}, "all": of}, "$defs": dict.fromkeys(names, of)}
+    read = jsonschema.read(json.dumps(document), "t.json")
+    assert dict(read.schema.tables["t"].columns["all"].properties) == {"data_type": "json"}
+    assert [describe_loss(each) for each in read.losses] == ["t.all: `nested fields: more than 10,000`"]
+
+
 @pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
 def test_what_holds_itself_among_alternatives_ends_as_json(word: str):
     table, losses = table_of({"properties": {"id": {"type": "integer"}, "next": {word: [{"$ref": "#"}]}}})
