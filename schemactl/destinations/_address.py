@@ -73,7 +73,7 @@ def check_folder(address: FileAddress) -> None:
     folder = next(parent for parent in address.path.absolute().parents if parent.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
         raise DestinationError(
-            f"cannot make `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'no folder'}",
+            f"cannot make `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'not a folder'}",
             hint=f"name another place: `{address.kind}:///PATH`",
         )
 
