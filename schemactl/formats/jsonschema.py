@@ -302,7 +302,7 @@ _VALUES: Final = {type(None): "null", bool: "boolean", int: "integer", float: "n
 
 
 _MOST_FIELDS: Final = 10_000
-"""In one column: definitions that refer to each other are as many fields as there are ways through them."""
+"""In one column; definitions that refer to each other make a field for each path through them."""
 
 
 class _TooManyFieldsError(Exception):
@@ -353,7 +353,7 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], c
 
 
 def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield a reference that leads nowhere, and types that JSON Schema has not."""
+    """Yield a reference that leads nowhere, and types that JSON Schema does not have."""
     if "$ref" in native:
         yield "type", {"$ref": native["$ref"]}, {"data_type": "json"}
     elif not {"array", "object", "null", *_VALUES.values()}.issuperset(_types(native)):

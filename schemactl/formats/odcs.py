@@ -197,7 +197,7 @@ def _scalar(native: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the type of a field that is none of the standard's, and none of a database where it has no other."""
+    """Yield the type of a field that neither the standard nor SQL has."""
     logical, physical = native.get("logicalType"), native.get("physicalType")
     is_known = isinstance(physical, str) and read_sql_type(physical) is not None
     if logical is not None and logical not in _BY_LOGICAL:

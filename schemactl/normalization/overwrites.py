@@ -14,18 +14,19 @@ from schemactl.schema.paths import Path, format_path
 def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
     """Return what making the rows would find as well: columns that two paths fill, one of them in every row.
 
-    None of them where the evidence leaves it open for one column how often several paths have a value, where lists may
-    meet, and where a contract keeps anything out: rows tell all at once.
+    Empty where the evidence cannot decide about each column, where lists may meet, and where a contract keeps anything
+    out: then all are found at once as the rows are made.
     """
     walked = list(plan.rows.walk())
     if any(rows.refusal or any(target.refusal for _, target in _targets(rows)) for rows in walked):
         return ()
     found = [each for rows in walked for each in _in_rows(rows, evidence)]
-    return () if any(each is None for each in found) else tuple(each for each in found if each is not None)
+    certain = tuple(each for each in found if each is not None)
+    return certain if len(certain) == len(found) else ()
 
 
 def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding | None]:
-    """Yield for each column or table that several paths fill the overwrites, or None where rows tell."""
+    """Yield the overwrites of each column or table that several paths fill; None where evidence cannot decide."""
     tables = [below.table for below in rows.lists]
     if len(set(tables)) < len(tables):
         yield None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -37,20 +37,19 @@ def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> S
 
 
 def unmatched(
-    silences: Iterable[Silence], findings: Sequence[Finding], today: date, changed: Iterable[str]
+    silences: Iterable[Silence], findings: Sequence[Finding], today: date, changed: Collection[str]
 ) -> tuple[Silence, ...]:
     """Return the silences that cover none of the findings, or are over: they can be deleted.
 
     ``changed`` are the tables of all schemas that were compared and differ. A silence of another table may cover a
     finding of another comparison.
     """
-    tables = tuple(changed)
     return tuple(
         silence
         for silence in silences
         if is_expired(silence.until, today)
         or (
-            (silence.table is None or any(_fits(silence.table, table) for table in tables))
+            (silence.table is None or any(_fits(silence.table, table) for table in changed))
             and not any(_covers(silence, finding) for finding in findings)
         )
     )

@@ -43,7 +43,7 @@ def as_model(of: Any) -> type[BaseModel]:
     """Return a model; another type that Pydantic takes, as a union of models, is made the root of one.
 
     Raises:
-        ValueError: no document is of the type: a text or a number.
+        ValueError: it is a scalar type, which no document has.
         pydantic.PydanticUserError: Pydantic does not take it.
     """
     if isinstance(of, type) and issubclass(of, BaseModel):
@@ -54,7 +54,7 @@ def as_model(of: Any) -> type[BaseModel]:
 
 
 def _complete(model: type[BaseModel]) -> type[BaseModel]:
-    """Return a model in whose annotations names of types that were defined after it are those types."""
+    """Return a model whose forward references are resolved."""
     model.model_rebuild()
     return model
 

@@ -253,21 +253,21 @@ def _precise(word: str, size: int | None, words: Words) -> str | None:
     return word.format(words.precision.format(stated) if stated else "")
 
 
-_KNOWN: Final = {
+_REPLACED_PHRASES: Final = {
     "bit varying": "varbit", **{f"second ( {digits} )": "second" for digits in range(7)}, "number ( * ,": "number(38,",
     "national character varying": "nvarchar", "national char varying": "nvarchar", "national varchar": "nvarchar",
     "national character": "nchar", "national char": "nchar", "native character": "nchar",
     "varying character": "varchar", "unsigned big int": "bigint",
     "long varchar": "text", "long varbinary": "blob", "long raw": "blob",
 }  # fmt: skip
-"""Words of types that sqlglot does not know, and words for the same type that it does."""
+"""Types of several words that sqlglot cannot read, and types that it reads and that mean the same."""
 
-_KNOWN_IN: Final = {
+_REPLACED_WORDS: Final = {
     "mysql": {"long": "text", "int8": "bigint", "int3": "mediumint", "middleint": "mediumint"},
     "oracle": {"long": "clob", "nclob": "clob", "raw": "varbinary"},
     "teradata": {"byte": "varbinary", "varbyte": "varbinary"},
 }
-"""Types of one word that sqlglot does not know in a dialect, or takes for another type."""
+"""By dialect, types of one word that sqlglot cannot read or takes for another type."""
 
 
 def readable(text: str, dialect: str) -> str:
@@ -282,7 +282,7 @@ def readable(text: str, dialect: str) -> str:
     words = ["" if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower() for token in tokens]
     parts, taken, at = [], 0, 0
     while at < len(words):
-        count, known = _known(words, at, dialect)
+        count, known = _replacement(words, at, dialect)
         if known:
             parts += [text[taken : tokens[at].start], known]
             taken = tokens[at + count - 1].end + 1
@@ -290,11 +290,11 @@ def readable(text: str, dialect: str) -> str:
     return "".join((*parts, text[taken:]))
 
 
-def _known(words: Sequence[str], at: int, dialect: str) -> tuple[int, str | None]:
-    """Return how many words from a place on are one type, and what stands for it where sqlglot does not know them."""
+def _replacement(words: Sequence[str], at: int, dialect: str) -> tuple[int, str | None]:
+    """Return how many words at a place to replace, and the type to replace them with; None to keep the one word."""
     for count in (4, 3, 2):
-        known = _KNOWN.get(" ".join(words[at : at + count]))
+        known = _REPLACED_PHRASES.get(" ".join(words[at : at + count]))
         if known is not None:
             return count, known
     follows_name = at > 0 and words[at - 1] not in ("(", ",")
-    return 1, _KNOWN_IN.get(dialect, {}).get(words[at]) if follows_name else None
+    return 1, _REPLACED_WORDS.get(dialect, {}).get(words[at]) if follows_name else None

@@ -280,3 +280,16 @@ def test_no_spark_of_the_head_is_used(work: Path, monkeypatch: pytest.MonkeyPatc
     )
     assert run(["diff", "git:main", "--data", "rows.jsonl"]) == 1
     assert [(each.master, each.remote, dict(each.conf), each.java_cache) for each in seen] == [(None, None, {}, None)]
+
+
+def test_only_silences_of_what_is_compared_are_said_to_match_nothing(work: Path, capsys: pytest.CaptureFixture[str]):
+    idle = '[[diff.silence]]\nrule = "T102"\ntable = "{}"\nreason = "x"\n'
+    settings(work, idle.format("orders") + idle.format("users"))
+    git("add", "schemactl.toml")
+    git("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "-m", "second")
+
+    run(["diff", "git:main"])
+
+    out = capsys.readouterr().out
+    assert "the silence of T102 for `orders` matches nothing" in out
+    assert "users" not in out

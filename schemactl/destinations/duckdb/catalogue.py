@@ -8,7 +8,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations._session import quote
-from schemactl.destinations.duckdb.session import DuckDbSession, attach, is_lock
+from schemactl.destinations.duckdb.session import OFFLINE, DuckDbSession, attach, is_lock
 from schemactl.destinations.duckdb.types import kind_of
 from schemactl.errors import DestinationError
 from schemactl.schema.templates import VERSION_TABLE
@@ -39,7 +39,7 @@ def read_catalogue(url: str) -> Catalogue:
     with driver("duckdb", "duckdb"):
         import duckdb
     try:
-        with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+        with duckdb.connect(config=dict(OFFLINE)) as connection:
             attach(connection, str(address.path.absolute()), is_read_only=True)
             return read_session(DuckDbSession(connection, address), address.dataset)
     except duckdb.Error as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,8 @@ from schemactl.schema.types import Column
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+OFFLINE: Final[Mapping[str, Any]] = {"autoinstall_known_extensions": "false"}
+"""Nothing is fetched from the network: what is needed comes with the package."""
 _ALIAS: Final = "_schemactl_file"
 """The file's name within the session. Its own would make `shop.orders` ambiguous in `shop.duckdb`."""
 
@@ -208,10 +210,9 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     """
     with driver("duckdb", "duckdb"):
         import duckdb
-    # Nothing is fetched from the network: what loading needs comes with the package.
-    offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": f"{address.path}.tmp"}
+    config = {**OFFLINE, "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()
-    with duckdb.connect(config=offline) as connection:
+    with duckdb.connect(config=config) as connection:
         with wrap_errors(address, "open a table"):
             place = ":memory:" if is_empty else str(address.path.absolute())
             attach(connection, place, is_read_only=is_read_only and not is_empty)
