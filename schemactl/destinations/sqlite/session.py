@@ -118,8 +118,9 @@ def open_database(
             database = SqliteDatabase(connection, address, path)
             if not is_read_only:
                 with database.wrap_errors("take the lock"):
-                    connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
                     connection.execute("BEGIN EXCLUSIVE")
+                    # Not before: who waits in this mode goes on reading, which a writer that commits waits for.
+                    connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
                     connection.execute("COMMIT")
             yield database
     finally:
