@@ -24,7 +24,7 @@ from schemactl.review.report import Compatibility, Counted, Finding, Report, Rev
 from schemactl.review.review import CountKey, ReviewSettings, compare, review
 from schemactl.review.rules import all_rules
 from schemactl.review.severity import Severity
-from schemactl.review.silences import unmatched
+from schemactl.review.silences import expired, unmatched
 from schemactl.schema.changes import Change
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.hints import only_root
@@ -116,6 +116,7 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
         is_transitive=request.is_transitive,
         reviews=reviews,
         unmatched=unmatched(request.silences, findings, request.today, changed),
+        expired=expired(request.silences, request.today),
         data=tuple(map(redact, request.data.sources)) if request.data and is_counted else (),
     )
 

@@ -88,7 +88,7 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
     violations = [finding for finding in shown.findings if finding.is_violation]
     sections.append([line for finding in violations for line in _violation(finding, len(report.reviews) > 1)])
-    sections.append([*_silenced(shown), *first_lines(report.unmatched, _unmatched, look, "silence")])
+    sections.append([*_silenced(shown), *first_lines(words.unused_silences(report), _unused_silence, look, "silence")])
     sections.append(left)
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)
@@ -289,9 +289,10 @@ def _silenced(report: Report) -> Iterator[RenderableType]:
                 yield indented(Text(escape(words.silenced(finding.silence)), style=FAINT))
 
 
-def _unmatched(silence: Silence) -> Text:
+def _unused_silence(unused: tuple[Silence, str]) -> Text:
+    silence, message = unused
     at = f"{escape(str(silence.at))}: " if silence.at else ""
-    return warning("warning", f"{at}{escape(words.unmatched(silence))}")
+    return warning("warning", f"{at}{escape(message)}")
 
 
 def _thing(finding: Finding, names_schema: bool) -> str:

@@ -182,15 +182,18 @@ def silenced(silence: Silence) -> str:
     return f"silenced {until}: {silence.reason}" + (f" ({silence.at})" if silence.at else "")
 
 
-def unmatched(silence: Silence) -> str:
-    """Return what is wrong with a silence that covers nothing."""
-    place = thing(silence)
-    where = f" for `{place}`" if place else ""
-    if silence.until is None:
-        return f"the silence of {silence.rule}{where} matches nothing; remove it"
-    return (
-        f"the silence of {silence.rule}{where} matches nothing, or is over (until {silence.until}); remove or renew it"
+def unused_silences(report: Report) -> tuple[tuple[Silence, str], ...]:
+    """Return the silences that cover nothing, each with what to do."""
+    unmatched = ((silence, f"{_silence_of(silence)} matches nothing; remove it") for silence in report.unmatched)
+    expired = (
+        (silence, f"{_silence_of(silence)} ended on {silence.until}; remove or renew it") for silence in report.expired
     )
+    return (*unmatched, *expired)
+
+
+def _silence_of(silence: Silence) -> str:
+    place = thing(silence)
+    return f"the silence of {silence.rule}" + (f" for `{place}`" if place else "")
 
 
 def explain_mode(report: Report) -> str:

@@ -153,7 +153,8 @@ class Report:
 
     Attributes:
         is_transitive: whether older versions were looked at as well.
-        unmatched: silences that match nothing, or are over.
+        unmatched: silences that hold and match nothing.
+        expired: silences whose last day is over.
         data: the sources whose values were counted.
         command: that has made it.
     """
@@ -161,6 +162,7 @@ class Report:
     compatibility: Compatibility
     reviews: tuple[Review, ...] = ()
     unmatched: tuple[Silence, ...] = ()
+    expired: tuple[Silence, ...] = ()
     is_transitive: bool = False
     data: tuple[str, ...] = ()
     command: str = "schemactl diff"

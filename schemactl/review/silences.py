@@ -39,7 +39,7 @@ def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> S
 def unmatched(
     silences: Iterable[Silence], findings: Sequence[Finding], today: date, changed: Collection[str]
 ) -> tuple[Silence, ...]:
-    """Return the silences that cover none of the findings, or are over: they can be deleted.
+    """Return the silences that hold today and cover none of the findings: they can be deleted.
 
     ``changed`` are the tables of all schemas that were compared and differ. A silence of another table may cover a
     finding of another comparison.
@@ -47,12 +47,15 @@ def unmatched(
     return tuple(
         silence
         for silence in silences
-        if is_expired(silence.until, today)
-        or (
-            (silence.table is None or any(_fits(silence.table, table) for table in changed))
-            and not any(_covers(silence, finding) for finding in findings)
-        )
+        if not is_expired(silence.until, today)
+        and (silence.table is None or any(_fits(silence.table, table) for table in changed))
+        and not any(_covers(silence, finding) for finding in findings)
     )
+
+
+def expired(silences: Iterable[Silence], today: date) -> tuple[Silence, ...]:
+    """Return the silences whose last day is before today."""
+    return tuple(silence for silence in silences if is_expired(silence.until, today))
 
 
 def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -> tuple[Silence, ...]:

@@ -7,7 +7,7 @@ import pytest
 from schemactl.errors import InputError, Location
 from schemactl.review.report import Finding, Silence
 from schemactl.review.severity import Direction, Impact, Severity
-from schemactl.review.silences import parse_silences, silence_for, unmatched
+from schemactl.review.silences import expired, parse_silences, silence_for, unmatched
 
 TODAY = date(2026, 3, 31)
 
@@ -59,12 +59,13 @@ def test_silences_that_are_over_or_cover_nothing_are_reported():
     used = silence()
     also_used = silence(table="orders")
     changed = ["orders", "carts"]
-    assert unmatched([over, idle, used, also_used], [finding()], TODAY, changed) == (over, idle)
+    assert unmatched([over, idle, used, also_used], [finding()], TODAY, changed) == (idle,)
+    assert expired([over, idle, used, also_used], TODAY) == (over,)
 
 
 def test_silences_of_tables_of_which_nothing_was_compared_are_left_alone():
-    elsewhere, pattern, over = silence(table="users"), silence(table="user*"), silence(until=date(2026, 3, 30))
-    assert unmatched([elsewhere, pattern, over], [], TODAY, ["orders"]) == (over,)
+    elsewhere, pattern = silence(table="users"), silence(table="user*")
+    assert unmatched([elsewhere, pattern], [], TODAY, ["orders"]) == ()
     assert unmatched([elsewhere, pattern], [], TODAY, ["users"]) == (elsewhere, pattern)
 
 

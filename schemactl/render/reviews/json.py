@@ -40,7 +40,7 @@ def render(report: Report) -> str:
                 "changes": sum(len(review.changes) for review in report.reviews),
             },
             "reviews": [_review(review) for review in report.reviews],
-            "unmatched": document(report.unmatched, _SHOWN),
+            "unmatched": document((*report.unmatched, *report.expired), _SHOWN),
         }
     )
 

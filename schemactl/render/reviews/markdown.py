@@ -125,9 +125,9 @@ def _notes(report: Report) -> Iterator[str]:
     number = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
     if number:
         yield f"{counted(number, 'finding')} silenced."
-    for silence in report.unmatched:
+    for silence, message in words.unused_silences(report):
         at = f"{code(str(silence.at))}: " if silence.at else ""
-        yield f":warning: {at}{prose(words.unmatched(silence))}"
+        yield f":warning: {at}{prose(message)}"
 
 
 def _details(review: Review) -> Iterator[Callable[[], str]]:
