@@ -10,7 +10,7 @@ Tables go in as chains: each root table with what is nested in it, by the root's
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,10 +18,12 @@ from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from schemactl.destinations._structure import as_stored, package_as_stored
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, Problem
 from schemactl.normalization.package import LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
-from schemactl.schema.dispositions import Strategy, appends, merge_of, row_key
+from schemactl.schema.dispositions import Strategy, appends, complete, merge_of, row_key
+from schemactl.schema.renames import origins
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
 Staged = TypeVar("Staged")
@@ -240,6 +242,54 @@ def chains_to_check(schema: Schema) -> tuple[Chain, ...]:
     chains = chains_of(as_stored(schema))
     check_merges(chains)
     return chains
+
+
+def check_renames(
+    schema: Schema,
+    chains: Iterable[Chain],
+    columns_of: Callable[[str], Collection[str] | None],
+    names: NameLimits,
+    shown: str,
+) -> None:
+    """Raise ``DestinationError`` where a table or column still has the name that ``x-renamed-from`` says it had.
+
+    A load would make a second one beside it, and migrations would leave the old values where they are from then on.
+
+    Args:
+        schema: of the load.
+        chains: what is loaded; what is replaced has no old values.
+        columns_of: returns the names of a table's columns, None where there is no such table.
+        names: how the destination compares names.
+        shown: the destination, for messages.
+    """
+    fold = names.fold
+    own_tables = set(map(fold, schema.tables))
+    found: list[Problem] = []
+    for table in (table for chain in chains if not chain.is_replaced for table in chain.tables):
+        stated = {column.name: tuple(origins(column.properties)) for column in complete(table)}
+        old_tables = [name for name in origins(table.properties) if fold(name) not in own_tables]
+        if not old_tables and not any(stated.values()):
+            continue
+        there = columns_of(table.name)
+        if there is None:
+            found += [_rename(table.name, old) for old in old_tables if columns_of(old) is not None]
+            continue
+        own, held = set(map(fold, stated)), set(map(fold, there))
+        for name, olds in stated.items():
+            if fold(name) not in held:
+                left = (old for old in olds if fold(old) in held and fold(old) not in own)
+                found += [_rename(f"{table.name}.{name}", f"{table.name}.{old}") for old in left]
+    if found:
+        message = f"`{shown}` still has the old names of what the schema renames; rows would go beside the old values"
+        hint = (
+            f"`schemactl sync {schema.name}` and `schemactl migrate apply {schema.name} --to DEST` rename them; "
+            "where a name is a new one, state `x-renamed-from: []`"
+        )
+        raise DestinationError(message, problems=tuple(found), hint=hint)
+
+
+def _rename(new: str, old: str) -> Problem:
+    return Problem(f"`{old}` is to become `{new}`")
 
 
 def _check_rows(chains: Iterable[Chain]) -> None:

@@ -5,14 +5,14 @@ First the tables are brought to the schema: what is missing is made, blockers ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from schemactl.destinations import _bookkeeping
 from schemactl.destinations._bookkeeping import bookkeeping_of, is_loaded
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count, check_renames
 from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
 from schemactl.destinations._session import (
     Relation,
@@ -65,6 +65,7 @@ def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
     with session.wrap_errors(f"lock dataset `{dataset}`"):
         session.lock(dataset)
     there = read_relations(session, dataset)
+    _check_renames(session, schema, chains, there)
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
     others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
@@ -118,6 +119,7 @@ class SqlLoad(Load[None]):
     def prepare(self, chains: Sequence[Chain]) -> None:
         session, fold = self.session, self.session.names.fold
         there = read_relations(session, self.dataset)
+        _check_renames(session, self.package.schema, chains, there)
         # Those with rows, and for merges those that are there.
         tables = [
             chain.staged[table.name].table if table.name in chain.staged else table
@@ -212,6 +214,14 @@ def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> N
     if merged is not None:
         hint = "`write_disposition: append` or `replace`; dlt's own loader merges there: `--to dlt:sqlalchemy`"
         raise DestinationError(f"table `{merged}`: rows are not merged in `{session.shown}`", hint=hint)
+
+
+def _check_renames(session: Session, schema: Schema, chains: Sequence[Chain], there: Mapping[str, Relation]) -> None:
+    def columns_of(table: str) -> Collection[str] | None:
+        found = there.get(session.names.fold(table))
+        return found.columns if found is not None else None
+
+    check_renames(schema, chains, columns_of, session.names, session.shown)
 
 
 def _statements(

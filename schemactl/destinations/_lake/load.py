@@ -11,7 +11,7 @@ its id: tables are restored to the versions in the journal. Columns that it adde
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, can_partition, fits
-from schemactl.destinations._load import Chain, Load, chains_to_check
+from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import DestinationError, Problem, SchemactlError
 from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
@@ -72,6 +72,7 @@ class LakeLoad(Load[_Commit]):
         for chain in chains:
             for name, staged in chain.staged.items():
                 check_table(self.lake, staged.table, self.there[name])
+        _check_renames(self.lake, self.package.schema, chains)
 
     def prepare(self, chains: Sequence[Chain]) -> None:  # noqa: ARG002 - `check` has seen them
         own = {name: self.lake.open(name) for name in self.lake.own_tables(self.package)}
@@ -192,9 +193,19 @@ def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
 
 def check_schema(lake: Lake, schema: Schema) -> None:
     """Raise ``DestinationError`` where tables of a schema cannot be loaded, or merged; see ``check_table``."""
-    for chain in chains_to_check(schema):
+    chains = chains_to_check(schema)
+    for chain in chains:
         for table in chain.tables:
             check_table(lake, table, lake.open(table.name))
+    _check_renames(lake, schema, chains)
+
+
+def _check_renames(lake: Lake, schema: Schema, chains: Sequence[Chain]) -> None:
+    def columns_of(table: str) -> Collection[str] | None:
+        found = lake.open(table)
+        return found.fields.names if found is not None else None
+
+    check_renames(schema, chains, columns_of, lake.names, lake.origin)
 
 
 def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:

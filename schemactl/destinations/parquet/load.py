@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,11 +17,12 @@ from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_renames
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import (
     ENDING,
+    NAMES,
     file_columns,
     find_dataset,
     partition_values,
@@ -111,6 +112,7 @@ class ParquetLoad(Load[_Change]):
             new: New = {name: _files(staged, is_first=True)[0] for name, staged in chain.staged.items()}
             gone: New = {table.name: None for table in chain.tables}
             check_files(self.listing, self.package.schema, chain.tables, gone if chain.is_replaced else new)
+        _check_renames(self.listing, self.package.schema, chains)
 
     def stage(self, chain: Chain) -> Iterator[_Change]:
         self.report(chain.root.name)
@@ -218,9 +220,11 @@ def check_tables(url: str, schema: Schema) -> None:
     dataset = find_dataset(address, is_made=True)
     check_writable(dataset)
     listing = list_files(dataset)
-    for chain in chains_to_check(schema):
+    chains = chains_to_check(schema)
+    for chain in chains:
         new = {each.name: None for each in chain.tables} if chain.is_replaced else None
         check_files(listing, schema, chain.tables, new)
+    _check_renames(listing, schema, chains)
 
 
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
@@ -247,6 +251,14 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
                 raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
             if expected is not None:
                 _check_columns(path, name, there, expected, table.name)
+
+
+def _check_renames(listing: Listing, schema: Schema, chains: Sequence[Chain]) -> None:
+    def columns_of(table: str) -> Collection[str] | None:
+        files = table_files(listing, table).values()
+        return {name for file in files for name in file_columns(file)} if files else None
+
+    check_renames(schema, chains, columns_of, NAMES, str(listing.dataset))
 
 
 def check_name(name: str) -> None:

@@ -9,7 +9,7 @@ nested in, the row in ``_dlt_loads`` comes last. Loads and migrations wait for e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,7 +26,7 @@ from schemactl.destinations._bookkeeping import (
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
@@ -83,10 +83,10 @@ def check_tables(url: str, schema: Schema) -> None:
     for one, other in NAMES.clashes(table.name for chain in chains for table in chain.tables):
         raise DestinationError(f"`{one}` and `{other}` are one table to a catalog", hint="rename one of them")
     if active_session() is None:
-        _check_chains(chains, None, namespace)
+        _check_chains(schema, chains, None, namespace)
         return
     with running_session() as spark:
-        _check_chains(chains, refreshed(Tables(spark, namespace)), namespace)
+        _check_chains(schema, chains, refreshed(Tables(spark, namespace)), namespace)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -127,7 +127,7 @@ class SparkLoad(Load[TableMove]):
         return is_loaded(self.target.read_rows, self.package.schema.name, self.package.load_id)
 
     def check(self, chains: Sequence[Chain]) -> None:
-        _check_chains(chains, self.target, self.target.namespace)
+        _check_chains(self.package.schema, chains, self.target, self.target.namespace)
 
     def prepare(self, chains: Sequence[Chain]) -> None:
         tables = [each.table for chain in chains for each in chain.staged.values()]
@@ -165,7 +165,7 @@ def _structures(table: Table, target: Tables) -> Structures:
     return {name: of for name, of in found.items() if not isinstance(of, Clash)}
 
 
-def _check_chains(chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
+def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
     """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
     tables = [(table, chain.is_replaced) for chain in chains for table in chain.tables]
     for name in (table.name for table, _ in tables):
@@ -175,7 +175,15 @@ def _check_chains(chains: Sequence[Chain], target: Tables | None, namespace: Nam
         if namespace.has_files and not _SESSION_NAME.fullmatch(name):
             hint = "the naming convention `sql_cs_v1` makes names that it takes"
             raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
-    if target is None or not (there := [each for each in tables if each[0].name in target.held]):
+    if target is None:
+        return
+    held = target.held
+
+    def columns_of(table: str) -> Collection[str] | None:
+        return held[table].columns if table in held else None
+
+    check_renames(schema, chains, columns_of, NAMES, str(namespace))
+    if not (there := [each for each in tables if each[0].name in held]):
         return
     views = find_views(target.spark, namespace)
     for table, is_replaced in there:
