@@ -302,8 +302,9 @@ class _Table:
         self._natives: dict[str, dict[str, Any]] = {}
         self._layout: dict[str, dict[str, Any]] = {}
         for each in created.this.expressions:
-            if isinstance(each, exp.ColumnDef):
-                self._natives[each.name] = self._column(each)
+            if isinstance(each, exp.ColumnDef | exp.Identifier):  # SQLite needs no type
+                column = each if isinstance(each, exp.ColumnDef) else exp.ColumnDef(this=each)
+                self._natives[column.name] = self._column(column)
             else:
                 self._constrain(each)
         for each in created.args.get("properties") or ():
@@ -334,7 +335,7 @@ class _Table:
         kind = stated.args.get("kind")
         native: dict[str, Any] = {"type": spell_type(kind, self._dialect.name) if kind is not None else "text"}
         if kind is None:
-            self.losses.append(Loss(place, "type", {"type": native["type"]}, {"data_type": "text"}))
+            self.losses.append(Loss(place, "type", {"type": "none stated"}, {"data_type": "text"}))
         else:
             self.losses += losses_of([field_of_type(stated.name, native["type"], self._dialect.name)], self.name)
             native |= dict.fromkeys(implied_by(native["type"], self._dialect.name), True)

@@ -7,6 +7,7 @@ SQL's words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -265,9 +266,13 @@ _REPLACED_PHRASES: Final = {
 _REPLACED_WORDS: Final = {
     "mysql": {"long": "text", "int8": "bigint", "int3": "mediumint", "middleint": "mediumint"},
     "oracle": {"long": "clob", "nclob": "clob", "raw": "varbinary"},
+    "sqlite": {"any": ""},
     "teradata": {"byte": "varbinary", "varbyte": "varbinary"},
 }
-"""By dialect, types of one word that sqlglot cannot read or takes for another type."""
+"""By dialect, types of one word that sqlglot cannot read or takes for another type; an empty one is no type."""
+
+_ROUNDED: Final = re.compile(r"(?:number|numeric|decimal) \( (?P<digits>\d+) , - (?P<zeros>\d+) \)$")
+"""Integers of Oracle and PostgreSQL that end in zeros: `NUMBER(5, -2)` has up to seven digits."""
 
 
 def readable(text: str, dialect: str) -> str:
@@ -283,7 +288,7 @@ def readable(text: str, dialect: str) -> str:
     parts, taken, at = [], 0, 0
     while at < len(words):
         count, known = _replacement(words, at, dialect)
-        if known:
+        if known is not None:
             parts += [text[taken : tokens[at].start], known]
             taken = tokens[at + count - 1].end + 1
         at += count
@@ -296,5 +301,7 @@ def _replacement(words: Sequence[str], at: int, dialect: str) -> tuple[int, str 
         known = _REPLACED_PHRASES.get(" ".join(words[at : at + count]))
         if known is not None:
             return count, known
+    if (rounded := _ROUNDED.match(" ".join(words[at : at + 7]))) is not None:
+        return 7, f"decimal({int(rounded['digits']) + int(rounded['zeros'])}, 0)"
     follows_name = at > 0 and words[at - 1] not in ("(", ",")
     return 1, _REPLACED_WORDS.get(dialect, {}).get(words[at]) if follows_name else None

@@ -180,6 +180,8 @@ def test_a_file_of_others() -> None:
         ("sqlite", "DECIMAL(10, 2)", {"data_type": "decimal", "precision": 10, "scale": 2}),
         ("oracle", "INTEGER", {"data_type": "decimal", "precision": 38, "scale": 0}),
         ("oracle", "NUMBER(*, 2)", {"data_type": "decimal", "precision": 38, "scale": 2}),
+        ("oracle", "NUMBER(5, -2)", {"data_type": "decimal", "precision": 7, "scale": 0}),
+        ("postgres", "numeric(3,-1)", {"data_type": "decimal", "precision": 4, "scale": 0}),
         ("oracle", "DATE", {"data_type": "timestamp", "timezone": False, "precision": 0}),
         ("oracle", "LONG", {"data_type": "text"}),
         ("oracle", "LONG RAW", {"data_type": "binary"}),
@@ -245,13 +247,17 @@ def test_types_of_dialects(dialect: str, kind: str, properties: dict[str, Any]) 
         ("mysql", "bit(8)", "t.c: type `type: BIT(8)` becomes type `data_type: text`"),
         ("postgres", "bit varying(5)", "t.c: type `type: varbit(5)` becomes type `data_type: text`"),
         ("postgres", "varchar(10)[]", "t.c: type `type: VARCHAR(10)[]` becomes type `data_type: json`"),
+        ("sqlite", "", "t.c: type `type: none stated` becomes type `data_type: text`"),
+        ("sqlite", "ANY", "t.c: type `type: none stated` becomes type `data_type: text`"),
+        ("sqlite", "UNIQUE", "t.c: type `type: none stated` becomes type `data_type: text`"),
         ("duckdb", "INT[3]", "t.c: type `type: INT[3]` becomes type `data_type: json`"),
         ("databricks", "MAP<INT, STRING>", "t.c: type `type: MAP<INT, STRING>` becomes type `data_type: json`"),
         ("databricks", "STRUCT<a: INTERVAL>", "t.c.a: type `type: INTERVAL` becomes type `data_type: text`"),
     ],
 )
 def test_types_that_schemas_have_not_are_reported(dialect: str, kind: str, lost: str) -> None:
-    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind})", "t.sql")
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (c {kind}, d date)", "t.sql")
+    assert list(document.schema.tables["t"].columns) == ["c", "d"]
     assert [describe_loss(each) for each in document.losses] == [lost]
 
 
