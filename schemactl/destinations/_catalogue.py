@@ -103,6 +103,33 @@ def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> st
     return main[0]
 
 
+def choose_migrated(
+    ours: Collection[str], unclaimed: Collection[str], others: Collection[str], schema_name: str, origin: str
+) -> str:
+    """Return the dataset to migrate: that of the schema, else the only one with tables, else one named as the schema.
+
+    Args:
+        ours: those that were loaded with the schema, or migrated to it.
+        unclaimed: those with tables that were loaded with no schema.
+        others: those that were loaded with other schemas alone; none of them is meant.
+        schema_name: the schema's.
+        origin: the destination, for messages.
+
+    Raises:
+        InputError: it may be one of several.
+    """
+    if ours:
+        return choose_dataset(ours, None, origin)
+    known = without_staging(sorted(unclaimed))
+    if not known:
+        return schema_name
+    if len(known) == 1 and not others:
+        return known[0]
+    listed = ", ".join(f"`{name}`" for name in sorted((*known, *others)))
+    hint = f"name one of them, `?dataset={known[0]}`, or a new one, `?dataset={schema_name}`"
+    raise InputError(f"`{origin}` holds {len(known) + len(others)} datasets: {listed}", hint=hint)
+
+
 def without_staging(names: Collection[str]) -> list[str]:
     """Return the names of datasets without those of dlt's staging copies."""
     return [name for name in names if not (name.endswith(_STAGING) and name.removesuffix(_STAGING) in names)]

@@ -13,7 +13,7 @@ from schemactl.destinations._bookkeeping import (
     rows_of,
     rows_of_load,
 )
-from schemactl.destinations._catalogue import choose_dataset, without_staging
+from schemactl.destinations._catalogue import choose_migrated, without_staging
 from schemactl.destinations._session import Relation, Session, create_table, literal, qualify, quote
 from schemactl.errors import InputError
 from schemactl.normalization.package import LoadPackage
@@ -108,7 +108,7 @@ def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[
     known = session.datasets()
     if asked is not None:
         return [name for name in known if name == asked]
-    loaded = {dataset for dataset, name in session.list_relations(None) if find_names([name], VERSION_TABLE)}
+    loaded = _loaded(session.list_relations(None))
     return [
         name
         for name in without_staging(known)
@@ -116,19 +116,23 @@ def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[
     ]
 
 
-def choose_migrated(session: Session, asked: str | None, schema_name: str) -> str:
-    """Return the dataset to migrate: the one asked for, that of the schema, the only one with tables, a new one.
+def _loaded(relations: Iterable[tuple[str, str]]) -> set[str]:
+    """Return the datasets that dlt or schemactl has loaded, with whatever schema."""
+    return {dataset for dataset, name in relations if find_names([name], VERSION_TABLE)}
+
+
+def find_migrated(session: Session, asked: str | None, schema_name: str) -> str:
+    """Return the dataset to migrate: the one asked for, else as ``choose_migrated`` chooses it.
 
     Raises ``InputError`` where it may be one of several.
     """
     if asked is not None:
         return asked
-    loaded = find_dataset(session, None, schema_name)
-    if len(loaded) == 1:
-        return loaded[0]
-    filled = {dataset for dataset, _ in session.list_relations(None)}
-    known = [name for name in session.datasets() if name in filled]
-    return choose_dataset(known, None, session.shown) if known else schema_name
+    ours = find_dataset(session, None, schema_name)
+    relations = session.list_relations(None)
+    loaded = _loaded(relations)
+    filled = {dataset for dataset, _ in relations} & set(session.datasets())
+    return choose_migrated(ours, filled - loaded, filled & loaded, schema_name, session.shown)
 
 
 def _where(columns: Mapping[str, str], equal: Mapping[str, str]) -> str:

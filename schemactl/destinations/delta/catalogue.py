@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import FolderAddress, folder_address
-from schemactl.destinations._catalogue import choose_dataset, column_of, driver, make_catalogue, with_nullable
+from schemactl.destinations._catalogue import (
+    choose_dataset,
+    choose_migrated,
+    column_of,
+    driver,
+    make_catalogue,
+    with_nullable,
+)
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.parquet.bookkeeping import has_runs, stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
@@ -129,7 +136,7 @@ def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: b
 
     The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
     schema, else one named as the schema. A migration also goes to one whose ledger alone names the schema, and else to
-    the only one that holds tables, or runs of migrations.
+    the only one that holds tables, or runs of migrations, and that no other schema was loaded into.
 
     Raises:
         InputError: it may be one of several.
@@ -144,11 +151,12 @@ def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: b
         return folder
     inside = {each.name: each for each in folders_in(folder)}
     loaded = [each for each in inside.values() if is_migrated or (each / LOADS_TABLE).is_dir()]
-    ours = [each for each in loaded if schema_name in {held.name for held in stored_versions(list_files(each))}]
-    if len(ours) == 1:
-        return ours[0]
-    held = [name for name, each in inside.items() if tables_in(each) or has_runs(each)] if is_migrated else []
-    return inside[choose_dataset(held, None, f"delta:{folder}")] if held else folder / schema_name
+    schemas = {each.name: {held.name for held in stored_versions(list_files(each))} for each in loaded}
+    ours = [name for name, names in schemas.items() if schema_name in names]
+    others = [name for name, names in schemas.items() if names]
+    unclaimed = [name for name, names in schemas.items() if not names]
+    unclaimed = [name for name in unclaimed if tables_in(inside[name]) or has_runs(inside[name])] if is_migrated else []
+    return folder / choose_migrated(ours, unclaimed, others, schema_name, f"delta:{folder}")
 
 
 def tables_in(dataset: Path) -> dict[str, Path]:

@@ -14,7 +14,7 @@ from schemactl.destinations._address import parse_file_address
 from schemactl.destinations._migration.conversion import FALSE, TRUE, Converted
 from schemactl.destinations._migration.session import FileMigration, SqlMigration
 from schemactl.destinations._session import Relation
-from schemactl.destinations._sql_bookkeeping import choose_migrated
+from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations.duckdb.catalogue import read_session
 from schemactl.destinations.duckdb.conversion import convert, has_texts, register, type_of
 from schemactl.destinations.duckdb.dependents import (
@@ -290,5 +290,5 @@ def connect(
     with await_session(address, patience.seconds, is_read_only=is_read_only) as session:
         session.execute("COMMIT")
         register(session.connection)
-        dataset = choose_migrated(session, address.dataset, schema_name)
+        dataset = find_migrated(session, address.dataset, schema_name)
         yield DuckDbMigration(session, dataset, is_read_only)

@@ -19,7 +19,7 @@ from schemactl.destinations._bookkeeping import (
     rows_of,
     rows_of_load,
 )
-from schemactl.destinations._catalogue import choose_dataset
+from schemactl.destinations._catalogue import choose_migrated
 from schemactl.destinations._journal import Versions, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
@@ -28,6 +28,7 @@ from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_er
 from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.normalization.package import LoadPackage
+from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Properties, Table
 
 if TYPE_CHECKING:
@@ -189,20 +190,19 @@ def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_mi
     """Return the dataset that a load or a migration of this schema goes to; it may not be there yet.
 
     The one asked for, else the only one that was loaded with this schema, else one named as the schema. A migration
-    goes before that to the only one with tables.
+    goes before that to the only one with tables that no other schema was loaded into.
 
     Raises:
         InputError: it may be one of several.
     """
     if address.dataset is not None:
         return IcebergLake(address, catalog, address.dataset)
-    known = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
-    lakes = [IcebergLake(address, catalog, name) for name in known]
-    ours = [lake for lake in lakes if knows_schema(lake.read_rows, schema_name)]
-    if len(ours) == 1:
-        return ours[0]
-    name = choose_dataset(known, None, str(address)) if known and is_migrated else schema_name
-    return IcebergLake(address, catalog, name)
+    tables = {name: tables_in(catalog, name) for name in datasets_in(catalog)}
+    lakes = [IcebergLake(address, catalog, name) for name, held in tables.items() if held]
+    ours = [lake.dataset for lake in lakes if knows_schema(lake.read_rows, schema_name)]
+    loaded = [name for name, held in tables.items() if find_names(held, VERSION_TABLE)]
+    unclaimed = [lake.dataset for lake in lakes if lake.dataset not in loaded] if is_migrated else []
+    return IcebergLake(address, catalog, choose_migrated(ours, unclaimed, loaded, schema_name, str(address)))
 
 
 def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:

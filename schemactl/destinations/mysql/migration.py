@@ -17,7 +17,7 @@ from typing import Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal, quote
-from schemactl.destinations._sql_bookkeeping import choose_migrated
+from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.catalogue import read_session
 from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, stored_text
@@ -297,7 +297,7 @@ def connect(
             session.execute(f"SET SESSION lock_wait_timeout = {seconds}, SESSION innodb_lock_wait_timeout = {seconds}")
             if is_read_only:
                 session.execute("SET SESSION TRANSACTION READ ONLY")
-            dataset = choose_migrated(session, address.dataset, schema_name)
+            dataset = find_migrated(session, address.dataset, schema_name)
             if not is_read_only:
                 take_lock(session, dataset, patience.seconds)
         yield MySqlMigration(session, dataset, is_read_only)

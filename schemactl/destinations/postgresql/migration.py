@@ -12,7 +12,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal
-from schemactl.destinations._sql_bookkeeping import choose_migrated
+from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations.postgresql.catalogue import read_session
 from schemactl.destinations.postgresql.conversion import (
     INDEX_MAPPING,
@@ -511,7 +511,7 @@ def connect(
     with ExitStack() as stack:
         session = stack.enter_context(open_session(address, settings, is_read_only=is_read_only))
         with session.wrap_errors("begin a migration"):
-            dataset = choose_migrated(session, address.dataset, schema_name)
+            dataset = find_migrated(session, address.dataset, schema_name)
         holder = None
         if not is_read_only:
             holder = stack.enter_context(open_transaction(address))
