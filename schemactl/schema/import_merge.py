@@ -72,10 +72,11 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
     stated = _with_fitted_names(imported, exported, earlier)
     merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
     tables = {name: merge.table(table) for name, table in stated.tables.items()}
-    for name, table in exported.tables.items():
-        if name not in tables and merge.keeps_table(table, tables):
-            columns = {each.name: merge.column_of_data(name, each, None) for each in table.columns.values()}
-            tables[name] = replace(table, columns=columns)
+    for table in exported.tables.values():
+        found = merge.follow_parent(table)
+        if found.name not in tables and merge.keeps_table(table, found, tables):
+            columns = {each.name: merge.column_of_data(table.name, each, None) for each in table.columns.values()}
+            tables[found.name] = replace(found, columns=columns)
     normalizers = merge.normalizers()
     return MergedImport(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
 
@@ -125,8 +126,11 @@ class _Merge:
         self._new, self._old = Settings.of(imported.settings), Settings.of(exported.settings)
         self._system_prefix = system_prefix(naming_of(exported))
         self._moved = frozenset(origin for table in imported.tables.values() for origin in origins(table.properties))
-        claims = table_claims(exported, imported, exported, counts_hints=True)
-        self._claims = {new: old for old, new in claims.items()}
+        self._renamed = table_claims(exported, imported, exported, counts_hints=True)
+        for table in exported.tables.values():
+            if table.parent in self._renamed and table.name not in self._renamed:
+                self._renamed[table.name] = _nested_name(table, self._renamed[table.parent])
+        self._claims = {new: old for old, new in self._renamed.items()}
 
     def table(self, stated: Table) -> Table:
         """Return a table of the import file with the columns that data brought."""
@@ -160,9 +164,16 @@ class _Merge:
             noted[_MARKS] = {**(stated.properties.get(_MARKS) or {}), "seen-data": True}
         return replace(stated, columns=columns, properties={**stated.properties, **noted})
 
-    def keeps_table(self, table: Table, kept: Mapping[str, Table]) -> bool:
-        """Return whether data brought a table that the import file does not state."""
-        if table.name in self._moved or (table.parent is not None and table.parent not in kept):
+    def follow_parent(self, table: Table) -> Table:
+        """Return a stored table under the name that it gets where the import file renames what it is nested in."""
+        if table.parent not in self._renamed:
+            return table
+        properties = {**table.properties, "parent": self._renamed[table.parent]}
+        return Table(self._renamed[table.name], table.columns, properties)
+
+    def keeps_table(self, table: Table, found: Table, kept: Mapping[str, Table]) -> bool:
+        """Return whether data brought a table that the import file does not state; ``found`` is what it is now."""
+        if table.name in self._moved or (found.parent is not None and found.parent not in kept):
             return False
         if table.name.startswith(self._system_prefix):
             return True
@@ -232,6 +243,13 @@ class _Merge:
             question = "`detections` changed, from which the types of columns follow"
             if question not in self.open_questions:
                 self.open_questions.append(question)
+
+
+def _nested_name(table: Table, parent: str) -> str:
+    """Return what a nested table is called once its parent is called ``parent``; a name that was shortened stays."""
+    if table.parent is None or not table.name.startswith(table.parent):
+        return table.name
+    return parent + table.name.removeprefix(table.parent)
 
 
 def _origin(stated: Named, stored: Mapping[str, Named], claims: Mapping[str, str]) -> Named | None:

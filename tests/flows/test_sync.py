@@ -182,6 +182,38 @@ def test_nested_tables_of_data_stay_and_those_of_a_dropped_table_go(start):
     assert sync(agrees=False).dropped == ()  # nobody knows whether the import file ever stated the table
 
 
+@pytest.mark.parametrize("are_hinted", [False, True])
+def test_nested_tables_of_data_follow_a_table_that_is_renamed(start, are_hinted):
+    start({}, data(id="bigint"))
+    stored = open_schemas(SchemasFolder.at(ROOT), "pay").schema
+    lines = Table("payments__lines", {"sku": Column("sku", data(sku="text")["sku"])}, {"parent": "payments", **SEEN})
+    parts = Table("payments__lines__parts", {"n": Column("n", data(n="bigint")["n"])}, {"parent": lines.name, **SEEN})
+    short = Table("pay_3b__x", {"n": Column("n", data(n="bigint")["n"])}, {"parent": "payments", **SEEN})
+    put(EXPORT, bump(stored.with_table(lines).with_table(parts).with_table(short)))
+    first = schema_of({})
+    renamed = replace(first.tables["payments"], name="sales")
+    renamed = replace(renamed, properties={**renamed.properties, **renamed_from("payments")})
+    tables = {name: table for name, table in first.tables.items() if name != "payments"} | {"sales": renamed}
+    if are_hinted:
+        tables["sales__lines"] = Table("sales__lines", {"sku": Column("sku", KEY)}, {"parent": "sales"})
+    put(IMPORT, bump(replace(first, tables=tables)))
+    found = sync()
+    assert found.dropped == ()
+    after = open_schemas(SchemasFolder.at(ROOT), "pay").schema
+    own = {name: table.parent for name, table in after.tables.items() if not name.startswith("_dlt")}
+    assert own == {
+        "sales": None,
+        "sales__lines": "sales",
+        "sales__lines__parts": "sales__lines",
+        "pay_3b__x": "sales",
+    }
+    assert dict(after.tables["sales__lines"].columns["sku"].properties) == (
+        {"data_type": "text", **KEY} if are_hinted else data(sku="text")["sku"]
+    )
+    assert {type(each).__name__ for each in found.changes} >= {"TableRenamed"}
+    assert not {type(each).__name__ for each in found.changes} & {"TableAdded", "TableRemoved"}
+
+
 @pytest.mark.parametrize(
     ("change", "question"),
     [
