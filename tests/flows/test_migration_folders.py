@@ -20,7 +20,9 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration, rebase_folder
 from schemactl.flows.migrate.pending import apply_folder, plan_next_there, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.target import migratable
 from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, NextReport, Outcome
 from schemactl.render.json import read_schema
 from schemactl.schema.types import Schema
@@ -129,6 +131,26 @@ def test_a_destination_that_was_brought_to_a_migrations_schema_in_another_way_go
 
     assert stand(FOLDER, dataset.url).pending == ("0002_add",)
     assert apply(dataset).outcome is Outcome.DONE
+
+
+@pytest.mark.destinations
+def test_a_migration_whose_schema_was_loaded_but_whose_tables_are_as_before_has_not_run(dataset: Dataset) -> None:
+    add(FIRST)
+    assert apply(dataset).outcome is Outcome.DONE
+    add(ADDED, "add")
+    with migratable(dataset.url).open_for_writing("shop", Patience()) as session, session.transaction():
+        session.write_version(ADDED)  # as a load does
+
+    standing = stand(FOLDER, dataset.url)
+
+    assert (standing.at, standing.pending) == ("0001_create_orders", ())
+    assert standing.blocker is not None
+    assert "the schema of `0002_add`, which the tables do not have: `orders.amount`" in standing.blocker.message
+    assert apply(dataset).outcome is Outcome.REFUSED
+    request = ApplyRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    assert apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    standing = stand(FOLDER, dataset.url)
+    assert (standing.at, standing.pending, standing.blocker) == ("0002_add", (), None)
 
 
 @pytest.mark.destinations

@@ -10,6 +10,7 @@ from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, app
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.plan import (
     Wanted,
+    differing_places,
     find_start_blocker,
     plan_in,
     read_report,
@@ -113,15 +114,9 @@ def _ahead_of(found: Found, folder: Folder) -> tuple[FolderStanding, tuple[Migra
         (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
     )
     place, there = found.place, found.there
-    if count is None:
-        last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
-        message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
-        hint = (
-            "somebody else changed it: plan a migration to that schema, or `schemactl migrate rollback`, or "
-            "`schemactl migrate baseline`"
-        )
-        none = PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
-        return FolderStanding(place, there, migrations[last - 1].name if last else None, (), none), ()
+    elsewhere = _find_elsewhere(found, migrations, count, last)
+    if count is None or elsewhere is not None:
+        return FolderStanding(place, there, migrations[last - 1].name if last else None, (), elsewhere), ()
     left = migrations[count:]
     blocker: PlanBlocker | None = None
     if found.unfinished is not None and not is_unfinished:
@@ -131,6 +126,33 @@ def _ahead_of(found: Found, folder: Folder) -> tuple[FolderStanding, tuple[Migra
     names = tuple(each.name for each in left)
     at = migrations[count - 1].name if count else None
     return FolderStanding(place, there, at, names, blocker, is_unfinished), left
+
+
+def _find_elsewhere(
+    found: Found, migrations: tuple[Migration, ...], count: int | None, last: int
+) -> PlanBlocker | None:
+    """Return why a destination is not where its ledger says, None where it is.
+
+    Args:
+        found: the destination.
+        migrations: of the folder.
+        count: how many of them lead to the schema that the ledger names last; None where none does.
+        last: how many of them have run.
+    """
+    if count is None:
+        last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
+        message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
+        hint = (
+            "somebody else changed it: plan a migration to that schema, or `schemactl migrate rollback`, or "
+            "`schemactl migrate baseline`"
+        )
+        return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
+    if count <= last or found.known is None or not (differing := differing_places(found, found.known)):
+        return None
+    listed = ", ".join(f"`{place}`" for _, place in differing)
+    message = f"the ledger names the schema of `{migrations[count - 1].name}`, which the tables do not have: {listed}"
+    hint = f"it was loaded before the migration ran: `schemactl migrate apply {found.known.name} --to DEST` goes on"
+    return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
 
 
 def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> int:

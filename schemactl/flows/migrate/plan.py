@@ -266,11 +266,15 @@ def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None
     if found.known is None:
         return None
     touched = {table_of(planned.step) for planned in plan_in(migration, found.target).steps}
-    drift = [place_of(change) for change in find_drift(found, found.known).changes if isinstance(change, _IN_THE_WAY)]
-    if differing := sorted({".".join(part for part in each if part) for each in drift if each[0] in touched}):
-        names = ", ".join(f"`{each}`" for each in differing)
+    if names := ", ".join(f"`{place}`" for table, place in differing_places(found, found.known) if table in touched):
         return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
     return None
+
+
+def differing_places(found: Found, schema: Schema) -> list[tuple[str, str]]:
+    """Return the tables and columns that are not there as a schema has them, each behind the name of its table."""
+    drift = (place_of(change) for change in find_drift(found, schema).changes if isinstance(change, _IN_THE_WAY))
+    return sorted({(each[0] or "", ".".join(part for part in each if part)) for each in drift})
 
 
 def _refuse(migration: Migration, message: str) -> PlanBlocker:
