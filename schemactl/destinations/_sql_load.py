@@ -31,7 +31,7 @@ from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
 from schemactl.schema.structure import NameLimits, description_of
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,17 +406,22 @@ def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
     if not target.unlike:
         return stage
     for name in target.unlike:
-        there, ours, column = target.types[name], session.column_type(table.columns[name]), quote(name)
+        column_of = table.columns[name]
+        there, ours, column = target.types[name], session.column_type(column_of), quote(name)
         place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
         hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
-        if not session.casts_to_columns:
+        # The text of a number or a date need not be the one that the data has: `01234` is 1234.
+        is_text = column_of.data_type in (DataType.TEXT, DataType.JSON)
+        is_respelled = not is_text and there == session.column_type(Column(name, {"data_type": "text"}))
+        if is_respelled or not session.casts_to_columns:
             raise DestinationError(f"the load does not fit into {place}", hint=hint)
         back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
         with session.wrap_errors(f"put values into {place}", hint):
             lost = session.query(f"SELECT count(*) FROM {quote(stage)} WHERE {is_lost}")[0][0]
         if lost:
-            raise DestinationError(f"{lost} values do not fit into {place}", hint=hint)
+            what = "1 value does not fit" if lost == 1 else f"{lost:,} values do not fit"
+            raise DestinationError(f"{what} into {place}", hint=hint)
     selected = ", ".join(
         f"CAST({quote(name)} AS {target.types[name]}) AS {quote(name)}" if name in target.unlike else quote(name)
         for name in table.columns

@@ -201,7 +201,7 @@ def test_values_that_a_column_there_does_not_keep_are_refused(path: Path, tmp_pa
     load(path, package(tmp_path, shop(orders({"v": {"data_type": "bigint"}})), "1", {"orders": [order(1, v=1)]}))
     schema = shop(orders({"v": {"data_type": "text"}}))
     load(path, package(tmp_path, schema, "2", {"orders": [order(2, "2", v="7")]}))
-    with pytest.raises(DestinationError, match="1 values do not fit into column `v`") as caught:
+    with pytest.raises(DestinationError, match="1 value does not fit into column `v`") as caught:
         load(path, package(tmp_path, schema, "3", {"orders": [order(3, "3", v="seven")]}))
     assert "schemactl migrate" in str(caught.value.hint)
     assert ask(path, "select v, typeof(v) from orders order by id") == [(1, "integer"), (7, "integer")]

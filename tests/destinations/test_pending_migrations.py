@@ -1,4 +1,4 @@
-"""Loads wait for migrations that rename columns and tables; else old and new values would be in two columns."""
+"""Loads wait for migrations: for renames, so that no values end up in two columns, and for types that respell."""
 
 from __future__ import annotations
 
@@ -114,3 +114,17 @@ def test_a_column_that_has_its_new_name_is_loaded(destination: tuple[str, str], 
     module = DESTINATIONS[kind]
     assert is_loader(module)
     assert module.read_past_loads(address, "shop").load_ids == {"1", "2"}
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite", "postgresql"])
+def test_numbers_are_not_loaded_into_a_column_of_texts(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    where = f"{kind}:///{tmp_path}/shop.db"
+    if kind == "postgresql":
+        where = f"{request.getfixturevalue('postgres_url')}?dataset=texts{next(_COUNT)}"
+    load((kind, where), package(tmp_path / "first", shop(orders()), "1", {"orders": [order(1, note="01234")]}))
+    as_number = shop(orders({"note": {"data_type": "bigint"}}))
+    with pytest.raises(DestinationError, match="does not fit into column `note`") as caught:
+        load((kind, where), package(tmp_path, as_number, "2", {"orders": [order(2, "2", note=9999)]}))
+    assert "schemactl migrate" in str(caught.value.hint)
