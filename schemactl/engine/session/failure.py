@@ -6,6 +6,7 @@ A new kind of failure is one more entry in the table.
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,8 @@ _KINDS = (
     _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
     _Kind(r"this machine does not reach the staging folder (?:file://)?(\S+)", EngineError,
           r"a worker does not reach the folder `\1`", "name one that all machines reach: `--staging DIR`"),
-    _Kind(r"No space left on device", EngineError, "the disk that Spark keeps its files on is full",
+    _Kind(r"No space left on device|Disk quota exceeded", EngineError,
+          "the disk is full that Spark's files and the rows of a load are kept on",
           "name a folder on another disk: TMPDIR, or `--staging` of a load"),
     _Kind(r"\[PATH_NOT_FOUND\] Path does not exist: (?:file:)?(.+?)\. SQLSTATE", InputError,
           r"there is no `\1`"),
@@ -131,7 +133,9 @@ def is_spark_failure(error: BaseException) -> bool:
     """Return whether an exception comes from Spark or the way to it, rather than from our own code."""
     # By name, so that asking does not import grpc, which only Spark Connect needs.
     roots = {"pyspark", "py4j", "grpc"}
-    if type(error).__name__ == "UnreadableFileError":  # of a file that is read here, as a worker would
+    # Files are read and rows are written here, too, as a worker would.
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if is_full or type(error).__name__ == "UnreadableFileError":
         return True
     return isinstance(error, ConnectionError) or any(
         kind.__module__.partition(".")[0] in roots for kind in type(error).__mro__

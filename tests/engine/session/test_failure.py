@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,10 @@ KNOWN = {
         "Spark cannot read `s3a://` paths",
     ),
     "java.lang.OutOfMemoryError: Java heap space": (EngineError, "Spark ran out of memory"),
-    "java.io.IOException: No space left on device": (EngineError, "the disk that Spark keeps its files on is full"),
+    "java.io.IOException: No space left on device": (
+        EngineError,
+        "the disk is full that Spark's files and the rows of a load are kept on",
+    ),
     "java.net.UnknownHostException: nowhere.example": (
         EngineError,
         "the host `nowhere.example` is not known",
@@ -111,7 +116,7 @@ def test_a_file_that_cannot_be_read_is_named_as_the_user_named_it(cause: str, me
 def test_a_failure_is_known_by_its_cause_too() -> None:
     error = JavaError("Job aborted")
     error.__cause__ = JavaError("java.io.IOException: No space left on device")
-    assert explain_failure(error).message == "the disk that Spark keeps its files on is full"
+    assert explain_failure(error).message == "the disk is full that Spark's files and the rows of a load are kept on"
 
 
 def test_an_unknown_failure_is_one_line_without_a_stack(tmp_path: Path) -> None:
@@ -208,3 +213,14 @@ def test_a_java_that_does_not_start_is_reported_by_its_log(log: str | None, mess
     assert (type(explained), explained.message) == (EngineError, message)
     assert str(tmp_path / "spark.log") in (explained.hint or "")
     assert ("spark.jars" in (explained.hint or "")) == ("package" in message)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_disk_that_is_full_where_rows_are_written_here_is_no_fault_of_ours(number: int) -> None:
+    error = OSError(number, os.strerror(number))
+    assert is_spark_failure(error)
+    found = explain_failure(error)
+    assert isinstance(found, EngineError)
+    assert "the disk is full" in found.message
+    assert "--staging" in str(found.hint)
+    assert not is_spark_failure(OSError(errno.EACCES, "denied"))
