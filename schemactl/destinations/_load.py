@@ -38,6 +38,9 @@ class Disposition(StrEnum):
     MERGE = "merge"
 
 
+LACKS_VALUE: Final = "records lack a field that may not be null: load without them, or let the schema allow nulls there"
+"""What to do where a column that takes no nulls would get one."""
+
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

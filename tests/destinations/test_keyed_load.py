@@ -117,6 +117,16 @@ def test_a_load_that_appends_a_key_twice_is_reported_and_keeps_nothing(place: tu
     assert rows(kind, url) == before
 
 
+def test_a_load_that_lacks_a_value_of_a_required_column_is_reported_with_a_way_out(
+    place: tuple[Any, str], tmp_path: Path
+) -> None:
+    kind, url = place
+    made = package(tmp_path, shop(orders(REQUIRED_ID), lines()), "1", {"orders": [{**order(1), "id": None}]})
+    with pytest.raises(DestinationError, match=r"(?i)not.null") as caught:
+        kind.load(fresh(url), made, quiet)
+    assert "let the schema allow nulls" in str(caught.value.hint)
+
+
 HISTORY = {
     "version": {"data_type": "text", "nullable": False, "x-row-version": True},
     "_dlt_valid_from": {"data_type": "timestamp", "nullable": False, "x-valid-from": True},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb.types import NAMES, WIDER, column_type, duckdb_type, spelt, structure_in
@@ -67,6 +68,7 @@ _HINTS: Final[dict[str, str]] = {
     "Permission denied": "check the rights of the file and its folder",
     "Cannot open file": "check the rights of the file and its folder",
     "not a valid DuckDB": "name a DuckDB file, or one that is not there yet",
+    "NOT NULL constraint failed": LACKS_VALUE,
     "Out of Memory": "give the load more memory, or load fewer files at a time",
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import batches
 from schemactl.destinations._session import Session, literal, quote
 from schemactl.destinations.postgresql.types import NAMES, column_type
@@ -76,7 +77,7 @@ _HINTS: Final[dict[str, str]] = {
     "42P10": _OTHER_RULES,
     "42710": _IN_THE_WAY,
     "42P07": _IN_THE_WAY,
-    "23502": "the table there has a column that takes no nulls, and the load brings none or null for it",
+    "23502": LACKS_VALUE,
 }
 """What to do about errors, by SQLSTATE."""
 

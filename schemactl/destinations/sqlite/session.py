@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress, is_busy
+from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
@@ -82,6 +83,7 @@ class SqliteDatabase(Session):
             yield
         except (sqlite3.Error, OSError) as error:
             found = "another process has it open: end that first, or wait" if is_busy(error) else hint
+            found = LACKS_VALUE if "NOT NULL constraint failed" in str(error) else found
             raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=found) from error
 
 
