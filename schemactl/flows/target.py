@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -108,12 +109,21 @@ def find_destination(text: str) -> Target:
     if address := find_address(text):
         kind, text = address
     else:
-        near = did_you_mean(kind, DESTINATIONS) if rest else None
-        if rest.startswith("//") or (near and not Path(text).exists()):
-            hint = near or f"known: {', '.join(_of_installed(is_loader))}, or a folder"
-            raise InputError(f"there is no destination `{kind}`", hint=hint)
+        if rest.startswith("//") or (rest and _SCHEME.fullmatch(kind) and not Path(text).exists()):
+            known = f"known: {', '.join(_of_installed(is_loader))}, or a folder: `./{redact(text)}`"
+            raise InputError(f"there is no destination `{kind}`", hint=did_you_mean(kind, DESTINATIONS) or known)
+        engine = _ENGINES_OF_FILES.get(Path(text).suffix)
+        if engine is not None and not Path(text).is_dir():
+            hint = f"`{engine}:///{text}` is a database in a file, `{FOLDER_KIND}:{text}` a folder of Parquet"
+            raise InputError(f"`{text}` is not the name of a folder", hint=hint)
         kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
     return Target(kind, DESTINATIONS[kind], text)
+
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+")
+"""Schemes of addresses (RFC 3986, 3.1) of more than one letter, which drives of Windows have."""
+
+_ENGINES_OF_FILES: Final = {".duckdb": "duckdb", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 
 
 def loadable(text: str) -> LoadTarget:
