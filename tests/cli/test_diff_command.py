@@ -7,13 +7,12 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
 from schemactl.inference.lineage import Lineage, TableLineage, to_json
-from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -63,7 +62,7 @@ def commit(message: str) -> None:
 def document(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     run(["diff", "--format", "json", *args])
     found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, read_schema("diff"))
+    check_document(found, "diff")
     return found
 
 
@@ -588,7 +587,7 @@ def test_rules_about_migrations_are_listed_and_explained(capsys: pytest.CaptureF
 def test_rules_as_json_follow_their_schema(capsys: pytest.CaptureFixture[str]):
     run(["rules", "--format", "json"])
     found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, read_schema("rules"))
+    check_document(found, "rules")
     assert len(found["rules"]) > 50
 
 

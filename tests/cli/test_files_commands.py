@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
 from schemactl.inference.lineage import Lineage, TableLineage, to_json
-from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -40,7 +39,7 @@ def document(capsys: pytest.CaptureFixture[str], *call: str) -> dict[str, Any]:
     capsys.readouterr()
     run([*call, "--format", "json"])
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, read_schema(call[0]))
+    check_document(found, call[0])
     return found
 
 

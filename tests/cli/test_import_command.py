@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
-from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -39,7 +38,7 @@ def put(schema: Schema) -> None:
 
 def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, read_schema("import"))
+    check_document(found, "import")
     return found
 
 

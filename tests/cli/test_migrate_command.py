@@ -8,13 +8,12 @@ import shlex
 import shutil
 from pathlib import Path
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
-from schemactl.render.json import read_schema
 
 pytestmark = pytest.mark.destinations
 
@@ -163,7 +162,7 @@ def test_verify_reports_that_a_run_stands_half_done(dataset: Dataset, capsys: py
     assert "A run stands half done; 1 difference (" in out
     assert run([*call, "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, read_schema("migrate-verify"))
+    check_document(document, "migrate-verify")
     assert (document["unfinished"]["done"], document["unfinished"]["state"]) == (2, "running")
 
 

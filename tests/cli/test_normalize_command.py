@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.errors import DestinationError
@@ -19,7 +19,6 @@ from schemactl.inference.evidence import Position
 from schemactl.inference.report import FileFinding, InferenceReport
 from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts
 from schemactl.normalization.tally import UnfitFinding
-from schemactl.render.json import read_schema
 
 INFERENCE = InferenceReport(
     name="shop",
@@ -197,7 +196,7 @@ def test_load_as_json_follows_the_shipped_schema(flow: Flow, capsys: pytest.Capt
     assert run([*CALL, "--format", "json"]) == 0
 
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "normalize")
     assert (document["rows_loaded"], document["rows_rejected"]) == (2, 1)
 
 

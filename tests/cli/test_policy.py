@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
-from schemactl.render.json import read_schema
 from schemactl.render.reviews import OUTPUTS
 from tests.cli.test_diff_command import BASE, HEAD, commit, git, write
 
@@ -134,7 +133,7 @@ def test_every_output_says_that_the_settings_change(work: Path, capsys: pytest.C
     assert "C204" in out
     if output == "json":
         found = json.loads(out)
-        jsonschema.validate(found, read_schema("diff"))
+        check_document(found, "diff")
         at = found["reviews"][0]["findings"][0]["location"]
         assert at == {"path": "schemactl.toml", "line": 2, "column": None}
         assert found["counts"]["error"] == 3

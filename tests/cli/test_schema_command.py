@@ -52,7 +52,7 @@ to = "duckdb:///shop.duckdb"
 MISSPELT = ["colour = 'never'", "[infer]\nsampel = '1%'", "[infr]", "[csv]\nnull-value = []", "[diff]\nsources = []"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def validator() -> jsonschema.Draft202012Validator:
     schema = settings_schema(all_options())
     jsonschema.Draft202012Validator.check_schema(schema)

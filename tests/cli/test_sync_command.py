@@ -8,12 +8,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
-from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -85,7 +84,7 @@ def test_the_document_follows_its_schema(capsys: pytest.CaptureFixture[str]):
     put(IMPORT, schema_of())
     assert run(["sync", "--yes", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, read_schema("sync"))
+    check_document(found, "sync")
     (shop,) = found["schemas"]
     assert (shop["is_pending"], shop["dropped"], shop["written"]) == (False, ["orders.note"], [str(EXPORT)])
 

@@ -9,15 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 from migrated_datasets import column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, Backfill, ChangeType, CreateTable, Taken
-from schemactl.render.json import read_schema
 from schemactl.schema.coercion import coerce
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, DataType, Table
@@ -170,7 +169,7 @@ def test_a_plan_reports_what_an_undo_spells_in_another_way_and_does_not_refuse_i
     assert '"007" -> "7"' in shown
     assert run([*plan, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, read_schema("migrate-plan-report"))
+    check_document(document, "migrate-plan-report")
     assert document["not_undone"] == [{"number": 1, "count": 1, "examples": ['"007" -> "7"']}]
 
 

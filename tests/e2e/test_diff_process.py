@@ -18,12 +18,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 from forked_commands import Answer, Commands, forked_commands
 
 from schemactl.formats import dlt
-from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -308,7 +307,7 @@ def test_hostile_names_are_only_names(call: Commands, form: str) -> None:
     assert "\x1b" not in answer.out
     assert "\u202e" not in answer.out
     if form == "json":
-        jsonschema.validate(json.loads(answer.out), read_schema("diff"), cls=jsonschema.Draft202012Validator)
+        check_document(json.loads(answer.out), "diff")
     if form == "github":
         assert all(line.startswith(("::error file=", "::warning file=", "::notice file=", "::error title=", "::notice"))
                    for line in answer.out.splitlines())  # fmt: skip

@@ -13,11 +13,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 
 from schemactl.formats.dlt import read
-from schemactl.render.json import read_schema
 
 pytestmark = pytest.mark.e2e
 
@@ -120,7 +119,7 @@ def test_life_of_a_schema(kept: Path) -> None:
     answer = infer("orders.jsonl", "--format", "json")
     assert (answer.returncode, answer.stderr) == (0, "")
     document = json.loads(answer.stdout)
-    jsonschema.validate(document, read_schema("infer"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "infer")
     assert (document["changes_schema"], document["written"]) == (False, [])
     assert files(kept) == before
 
@@ -151,7 +150,7 @@ def test_check_and_frozen_contract_leave_nothing_behind(work: Path) -> None:
     )  # fmt: skip
     assert (frozen.returncode, frozen.stderr) == (1, "")
     document = json.loads(frozen.stdout)
-    jsonschema.validate(document, read_schema("infer"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "infer")
     [violation] = document["violations"]
     assert (violation["table"], violation["entity"], violation["mode"]) == ("orders", "tables", "freeze")
     assert files(work) == before

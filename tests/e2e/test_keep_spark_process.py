@@ -12,10 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import jsonschema
 import pytest
-
-from schemactl.render.json import read_schema
+from command_schemas import check_document
 
 pytestmark = [
     pytest.mark.e2e,
@@ -51,7 +49,7 @@ def schemactl(*args: str) -> str:
 
 def status() -> list[dict]:
     document = json.loads(schemactl("engine", "status", "--format", "json"))
-    jsonschema.validate(document, read_schema("engine"))
+    check_document(document, "engine")
     return document["drivers"]
 
 

@@ -14,15 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pexpect
 import pytest
+from command_schemas import check_document
 from forked_commands import BETWEEN_STEPS, Commands, forked_commands
 from migrated_datasets import ADDED, ENGINES, FIRST, Dataset, new_dataset, put
 
 from schemactl.cli.app import run as run_here
 from schemactl.formats import dlt as dlt_format
-from schemactl.render.json import read_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column
 
@@ -160,12 +159,12 @@ def test_documents_follow_their_schemas(work: Path) -> None:
         answer = migrate(*args, "--to", made.url, "--format", "json")
         assert answer.returncode == code, answer.stderr
         found: dict[str, Any] = json.loads(answer.stdout)
-        jsonschema.validate(found, read_schema(schema))
+        check_document(found, schema)
         return found
 
     assert document("migrate-apply", "apply", "./first.yaml", "--yes")["outcome"] == "done"
     report = document("migrate-plan-report", "plan", "./added.yaml", "--check", code=1)
-    jsonschema.validate(report["plan"], read_schema("migrate-plan"))
+    check_document(report["plan"], "migrate-plan")
     assert len(report["plan"]["steps"]) == STEPS
     assert not document("migrate-status", "status", "./added.yaml", "--check", code=1)["is_settled"]
     assert document("migrate-verify", "verify")["is_clean"]

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
-import jsonschema
 import pyarrow.parquet
 import pytest
-
-from schemactl.render.json import read_schema
+from command_schemas import check_document
 
 pytestmark = pytest.mark.e2e
 
@@ -99,7 +97,7 @@ def test_life_of_a_folder_of_tables(kept: Path, monkeypatch: pytest.MonkeyPatch,
     # no new files
     answer = normalize("orders.jsonl", "--new-only", "--format", "json")
     document = json.loads(answer.stdout)
-    jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "normalize")
     assert (answer.returncode, document["outcome"], document["seen"]) == (0, "nothing_new", ["orders.jsonl"])
     assert files(kept) == before
 
@@ -128,7 +126,7 @@ def test_load_into_duckdb_adds_up(kept: Path) -> None:
 
     assert (answer.returncode, answer.stderr) == (0, "")
     document = json.loads(answer.stdout)
-    jsonschema.validate(document, read_schema("normalize"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "normalize")
     with duckdb.connect("shop.duckdb", read_only=True) as database:
         for table in document["tables"]:
             count = database.execute(f"select count(*) from raw.{table['name']}").fetchone()
@@ -246,7 +244,7 @@ def test_a_model_of_the_working_folder_judges_records(kept: Path) -> None:
     stopped = normalize("events.jsonl", *asked, "--format", "json")
     assert stopped.returncode == 1, stopped.stderr
     report = json.loads(stopped.stdout)
-    jsonschema.validate(report, read_schema("normalize"))
+    check_document(report, "normalize")
     assert [finding["contract"] for finding in report["inference"]["typing"]] == ["data_type=freeze"] * 2
 
     loaded = normalize("events.jsonl", *asked, "--contract", "data_type=discard_row")

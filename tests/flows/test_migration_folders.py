@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
@@ -24,7 +24,6 @@ from schemactl.flows.target import migratable
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, NextReport, Outcome
-from schemactl.render.json import read_schema
 from schemactl.schema.types import Schema
 
 FOLDER = Path("migrations")
@@ -400,13 +399,13 @@ def test_the_commands_print_documents_that_their_schemas_describe(
         capsys.readouterr()
         assert run(["migrate", *args, "--format", "json"]) == code
         found = json.loads(capsys.readouterr().out)
-        jsonschema.validate(found, read_schema(schema), cls=jsonschema.Draft202012Validator)
+        check_document(found, schema)
         return found
 
     folder = ["--dir", "migrations"]
     first = document("migrate-plan-dir", 0, "plan", "./first.yaml", *folder, "--to", url)
     assert first["there"]["refusals"] == []
-    jsonschema.validate(first["migration"], read_schema("migration"), cls=jsonschema.Draft202012Validator)
+    check_document(first["migration"], "migration")
     assert document("migrate-plan-dir", 0, "plan", "./first.yaml", *folder)["migration"] is None
     document("migrate-apply-dir", 0, "apply", *folder, "--to", url, "--yes")
     assert document("migrate-plan-dir", 1, "plan", "./added.yaml", *folder, "--name", "more", "--check")["is_written"]

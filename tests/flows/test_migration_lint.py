@@ -8,14 +8,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
 
 from schemactl.cli.app import run
 from schemactl.migration.directory import sum_text
 from schemactl.migration.saved import content_hash
-from schemactl.render.json import read_schema
 
 LESS = schema_of(ID, column("amount", "double"), before=ADDED)
 
@@ -51,7 +50,7 @@ def lint(capsys: pytest.CaptureFixture[str], *args: str, code: int) -> str:
 
 def rules(capsys: pytest.CaptureFixture[str], *args: str, code: int = 1) -> list[tuple[str, str]]:
     document = json.loads(lint(capsys, *args, "--format", "json", code=code))
-    jsonschema.validate(document, read_schema("migrate-lint"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "migrate-lint")
     return [(each["rule"], each["migration"]) for each in document["findings"]]
 
 

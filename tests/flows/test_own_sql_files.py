@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from command_schemas import check_document
 from migrated_datasets import ADDED, FIRST, column, put, schema_of
 
 from schemactl.cli.app import run
@@ -25,7 +25,6 @@ from schemactl.flows.migrate.directory import (
 from schemactl.flows.migrate.pending import stand
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import OwnSql
-from schemactl.render.json import read_schema
 from schemactl.schema.types import Schema
 
 FOLDER = Path("migrations")
@@ -140,7 +139,7 @@ def test_what_cannot_be_run_is_an_error_of_check_and_lint_with_its_place(
 
     assert run(["migrate", "check", str(FOLDER), "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, read_schema("migrate-check"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "migrate-check")
     (found,) = [each for each in document["problems"] if each["message"] == message]
     assert found["file"] == name
     line = 2 if "COMMIT" in text else 1 if "undoo" in text else None
@@ -206,7 +205,7 @@ def test_a_pull_request_sees_own_sql_and_that_nobody_can_judge_it(capsys: pytest
     finding = f"`{file.name}` runs 1 statement after step 1 (add column `orders.color`)"
 
     document = json.loads(lint(capsys, "--format", "json"))
-    jsonschema.validate(document, read_schema("migrate-lint"), cls=jsonschema.Draft202012Validator)
+    check_document(document, "migrate-lint")
     (found,) = [each for each in document["findings"] if each["rule"] == "M107"]
     assert (found["message"], found["severity"], found["location"]["path"]) == (finding, "warn", str(file))
     assert [each["own"][0]["file"] for each in document["plans"] if "own" in each] == [file.name]

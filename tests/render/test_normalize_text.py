@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from command_schemas import check_document
 from syrupy.assertion import SnapshotAssertion
 
 from schemactl.inference.evidence import Position
@@ -200,12 +201,9 @@ def document_of(report: NormalizeReport) -> dict[str, Any]:
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_document_of_a_load_follows_the_shipped_schema(situation: str, request: pytest.FixtureRequest) -> None:
-    schema = read_schema("normalize")
-    jsonschema.Draft202012Validator.check_schema(schema)
-
     document = document_of(request.getfixturevalue(situation))
 
-    jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
+    check_document(document, "normalize")
 
 
 def test_schema_of_loads_describes_an_inference_as_that_of_infer_does() -> None:
@@ -227,7 +225,7 @@ def test_a_wrong_document_of_a_load_is_found_wrong(key: str, loaded: NormalizeRe
     document = document_of(loaded) | {key: 7}
 
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, read_schema("normalize"))
+        check_document(document, "normalize")
 
 
 def test_reasons_to_stop_are_those_that_hold(stopped: NormalizeReport, loaded: NormalizeReport) -> None:
@@ -271,5 +269,5 @@ def test_texts_that_could_not_be_typed_are_reported_with_what_becomes_of_them(lo
     judged = replace(typed, inference=replace(typed.inference, typing=(by_model,)))
     assert "nothing loaded: the model does not take the data" in print_load(judged, Look(200))
     document = json.loads(render_document(typed.to_dict()))
-    jsonschema.validate(document, read_schema("normalize"))
+    check_document(document, "normalize")
     assert document["stops"] == ["typing"]

@@ -3,16 +3,15 @@ from __future__ import annotations
 import json
 import re
 
-import jsonschema
 import plan_samples
 import pytest
+from command_schemas import check_document
 from syrupy.assertion import SnapshotAssertion
 
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.saved import read_plan, write_plan
 from schemactl.render.console import Look
 from schemactl.render.harmless import is_unsafe
-from schemactl.render.json import read_schema
 from schemactl.render.plan import print_plan
 
 SITUATIONS = ("empty", "changed", "expanded", "stuck", "shared", "own", "hostile")
@@ -76,10 +75,8 @@ def test_color_marks_what_is_added_changed_and_dropped() -> None:
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_plan_document_follows_the_shipped_schema_and_is_a_plan_file(situation: str) -> None:
-    schema = read_schema("migrate-plan")
-    jsonschema.Draft202012Validator.check_schema(schema)
     text = write_plan(_sample(situation))
 
-    jsonschema.validate(json.loads(text), schema, cls=jsonschema.Draft202012Validator)
+    check_document(json.loads(text), "migrate-plan")
 
     assert read_plan(text, "shop.plan.json") == _sample(situation)
