@@ -27,6 +27,7 @@ from filelock import FileLock
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from outside_data import OutsideData, outside_data
+from xdist import is_xdist_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +77,18 @@ if os.environ.get("CI"):
     providers._get_local_constants = providers.Constants
 # Commands mask examples there.
 os.environ.pop("CI", None)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let xdist's workers end without a look through all that they have in memory: it takes a second and more."""
+    if is_xdist_worker(session):
+        atexit.register(_end_at_once, os.getpid())  # the first one to be registered is the last one to be called
+
+
+def _end_at_once(worker: int) -> None:
+    # Nobody reads a worker's exit code; that of a process which a test has forked counts.
+    if os.getpid() == worker:
+        os._exit(0)
 
 
 @pytest.hookimpl(wrapper=True)
