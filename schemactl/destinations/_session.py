@@ -90,7 +90,7 @@ class Session(ABC):
 
     @abstractmethod
     def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
-        """Run one statement for each row of values; return how many rows it has written."""
+        """Run an INSERT that ends in the VALUES of one row, for each row; return how many rows it has written."""
 
     @abstractmethod
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:

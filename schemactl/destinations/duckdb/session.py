@@ -76,6 +76,7 @@ _HINTS: Final[dict[str, str]] = {
 _QUOTED: Final = re.compile(r'"[^"]*"')
 """Names of files and tables, which may say anything."""
 
+_ROWS_AT_ONCE: Final = 100
 _PAUSE_SECONDS: Final = 0.2
 _IN_USE: Final = "IO Error: Could not set lock on file"
 _END_FIRST: Final = "another process has it open; DuckDB lets one process write at a time: end that first"
@@ -107,7 +108,12 @@ class DuckDbSession(Session):
         return row[0] if row and isinstance(row[0], int) else 0
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
-        self.connection.executemany(statement, [list(row) for row in rows])
+        # DuckDB plans a statement anew for each row: of many rows at once it takes a tenth of the time.
+        start, values, of_row = statement.rpartition(" VALUES ")
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            some = rows[first : first + _ROWS_AT_ONCE]
+            of_rows = ", ".join([of_row] * len(some))
+            self.connection.execute(f"{start}{values}{of_rows}", [value for row in some for value in row])
         return len(rows)
 
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
