@@ -7,6 +7,7 @@ import atexit
 import gc
 import hashlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -42,6 +43,8 @@ LEAST_MEMORY_BYTES = 8 << 30
 SLOW_MARKS = ("spark", "e2e", "parity", "destinations")
 FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "destinations"}
 """The mark of all tests in a folder."""
+FILE_MARK = re.compile(r"^pytestmark = pytest\.mark\.(\w+)$", re.MULTILINE)
+"""The mark of all tests in a file, where it is one alone."""
 
 # Most Spark processes of the tests live for seconds and plan each query once: Java's second compiler takes more than
 # it gives back. Without it Java has room for little compiled code, and spends its time on throwing out some of it.
@@ -102,9 +105,9 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Pass over the folders of which `-m` leaves no test: importing these takes seconds."""
-    mark = FOLDER_MARKS.get(collection_path.name)
-    if collection_path.parent != REPOSITORY / "tests" or not mark or not config.option.markexpr:
+    """Pass over the folders and files of which `-m` leaves no test: importing these takes seconds."""
+    mark = _mark_of(collection_path) if config.option.markexpr else None
+    if not mark:
         return None
     stated = Expression.compile(config.option.markexpr)
     others = sorted(stated.idents() - {mark})  # a test there may have any of them
@@ -113,6 +116,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
             if mark in marks and stated.evaluate(lambda name, marks=marks, **_: name in marks):
                 return None
     return True
+
+
+def _mark_of(path: Path) -> str | None:
+    """Return a mark that all tests of a folder or file have, without importing it."""
+    if path.parent == REPOSITORY / "tests" and path.name in FOLDER_MARKS:
+        return FOLDER_MARKS[path.name]
+    if not path.name.startswith("test_") or path.suffix != ".py":
+        return None
+    found = FILE_MARK.search(path.read_text(encoding="utf-8"))
+    return found and found[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
