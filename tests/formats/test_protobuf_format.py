@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from fixture_documents import inferred
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from grpc_tools import protoc
 from hypothesis import HealthCheck, given, settings
 from test_round_trips import schemas
 
@@ -56,6 +55,8 @@ service Orders { rpc Get (Order) returns (Order) { option idempotency_level = NO
 
 
 def compiled(text: str, folder: Path) -> FileDescriptorSet:
+    from grpc_tools import protoc  # takes a tenth of a second, in each process that collects this file
+
     (folder / "shop.proto").write_text(text)
     out = folder / "shop.binpb"
     assert protoc.main(["protoc", f"-I{folder}", f"-I{INCLUDES}", f"--descriptor_set_out={out}", "shop.proto"]) == 0, (

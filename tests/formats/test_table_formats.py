@@ -1,4 +1,7 @@
-"""Arrow, Parquet, Iceberg and Delta Lake as formats of schemas, beside their own libraries."""
+"""Arrow, Parquet, Iceberg and Delta Lake as formats of schemas, beside their own libraries.
+
+Tests import pyiceberg themselves: it takes half a second, in each process that collects this file.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,6 @@ from deltalake import DeltaTable
 from fixture_documents import inferred
 from hypothesis import given
 from pyarrow import parquet as pq
-from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.partitioning import PartitionField, PartitionSpec
-from pyiceberg.schema import Schema as IcebergSchema
-from pyiceberg.table.metadata import TableMetadataUtil, new_table_metadata
-from pyiceberg.table.sorting import SortField, SortOrder
-from pyiceberg.transforms import BucketTransform, IdentityTransform
-from pyiceberg.types import (
-    DecimalType,
-    FixedType,
-    ListType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    UUIDType,
-)
 from test_round_trips import schemas
 
 from schemactl.errors import InputError
@@ -124,6 +110,8 @@ def test_rows_of_the_described_types_can_be_written(schema: Schema):
 
 
 def test_pyiceberg_reads_the_metadata():
+    from pyiceberg.table.metadata import TableMetadataUtil
+
     metadata = TableMetadataUtil.parse_raw(iceberg.write(shop()))
     schema = metadata.schema()
     assert {field.name: str(field.field_type) for field in schema.fields} == {
@@ -138,6 +126,9 @@ def test_pyiceberg_reads_the_metadata():
 
 @given(schemas())
 def test_numbers_of_iceberg_are_all_different_and_its_types_are_arrow_s(schema: Schema):
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+    from pyiceberg.table.metadata import TableMetadataUtil
+
     text = iceberg.write(one_table(schema))
     found = TableMetadataUtil.parse_raw(text).schema()
     numbers = [
@@ -157,6 +148,23 @@ def _items(node: Any) -> list[tuple[str, Any]]:
 
 
 def test_metadata_that_pyiceberg_writes():
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.schema import Schema as IcebergSchema
+    from pyiceberg.table.metadata import new_table_metadata
+    from pyiceberg.table.sorting import SortField, SortOrder
+    from pyiceberg.transforms import BucketTransform, IdentityTransform
+    from pyiceberg.types import (
+        DecimalType,
+        FixedType,
+        ListType,
+        LongType,
+        MapType,
+        NestedField,
+        StringType,
+        StructType,
+        UUIDType,
+    )
+
     point = StructType(NestedField(10, "x", LongType(), required=True))
     schema = IcebergSchema(
         NestedField(1, "Id", UUIDType(), required=True, doc="The key"),
