@@ -94,6 +94,8 @@ def check_bad_records(
     problems = explain_bad_records(scan.bad_records, scan.inputs)
     if count > described:
         problems.append(Problem(f"and {count - described:,} more"))
+    if any("is not UTF-8" in each.message for each in problems):
+        hint = f"convert the file, if it is in another encoding: `iconv -f latin1 -t utf-8 OLD > NEW`; or {hint}"
     what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
     raise InputError(what, hint=hint, problems=tuple(problems))
 

@@ -40,7 +40,7 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
         raise InputError(f"`{root}` is dlt's own table", hint="name another one with `--table`")
     known = schema.tables.get(root)
     if known is not None and known.is_nested:
-        hint = "name another table with `--table`"
+        hint = "name another table with `--table`, or with `--dispatch VALUE=TABLE` for `--table-by`"
         raise InputError(f"`{root}` is nested in `{known.parent}` and cannot be a root table", hint=hint)
     return root
 

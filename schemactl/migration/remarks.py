@@ -68,7 +68,6 @@ class Note:
 
 
 _LEFT = "is left alone: the schema does not know it"
-_TAKE_OVER = "state it in the schema: `schemactl edit NAME --column TABLE.COLUMN:TYPE,variant=true`"
 _ALLOW = "`--allow-destructive` drops it"
 _RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
 
@@ -134,7 +133,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
                 continue
             if origin := variant_origin(change.column.name, table.columns, naming):
                 message = f"is for values that do not fit `{origin}`; the schema does not know it yet"
-                yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _TAKE_OVER)
+                yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _state(comparison, change))
             elif _was_stated(comparison, change.table, change.column.name, options):
                 yield _left_out(change.table, change.column)
             else:
@@ -177,6 +176,13 @@ def _column_left(table: str, column: Column, is_kept: bool) -> Note:
     return Note(NoteKind.DRIFT, table, column.name, f"{_LEFT}, and it may not be null", hint)
 
 
+def _state(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
+    """Return how the schema takes over a variant column that a destination has."""
+    place, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
+    stated = f"--column {place}:{kind},variant=true"
+    return f"state it in the schema: `schemactl edit {comparison.schema.name} {stated}`"
+
+
 def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
     required = {(step.table, step.column.name) for step in steps if isinstance(step, SetNotNull)}
     for step in steps:
@@ -187,7 +193,7 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         is_free = step.column.nullable and (table, name) not in required
         if stated is None and step.column.is_variant:
             message = "is for values that do not fit; the schema does not know it yet"
-            yield Note(NoteKind.VARIANT, table, name, message, _TAKE_OVER)
+            yield Note(NoteKind.VARIANT, table, name, message, _state(comparison, step))
         elif stated and not (stated.nullable or has_backfill(stated)) and is_free:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
             yield Note(NoteKind.NULLABLE, table, name, message, "state one: `x-backfill: VALUE`")

@@ -17,11 +17,12 @@ TIME_LIMIT_SECONDS = 300
 
 
 @pytest.fixture(scope="session")
-def keep_spark() -> Iterator[Callable[[pytest.MonkeyPatch], Path]]:
+def keep_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[pytest.MonkeyPatch], Path]]:
     """Has the commands of a test use the Spark that the first one has left; returns their working folder.
 
     A kept Spark serves one folder: it is emptied for each test. At the end nothing is left of Spark.
     """
+    tmp_path_factory.getbasetemp()  # before TMPDIR is another one
     # Sockets need a short path.
     top = Path(tempfile.mkdtemp(prefix="kept-", dir="/tmp"))
     work, temporary = top / "work", top / "tmp"

@@ -10,8 +10,11 @@ import pytest
 from schemactl.engine import bad_records
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.input import Input
+from schemactl.engine.scan import Scan
+from schemactl.errors import InputError
 from schemactl.examples import Examples, show_examples
-from schemactl.inference.evidence import Position
+from schemactl.flows.evidence import check_bad_records
+from schemactl.inference.evidence import FileEvidence, Position
 from schemactl.kernel.partitions import BadRecord
 
 
@@ -161,3 +164,15 @@ def test_records_are_quoted_as_values_of_rows_may_be_shown(name: str, content: s
     assert "999-99-9999" in masked
     assert "078-05-1120" not in masked + none
     assert masked.startswith(none)
+
+
+def test_a_file_in_another_encoding_is_to_be_converted_rather_than_skipped() -> None:
+    path = Path("latin.jsonl")
+    path.write_bytes('{"a": 1}\n{"a": "größe"}\n'.encode("latin-1"))
+    read = Input(str(path), "ndjson", "UTF-8")
+    bad = BadRecord(Position(read.path, 2), '{"a": "gr\ufffd\ufffde"}')
+    scan = Scan({}, {read.path: FileEvidence(documents=1, bad=1)}, (bad,), (read,))
+    with pytest.raises(InputError) as caught:
+        check_bad_records(scan)
+    assert "iconv -f latin1 -t utf-8" in str(caught.value.hint)
+    check_bad_records(scan, "skip")
