@@ -119,7 +119,10 @@ def evolve_schema(
     fitted = fit_to_data(before, table, evidence, request.max_identifier_length)
     limit = fitted.max_length
     before, root = fitted.schema, root_table(fitted.schema, table, limit)
-    start = with_detection(before, root, table, request.detect, evidence.files, request.input_format)
+    known_table = known.tables.get(root) or known.tables.get(root_table(known, table))
+    is_new = known_table is None or known_table.is_new
+    texts_of_new = is_new and holds_texts(evidence.files, request.input_format)
+    start = with_detection(before, root, table, request.detect, texts_of_new)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(before.normalizers).naming))
     if after is not None:
@@ -160,7 +163,7 @@ def evolve_schema(
         ),
         hints=(
             *_say_fitted(fitted, limit),
-            *_say_detection(before, start, root),
+            *(() if is_new else _say_detection(before, start, root)),
             *_say_numbers(request, start, resolution, evidence),
             *_say_contracts(before, judgment.schema, request.contract),
         ),
@@ -210,8 +213,8 @@ def _say_fitted(fitted: Fitted, limit: int | None) -> Iterator[str]:
 
 
 def _say_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
-    """Report what another list of detectors does, where the table was there before."""
-    if after == before or root not in before.tables:
+    """Report what another list of detectors does with a table that was there before."""
+    if after == before:
         return
     own = after.tables[root].properties.get(DETECTIONS) or ()
     names = dict.fromkeys((*own, *(after.settings.get("detections") or ())))  # in the order in which they are asked
@@ -353,10 +356,15 @@ class Detection:
     table: tuple[str, ...]
 
 
-def with_detection(
-    before: Schema, table: str, source: str, asked: str | None, files: Iterable[str], input_format: str | None
-) -> Schema:
+def with_detection(before: Schema, table: str, source: str, asked: str | None, texts_of_new: bool) -> Schema:
     """Return the schema with the detectors for its data, to infer by.
+
+    Args:
+        before: with what the call states of columns.
+        table: the root table of the data.
+        source: the name that the user gives it.
+        asked: the list of ``--detect``, which replaces or changes the one that is there.
+        texts_of_new: whether the data is nothing but texts, for a table that is new to the schema.
 
     Raises:
         InputError: there is no such detector.
@@ -369,7 +377,7 @@ def with_detection(
     wanted = found
     if asked is not None:
         wanted = parse_detection(asked, found)
-    elif known is None and not has_rules and holds_texts(files, input_format):
+    elif texts_of_new and stated is None and not has_rules:
         wanted = replace(found, table=_BY_DEFAULT)
     if wanted == found:
         return before

@@ -16,6 +16,8 @@ from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
+from schemactl.schema.hints import Hints, parse_column
+from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 ROWS = [
@@ -30,7 +32,7 @@ class Shop:
 
     def feed(self, *documents: Any, file: str = "orders.csv", **asked: Any) -> InferenceReport:
         evidence = observe((Position(file, number), each) for number, each in enumerate(documents, 1))
-        request = InferRequest(sources=(file,), name="shop", table="orders", schemas=self.root, **asked)
+        request = InferRequest(sources=(file,), name="shop", schemas=self.root, **{"table": "orders", **asked})
         return evolve_all([TableData(request, evidence)], SchemasFolder.at(self.root))
 
     @property
@@ -86,6 +88,51 @@ def test_a_schema_with_rules_of_its_own_and_a_table_that_is_there_keep_their_tex
     shop.feed({"id": "1"}, file="orders.jsonl")
     shop.feed({"id": "2", "price": "3"})
     assert shop.types() == {"id": "text", "price": "text"}
+
+
+def test_a_table_that_is_there_by_a_shortened_name_is_not_new(shop: Shop) -> None:
+    asked: Any = {"table": "orders_of_" + "x" * 30, "max_identifier_length": 24}
+    name = shop.feed({"id": "1"}, file="orders.jsonl", **asked).table
+    assert len(name) == 24
+    shop.feed({"id": "2", "price": "3"}, **asked)
+    assert shop.types(name) == {"id": "text", "price": "text"}
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        Hints(columns=(parse_column("note:text"), parse_column("zip:text,primary_key"))),
+        Hints(write_disposition="merge"),
+        Hints(
+            schema=Schema(
+                name="shop", tables={"orders": Table("orders", {"note": Column("note", {"data_type": "text"})})}
+            )
+        ),
+    ],
+)
+def test_what_a_call_states_of_a_new_table_leaves_its_other_texts_to_the_detectors(shop: Shop, hints: Hints) -> None:
+    report = shop.feed(*ROWS, hints=hints)
+    assert shop.types() == TYPED | TEXTS
+    assert report.hints == ()
+
+
+def test_a_stated_type_goes_before_the_detectors(shop: Shop) -> None:
+    shop.feed(*ROWS, hints=Hints(columns=(parse_column("id:text"),)))
+    assert shop.types() == TYPED | TEXTS | {"id": "text"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "properties"),
+    [
+        ({"preferred_types": {"note": "text"}}, {}),
+        ({"detections": ["iso_date"]}, {}),
+        ({}, {"x-detections": []}),
+    ],
+)
+def test_rules_of_a_call_stand_for_those_of_texts(shop: Shop, settings: Any, properties: Any) -> None:
+    stated = Schema(name="shop", tables={"orders": Table("orders", {}, properties)}, settings=settings)
+    shop.feed({"id": "1"}, hints=Hints(schema=stated))
+    assert shop.types() == {"id": "text"}
 
 
 def test_later_columns_of_a_table_are_detected_as_the_first_ones(shop: Shop) -> None:

@@ -441,6 +441,14 @@ def test_columns_that_a_model_lacks_keep_the_type_that_their_source_states(shop:
 
 
 @pytest.mark.spark
+def test_columns_of_csv_that_a_model_lacks_are_left_to_the_detectors(shop: Shop) -> None:
+    Path("orders.csv").write_text("id,at,more\n1,2024-01-01T00:00:00Z,5\n")
+    model = find_model("order_models:Order", "columns=evolve")
+    assert shop.load("orders.csv", model=model, contract="columns=evolve").outcome is Outcome.LOADED
+    assert shop.rows("orders", "id", "more") == [(1, 5)]
+
+
+@pytest.mark.spark
 def test_rows_of_a_union_that_state_types_go_to_the_tables_of_its_variants(shop: Shop) -> None:
     kinds = {"kind": ["click", "buy", "view", "click"], "x": [1, None, None, 2], "total": [None, 2.5, None, None]}
     pyarrow.parquet.write_table(pa.table({**kinds, "seen": [None, None, None, date(2024, 1, 1)]}), "events.parquet")
