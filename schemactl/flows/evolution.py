@@ -363,7 +363,7 @@ def with_detection(before: Schema, table: str, source: str, asked: str | None, t
         before: with what the call states of columns.
         table: the root table of the data.
         source: the name that the user gives it.
-        asked: the list of ``--detect``, which replaces or changes the one that is there.
+        asked: the list of ``--detect``, which replaces or changes the one that would hold without it.
         texts_of_new: whether the data is nothing but texts, for a table that is new to the schema.
 
     Raises:
@@ -372,13 +372,13 @@ def with_detection(before: Schema, table: str, source: str, asked: str | None, t
     known = before.tables.get(table)
     stated = known.properties.get(DETECTIONS) if known else None
     found = Detection(tuple(before.settings.get("detections") or ()), tuple(stated or ()))
-    usual = new_schema(before.name).settings["detections"]
-    has_rules = bool(before.settings.get("preferred_types")) or before.settings.get("detections") != usual
-    wanted = found
+    usual = Detection(tuple(new_schema(before.name).settings["detections"]), _BY_DEFAULT)
+    # Another table of the call may have changed the schema's list already.
+    lists = {usual.schema, usual.schema if asked is None else parse_detection(asked, usual).schema}
+    has_rules = bool(before.settings.get("preferred_types")) or found.schema not in lists or stated is not None
+    wanted = replace(found, table=_BY_DEFAULT) if texts_of_new and not has_rules else found
     if asked is not None:
-        wanted = parse_detection(asked, found)
-    elif texts_of_new and stated is None and not has_rules:
-        wanted = replace(found, table=_BY_DEFAULT)
+        wanted = parse_detection(asked, wanted)
     if wanted == found:
         return before
     there = known or Table(table, {}, {"write_disposition": "append", "resource": source})
@@ -404,11 +404,8 @@ def parse_detection(asked: str, found: Detection) -> Detection:
         return _parted(names)
     if len(changes) < len(names):
         raise InputError(f"`--detect {asked}` both names detectors and changes them", hint="do one of the two")
-    kept = [
-        [name for name in there if f"-{name}" not in changes and f"+{name}" not in changes]
-        for there in (found.schema, found.table)
-    ]
-    added = _parted([name[1:] for name in changes if name.startswith("+")])
+    kept = [[name for name in there if f"-{name}" not in changes] for there in (found.schema, found.table)]
+    added = _parted([name[1:] for name in changes if name.startswith("+") and name[1:] not in (*kept[0], *kept[1])])
     return Detection((*kept[0], *added.schema), (*kept[1], *added.table))
 
 

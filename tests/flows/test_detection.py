@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,35 @@ def test_a_table_that_is_there_by_a_shortened_name_is_not_new(shop: Shop) -> Non
     assert len(name) == 24
     shop.feed({"id": "2", "price": "3"}, **asked)
     assert shop.types(name) == {"id": "text", "price": "text"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "types", "settings", "table"),
+    [
+        ("-iso_date", {"day": "text"}, ["iso_timestamp"], ["digits", "number", "bool"]),
+        ("+timestamp", {}, ["iso_timestamp", "timestamp"], ["digits", "number", "bool", "iso_date"]),
+        ("-iso_timestamp", {}, [], ["digits", "number", "bool", "iso_date"]),
+        ("+iso_date", {}, ["iso_timestamp"], ["digits", "number", "bool", "iso_date"]),
+        ("-digits,-number,-bool,-iso_date", dict.fromkeys(TYPED, "text"), ["iso_timestamp"], None),
+    ],
+)
+def test_a_changed_list_of_new_texts_is_the_default_less_or_plus_detectors(
+    shop: Shop, asked: str, types: Any, settings: Any, table: Any
+) -> None:
+    report = shop.feed(*ROWS, detect=asked)
+    assert shop.types() == TYPED | TEXTS | types
+    assert shop.stored.settings["detections"] == settings
+    assert shop.stored.tables["orders"].properties.get("x-detections") == table
+    assert report.hints == ()
+
+
+def test_a_changed_list_holds_for_all_new_tables_of_a_call(shop: Shop) -> None:
+    evidence = observe((Position("a.csv", number), each) for number, each in enumerate(ROWS, 1))
+    call = InferRequest(("a.csv",), "shop", table="orders", schemas=shop.root, detect="+timestamp,-iso_timestamp")
+    other = replace(call, table="items")
+    evolve_all([TableData(call, evidence), TableData(other, evidence)], SchemasFolder.at(shop.root))
+    assert shop.types("orders") == shop.types("items") == TYPED | TEXTS
+    assert shop.stored.settings["detections"] == ["timestamp"]
 
 
 @pytest.mark.parametrize(
