@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT, can_coerce, is_beyond_64_bits
+from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_STOP, can_coerce, is_beyond_64_bits
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.types import DataType
 
@@ -46,9 +46,9 @@ def classify(value: Any) -> str:
             answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
             answers += [f"{name}={found}" for name in DETECTORS if (found := DETECTORS[name].detect(value))]
             if isinstance(value, int) and value not in INT64:
-                # As dlt distinguishes them: 64 bits unsigned, a wei's range, beyond.
+                # Of 64 bits unsigned, of the range of a wei, beyond.
                 is_unsigned = INT64.stop <= value < UINT64_LIMIT
-                answers.append("uint64" if is_unsigned else "wide" if abs(value) <= WEI_LIMIT else "beyond-wei")
+                answers.append("uint64" if is_unsigned else "wide" if abs(value) < WEI_STOP else "beyond-wei")
             elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
                 answers.append("past-bigint")
             return f"{kind}:{','.join(answers)}" if answers else str(kind)

@@ -1,9 +1,8 @@
 """The type of a value, whether a column of another type takes it, and the size that the column needs for it.
 
 These are dlt's rules, and ours where dlt fails. dlt refuses integers outside -2**63 .. 2**64-1 before it looks at any
-schema. Here such an integer is a ``wei`` within the range of a wei, else a text: the answers of dlt's own
-``large_integer`` detector (docs/differences.md). Of sizes, only numbers ask for more: texts, bytes and fractions of
-seconds go to the database as they are.
+schema. Here such an integer is a ``wei`` where that has room for it, else a text (docs/differences.md). Of sizes, only
+numbers ask for more: texts, bytes and fractions of seconds go to the database as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.inference.evidence import ClassEvidence
-from schemactl.schema.coercion import WEI_LIMIT, can_coerce, is_beyond_64_bits, type_of
+from schemactl.schema.coercion import WEI_STOP, can_coerce, is_beyond_64_bits, type_of
 from schemactl.schema.full_types import full_type
 from schemactl.schema.types import DataType, Properties
 
@@ -62,16 +61,19 @@ def kind(value: Any) -> DataType:
     if isinstance(value, TypedValue):
         return value.data_type
     if is_integer_beyond_dlt(value):
-        return DataType.WEI if abs(value) <= WEI_LIMIT else DataType.TEXT
+        return DataType.WEI if abs(value) < WEI_STOP else DataType.TEXT
     return type_of(value)
 
 
 def fits(value: Any, data_type: DataType) -> bool:
     """Return whether a column of ``data_type`` takes ``value``, so that it needs no variant.
 
-    That is where dlt would coerce it, but for floats past 64 bits: no database holds them in a ``bigint``.
+    That is where dlt would coerce it, but for numbers that no database holds in such a column: floats past 64 bits in
+    a ``bigint``, integers of more than 38 digits in a ``wei`` or ``decimal``.
     """
     if data_type is DataType.BIGINT and type(value) is float and is_beyond_64_bits(value):
+        return False
+    if data_type in (DataType.WEI, DataType.DECIMAL) and type(value) is int and abs(value) >= WEI_STOP:
         return False
     return is_coercible(value, data_type)
 
@@ -89,8 +91,6 @@ def is_coercible(value: Any, data_type: DataType) -> bool:
         return can_coerce(Decimal(value), DataType.DECIMAL, data_type)
     if type(value) is int and own is DataType.TEXT:
         return can_coerce(str(value), DataType.TEXT, data_type)
-    if type(value) is int and data_type is DataType.WEI:
-        return abs(value) <= WEI_LIMIT
     return can_coerce(value, own, data_type)
 
 

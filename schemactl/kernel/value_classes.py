@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from schemactl.inference.classes import classify
 from schemactl.kernel.arrays import array_of, numbers_of
-from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT
+from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT, WEI_STOP
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.detectors.timestamp import window
 
@@ -269,7 +269,7 @@ def _ranges(is_integer: bool, is_whole: bool) -> _Ranges:
     first, last = window()
     recent = (math.ceil(first), math.floor(last) + 1) if is_integer else (first, math.nextafter(last, math.inf))
     epochs: list[float] = [-62_135_596_800, 0, 1, 2, *recent, 253_402_300_800]
-    sizes = [-WEI_LIMIT, INT64.start, *epochs, INT64.stop, UINT64_LIMIT, WEI_LIMIT + 1]
+    sizes = [1 - WEI_STOP, INT64.start, *epochs, INT64.stop, UINT64_LIMIT, WEI_STOP, WEI_LIMIT + 1]
     past_doubles = 2**1024 - 2**970
     # All doubles past 2**53 are whole.
     bounds = [-past_doubles + 1, *sizes, past_doubles] if is_integer else sizes if is_whole else epochs

@@ -244,6 +244,18 @@ def test_value_that_no_column_holds_stops_the_load(shop: Shop) -> None:
     assert shop.files() == ["orders.jsonl"]
 
 
+@pytest.mark.parametrize("column", ["n:wei", "n:decimal", "other:text"])
+def test_integers_of_more_than_38_digits_go_beside_numbers(shop: Shop, column: str) -> None:
+    numbers = [10**28, 10**38, -(10**80)]
+    hints = Hints(columns=(parse_column(column),))
+
+    report = shop.load(shop.write("orders.jsonl", *({"n": number} for number in numbers)), hints=hints)
+
+    assert report.outcome is Outcome.LOADED
+    found = set(shop.rows("orders", "n", "n__v_text"))
+    assert found == {(10**28, None), (None, str(10**38)), (None, str(-(10**80)))}
+
+
 def test_bad_records_are_skipped_and_counted(shop: Shop) -> None:
     Path("orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
 

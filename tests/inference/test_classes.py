@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.values import fits
-from schemactl.schema.coercion import WEI_LIMIT
+from schemactl.schema.coercion import WEI_LIMIT, WEI_STOP
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.types import DataType
 
@@ -55,6 +55,7 @@ def test_the_kind_is_in_the_class(value, kind):
         (-1, 1),
         (2**63 - 1, 2**63),
         (2**64 - 1, 2**64),
+        (WEI_STOP - 1, WEI_STOP),
         (WEI_LIMIT, WEI_LIMIT + 1),
         ({}, {"_dlt_id": "a"}),
     ],

@@ -73,9 +73,10 @@ def test_no_value_is_without_a_column():
 
 
 def test_integers_past_64_bits_have_a_column():
-    documents = [{"a": 2**64, "b": 10**400, "c": 1}, {"c": -(2**70)}, {"c": 10**400}]
+    documents = [{"a": 2**64, "b": 10**400, "c": 1}, {"c": -(2**70)}, {"a": 10**38, "c": 10**400}]
     assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
         "a": "wei",
+        "a__v_text": "text",
         "b": "text",
         "c": "bigint",
         "c__v_wei": "wei",

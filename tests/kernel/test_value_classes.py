@@ -21,7 +21,7 @@ from schemactl.kernel.value_classes import (
     codes_of_array,
     codes_of_columns,
 )
-from schemactl.schema.coercion import WEI_LIMIT
+from schemactl.schema.coercion import WEI_LIMIT, WEI_STOP
 
 DIGITS = "0123456789"
 HOSTILE = [
@@ -153,7 +153,7 @@ def test_common_texts_are_classified_without_a_look_at_each() -> None:
 
 
 EDGES = (
-    -62_135_596_800, 0, 1, 2, 253_402_300_800, 1_700_000_000, 2**53, 2**63, 2**64, -(2**63), WEI_LIMIT, -WEI_LIMIT,
+    -62_135_596_800, 0, 1, 2, 253_402_300_800, 1_700_000_000, 2**53, 2**63, 2**64, -(2**63), WEI_STOP, -WEI_STOP, WEI_LIMIT, -WEI_LIMIT,
     2**1024, 2**1024 - 2**970, -(2**1024) + 2**970,
 )  # fmt: skip
 

@@ -508,9 +508,10 @@ def columns_of(documents, stored=PLAIN):
         (2**64 - 1, "bigint"),
         (2**64, "wei"),
         (-(2**63) - 1, "wei"),
-        (10**38, "wei"),
-        (10**39, "text"),
-        (-(10**39), "text"),
+        (10**38 - 1, "wei"),
+        (10**38, "text"),
+        (1 - 10**38, "wei"),
+        (-(10**38), "text"),
     ],
 )
 def test_integers_past_64_bits(number, data_type, tmp_path):
