@@ -67,13 +67,14 @@ def test_columns_of_texts_get_the_types_of_all_their_texts(shop: Shop, file: str
 @pytest.mark.parity
 def test_numbers_and_bools_are_those_that_dlt_reads_by_pandas(shop: Shop, tmp_path: Path) -> None:
     file = tmp_path / "orders.csv"
-    file.write_text("id,price,paid,note\n1,1.50,true,x\n-20,3,False,y\n")
+    file.write_text("id,price,share,paid,note\n1,1.50,.5,true,x\n-20,3,1.,False,y\n")
     pipeline = dlt.pipeline("csv", pipelines_dir=str(tmp_path / "pipelines"), destination="duckdb")
     source = (filesystem(str(tmp_path), file_glob="*.csv") | read_csv()).with_name("orders")
     pipeline.extract(source)
     pipeline.normalize()
     theirs = pipeline.default_schema.tables["orders"]["columns"]
-    shop.feed(*({key: row[key] for key in ("id", "price", "paid", "note")} for row in ROWS))
+    rows = [{key: row[key] for key in ("id", "price", "paid", "note")} for row in ROWS]
+    shop.feed({**rows[0], "share": ".5"}, {**rows[1], "share": "1."})
     assert shop.types() == {name: column["data_type"] for name, column in theirs.items() if not name.startswith("_dlt")}
 
 

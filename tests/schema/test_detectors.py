@@ -71,6 +71,38 @@ def test_texts_are_dates_or_timestamps_but_never_both(value, timestamp, day):
     assert DETECTORS["iso_date"].detect(value) is day
 
 
+@pytest.mark.parametrize("text", ["0", "-1.5", "1e3", "1E-5", " 2 ", ".5", "-.5", ".5e3", "1.", "-1.", "1.e5"])
+def test_numbers_with_nothing_on_one_side_of_their_point_are_numbers_as_well(text):
+    assert DETECTORS["number"].detect(text) is DataType.DOUBLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".",
+        "-",
+        "-.",
+        ".e5",
+        "e5",
+        "1e",
+        "007",
+        "01.5",
+        "+5",
+        "+.5",
+        "0x1F",
+        "1_000",
+        "1e400",
+        "nan",
+        "inf",
+        "-inf",
+        "1.2.",
+    ],
+)
+def test_codes_and_words_are_not_numbers(text):
+    assert DETECTORS["number"].detect(text) is None
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from typing import Any, Final
 
-from schemactl.schema.coercion import can_coerce
 from schemactl.schema.types import DataType
+
+_NUMBER: Final = re.compile(r"[ \t\r\n]*-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*")
 
 
 def detect(value: Any) -> DataType | None:
-    """Return ``double`` for a number as JSON writes it, ``1.5`` or ``1e3``; ``nan`` is a word."""
-    if not isinstance(value, str):
+    """Return ``double`` for a number as JSON writes it, or with nothing on one side of its point: ``.5`` and ``1.``.
+
+    ``007`` and ``+5`` are codes, ``nan`` and ``inf`` are words.
+    """
+    if not isinstance(value, str) or _NUMBER.fullmatch(value) is None:
         return None
-    is_number = can_coerce(value, DataType.TEXT, DataType.DOUBLE) and can_coerce(value, DataType.TEXT, DataType.JSON)
-    return DataType.DOUBLE if is_number else None
+    return DataType.DOUBLE if math.isfinite(float(value)) else None
