@@ -108,6 +108,8 @@ def choose_migrated(
 ) -> str:
     """Return the dataset to migrate: that of the schema, else the only one with tables, else one named as the schema.
 
+    The only one is not meant where another schema was loaded into it.
+
     Args:
         ours: those that were loaded with the schema, or migrated to it.
         unclaimed: those with tables that were loaded with no schema.

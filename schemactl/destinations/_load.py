@@ -38,7 +38,7 @@ class Disposition(StrEnum):
     MERGE = "merge"
 
 
-LACKS_VALUE: Final = "records lack a field that may not be null: load without them, or let the schema allow nulls there"
+LACKS_VALUE: Final = "leave out the records that lack it, let the schema allow nulls, or give the column a default"
 """What to do where a column that takes no nulls would get one."""
 
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)

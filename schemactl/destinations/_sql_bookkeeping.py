@@ -129,6 +129,8 @@ def find_migrated(session: Session, asked: str | None, schema_name: str) -> str:
     if asked is not None:
         return asked
     ours = find_dataset(session, None, schema_name)
+    if len(ours) == 1:
+        return ours[0]
     relations = session.list_relations(None)
     loaded = _loaded(relations)
     filled = {dataset for dataset, _ in relations} & set(session.datasets())

@@ -406,12 +406,12 @@ def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
     if not target.unlike:
         return stage
     for name in target.unlike:
-        column_of = table.columns[name]
-        there, ours, column = target.types[name], session.column_type(column_of), quote(name)
+        wanted, column = table.columns[name], quote(name)
+        there, ours = target.types[name], session.column_type(wanted)
         place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
         hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
         # The text of a number or a date need not be the one that the data has: `01234` is 1234.
-        is_text = column_of.data_type in (DataType.TEXT, DataType.JSON)
+        is_text = wanted.data_type in (DataType.TEXT, DataType.JSON)
         is_respelled = not is_text and there == session.column_type(Column(name, {"data_type": "text"}))
         if is_respelled or not session.casts_to_columns:
             raise DestinationError(f"the load does not fit into {place}", hint=hint)
