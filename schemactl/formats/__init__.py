@@ -2,9 +2,10 @@
 
 To add a format, add a module with ``ENDINGS`` and ``write`` as in ``Format``; one that can be read too has ``read`` and
 ``recognises`` as in ``ReadableFormat``. ``ONE_TABLE = True`` marks a format whose files hold one table each,
-``IS_BINARY = True`` one whose files are bytes: its functions take and return ``bytes`` in place of ``str``. What a
-schema loses in a format that can be read is found by reading it back; ``losses`` says it of other formats
-(``LossyFormat``). What only one format needs stands in a module whose name starts with ``_``.
+``IS_BINARY = True`` one whose files are bytes: its functions take and return ``bytes`` in place of ``str``,
+``STATES_NAMES = False`` one whose files do not say which naming convention a schema has: its ``read`` takes one
+(``UnnamedFormat``). What a schema loses in a format that can be read is found by reading it back; ``losses`` says it of
+other formats (``LossyFormat``). What only one format needs stands in a module whose name starts with ``_``.
 Third parties use the entry-point group ``schemactl.format``.
 """
 
@@ -16,6 +17,7 @@ from schemactl.errors import InputError
 from schemactl.formats._losses import Loss as Loss
 from schemactl.formats._losses import losses_between
 from schemactl.registry import Registry, stated
+from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Schema
 
 
@@ -63,6 +65,14 @@ class ReadableFormat(Format, Protocol):
 
     def recognises(self, text: Any) -> bool:
         """Return whether ``text`` looks as of this format; asked where several formats have a file's ending."""
+        ...
+
+
+class UnnamedFormat(Format, Protocol):
+    """A module whose files do not say which naming convention a schema has."""
+
+    def read(self, text: Any, path: str, naming: Naming | None = None) -> Document:
+        """Return what ``text`` says as ``ReadableFormat`` does, names made by a convention: that of new schemas."""
         ...
 
 
@@ -119,6 +129,9 @@ def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) ->
     """Return what ``text``, which the format wrote of the schema, does not say of it; ``path`` names its file."""
     if stated(module, "losses") is not None:
         return cast(LossyFormat, module).losses(schema)
+    if not stated(module, "STATES_NAMES", True):
+        # What import makes of the names is nothing that the text lacks.
+        return losses_between(schema, cast(UnnamedFormat, module).read(text, path, naming_of(schema)).schema)
     return losses_between(schema, module.read(text, path).schema) if is_readable(module) else ()
 
 

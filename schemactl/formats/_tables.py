@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats._fields import beside, joined, note, stated
+from schemactl.formats._fields import Field, beside, joined, note, stated
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 from schemactl.schema.validation import check
@@ -80,17 +81,18 @@ def empty_schema(hints: Any) -> Schema:
     return new_schema("imported", names if isinstance(names, str) else "snake_case")
 
 
-def schema_of(records: Iterable[Record], hints: Any, path: str) -> Schema:
-    """Return the schema of tables that were read; names become those of its naming convention.
+def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming | None = None) -> Schema:
+    """Return the schema of tables that were read.
 
-    ``hints`` are what ``schema_hints`` found when the file was written; None in files of others.
+    ``hints`` are what ``schema_hints`` found when the file was written; None in files of others. Names become those of
+    ``naming``, by default of the schema's naming convention.
 
     Raises:
         InputError: two names become one, a hint is none that a schema can have, or a name is none.
     """
     start = empty_schema(hints)
     sections = joined(_sections(start), hints if isinstance(hints, Mapping) else {})
-    naming = naming_of(start)
+    naming = naming or naming_of(start)
     tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
     renamed = {record.name: name for name, record in tables.items()}
     made = {}
@@ -151,6 +153,25 @@ def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dic
             raise InputError(message, at=Location(path), hint="rename one of them")
         found[name], origins[name] = item, origin
     return found
+
+
+_CASELESS: Final = NameLimits(is_case_sensitive=False)
+
+
+def check_case(fields: Iterable[Field], place: str, holder: str) -> None:
+    """Raise ``InputError`` where names of one table or object differ in case alone, for formats that have no case.
+
+    ``place`` is the table, or the path of the object; ``holder`` what has no case, in words.
+    """
+    fields = tuple(fields)
+    for one, other in _CASELESS.clashes(field.name for field in fields):
+        message = f"columns `{one}` and `{other}` of `{place}` are one in {holder}: their names differ in case alone"
+        raise InputError(message, hint="rename one of them")
+    for field in fields:
+        below: Field | None = field
+        while below is not None:
+            check_case(below.fields, f"{place}.{field.name}", holder)
+            below = below.element or below.values
 
 
 def only_table(schema: Schema) -> Table:

@@ -59,6 +59,7 @@ from schemactl.schema.typing.regexes import RegexError, translate
 from schemactl.schema.typing.zones import find_zone
 
 ENDINGS: Final = (".arc.json", ".arc.conf", ".arc", ".json", ".conf")
+STATES_NAMES: Final = False
 
 TYPING: Final = "x-typing"
 """The property of a column that has the attributes of its field, as Arc names them."""
@@ -81,10 +82,10 @@ def recognises(text: str) -> bool:
     return not is_named and _NULLABLE.search(text) is not None and _FIELD.search(text) is not None
 
 
-def read(text: str, path: str) -> Document:
+def read(text: str, path: str, naming: Naming | None = None) -> Document:
     """Return what an Arc schema says; its table is named after the file."""
     typing, schema = read_typing(text, path), new_schema("arc")
-    naming = naming_of(schema)
+    naming = naming or naming_of(schema)
     name = naming.normalize_table_identifier(file_table_name(path))
     columns = table_columns(typing, naming, path)
     return Document(schema.with_table(Table(name, columns, {"write_disposition": "append", "resource": name})))

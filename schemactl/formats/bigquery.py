@@ -16,13 +16,15 @@ from schemactl.formats._fields import Field, field_of, losses_of, note, properti
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
-from schemactl.formats._tables import file_table_name, only_table, record, schema_of
+from schemactl.formats._tables import check_case, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.naming import Naming
 from schemactl.schema.types import DataType, Schema
 
 ENDINGS: Final = (".bigquery.json", ".json")
 ONE_TABLE: Final = True
+STATES_NAMES: Final = False
 
 _TYPES: Final = {
     DataType.TEXT: "STRING", DataType.DOUBLE: "FLOAT", DataType.BOOL: "BOOLEAN", DataType.TIMESTAMP: "TIMESTAMP",
@@ -59,8 +61,10 @@ def recognises(text: str) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the BigQuery schema of the only table of a schema."""
-    columns = (column for column in only_table(schema).columns.values() if column.is_complete)
-    return f"{json.dumps([_write(field_of(column)) for column in columns], indent=2, ensure_ascii=False)}\n"
+    table = only_table(schema)
+    fields = [field_of(column) for column in table.columns.values() if column.is_complete]
+    check_case(fields, table.name, "BigQuery")
+    return f"{json.dumps(list(map(_write, fields)), indent=2, ensure_ascii=False)}\n"
 
 
 def _write(field: Field) -> dict[str, Any]:
@@ -91,7 +95,7 @@ def _sizes(field: Field) -> dict[str, str]:
     return {}
 
 
-def read(text: str, path: str) -> Document:
+def read(text: str, path: str, naming: Naming | None = None) -> Document:
     """Return the schema of one table, named after the file."""
     source = Source(path, text)
     tree = parse_json(source)
@@ -104,7 +108,8 @@ def read(text: str, path: str) -> Document:
     name = file_table_name(path)
     fields = [_read(each["name"], each) for each in stated_fields]
     columns = tuple((each.name, stated(properties_of(each))) for each in fields)
-    return Document(schema_of([record(name, columns, None, None)], None, path), tuple(losses_of(fields, name)))
+    schema = schema_of([record(name, columns, None, None)], None, path, naming)
+    return Document(schema, tuple(losses_of(fields, name)))
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:

@@ -34,7 +34,7 @@ def recognises(text: str) -> bool:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the commit that makes an empty table, as Delta Lake's lines of JSON."""
     table = only_table(schema)
-    text = json.dumps(struct_of(schema, CODEC), ensure_ascii=False)
+    text = json.dumps(struct_of(schema, CODEC, "Delta Lake"), ensure_ascii=False)
     hints = file_hints(table, schema)
     features = {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]}
     protocol: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 2}

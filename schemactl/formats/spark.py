@@ -12,17 +12,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, field_of, hinted, losses_of, mapping, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
-from schemactl.formats._tables import file_table_name, only_table, record, schema_of
+from schemactl.formats._tables import check_case, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
+from schemactl.schema.naming import Naming
 from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
 from schemactl.schema.types import Properties, Schema
 
 ENDINGS: Final = (".spark.json", ".json")
 ONE_TABLE: Final = True
+STATES_NAMES: Final = False
 
 _WORDS: Final = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 """Types whose names in JSON are others than in DDL."""
@@ -56,11 +58,13 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     return f"{json.dumps(struct_of(schema), indent=2, ensure_ascii=False)}\n"
 
 
-def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Return the StructType of the rows of the only table of a schema."""
-    codec = codec or CODEC
+def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None, holder: str = "Spark") -> dict[str, Any]:
+    """Return the StructType of the rows of the only table of a schema; ``holder`` is what takes it, for messages."""
+    codec, table = codec or CODEC, only_table(schema)
+    columns = fields_of(table)
+    check_case(columns, table.name, holder)
     fields = []
-    for field in map(field_of, only_table(schema).columns.values()):
+    for field in columns:
         native = codec.write(field)
         fields.append({**native, "metadata": {**native["metadata"], **hinted(codec.hints(field))}})
     return {"type": "struct", "fields": fields}
@@ -84,7 +88,7 @@ def _type(field: Field) -> Any:
     return _WORDS.get(name, name)
 
 
-def read(text: str, path: str) -> Document:
+def read(text: str, path: str, naming: Naming | None = None) -> Document:
     """Return the schema of one table, named after the file."""
     source = Source(path, text)
     tree = parse_json(source)
@@ -92,14 +96,14 @@ def read(text: str, path: str) -> Document:
     if not (isinstance(root, dict) and root.get("type") == "struct" and "fields" in root):
         raise source.refuse("this is not a StructType", 0, "it has `type: struct` and `fields`")
     check_shape(source, tree, SHAPES, "type")
-    return table_of(root, path)
+    return table_of(root, path, naming)
 
 
-def table_of(struct: dict[str, Any], path: str) -> Document:
+def table_of(struct: dict[str, Any], path: str, naming: Naming | None) -> Document:
     """Return the schema of one table, whose rows a StructType describes, named after the file."""
     name = file_table_name(path)
     columns = columns_of(struct, CODEC, path)
-    return Document(schema_of([record(name, columns, None, None)], None, path), unread(name, struct))
+    return Document(schema_of([record(name, columns, None, None)], None, path, naming), unread(name, struct))
 
 
 def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:

@@ -11,14 +11,16 @@ from typing import Any, Final
 
 from schemactl.formats._fields import field_of
 from schemactl.formats._losses import Document
-from schemactl.formats._tables import only_table
+from schemactl.formats._tables import check_case, only_table
 from schemactl.formats._tree import Source
 from schemactl.formats.spark import table_of, write_field
+from schemactl.schema.naming import Naming
 from schemactl.schema.spark_ddl import DdlError, DdlField, DdlType, quoted_name, read_ddl_columns
 from schemactl.schema.types import Schema
 
 ENDINGS: Final = (".ddl",)
 ONE_TABLE: Final = True
+STATES_NAMES: Final = False
 
 _DDL: Final = {"long": "BIGINT", "integer": "INT", "short": "SMALLINT", "byte": "TINYINT"}
 _JSON: Final[Mapping[str, str]] = {
@@ -35,8 +37,10 @@ def recognises(text: str) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the DDL string of the only table of a schema, a column a line."""
-    fields = [write_field(field_of(column)) for column in only_table(schema).columns.values() if column.is_complete]
-    return ",\n".join(_column(each, " ") for each in fields) + "\n"
+    table = only_table(schema)
+    fields = [field_of(column) for column in table.columns.values() if column.is_complete]
+    check_case(fields, table.name, "Spark")
+    return ",\n".join(_column(write_field(each), " ") for each in fields) + "\n"
 
 
 def _column(native: dict[str, Any], mark: str) -> str:
@@ -59,7 +63,7 @@ def _type(of: Any) -> str:
     return _DDL.get(of, str(of).upper())
 
 
-def read(text: str, path: str) -> Document:
+def read(text: str, path: str, naming: Naming | None = None) -> Document:
     """Return the schema of one table, named after the file."""
     source = Source(path, text)
     try:
@@ -67,7 +71,7 @@ def read(text: str, path: str) -> Document:
     except DdlError as error:
         refused = source.refuse_depth(error.at) if error.is_too_deep else source.refuse(str(error), error.at)
         raise refused from error
-    return table_of({"type": "struct", "fields": list(map(_native, fields))}, path)
+    return table_of({"type": "struct", "fields": list(map(_native, fields))}, path, naming)
 
 
 def _native(field: DdlField) -> dict[str, Any]:
