@@ -31,7 +31,7 @@ class ExportRequest:
             the text.
         version_hash: the beginning of a hash in a destination's ledger; None for the last schema there.
         takes_tables: whether a destination's tables are exported as they are, not the schema that its ledger names.
-        table: the only table to export, with what is nested in it; None for all.
+        table: the only table to export, with what is nested in it where the text has room for it; None for all.
         is_nested: whether nested tables are folded back into documents.
         is_strict: whether a loss is an error.
         dialect: of SQL; None for PostgreSQL.
@@ -94,7 +94,11 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     is_said = (request.output or "").endswith(("/", os.sep))
     is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or is_said)
     named = [(schema.name, schema) for schema in schemas]
-    texts = _by_table(schemas, is_folder) if holds_one_table(target) else named
+    texts = _by_table(schemas, is_folder or request.table is not None) if holds_one_table(target) else named
+    left_out: list[Loss] = []
+    if len(texts) > 1 and not is_folder:
+        left_out = [Loss(name, "table") for name, _ in texts if name != request.table]
+        texts = [(name, schema) for name, schema in texts if name == request.table]
     exported = []
     for name, schema in texts:
         hashed = bump(schema)
@@ -102,7 +106,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         text = target.write(hashed, path=None if file is None else str(file))
         # Formats without names of tables take them from the file's.
         losses = find_losses(target, hashed, text, f"{only_root(schema) or name}{target.ENDINGS[0]}")
-        exported.append(Exported(name, text, file, losses))
+        exported.append(Exported(name, text, file, (*left_out, *losses)))
     lost = [loss for each in exported for loss in each.losses]
     if request.is_strict and lost:
         problems = tuple(Problem(describe_loss(loss)) for loss in lost)
@@ -136,7 +140,7 @@ def _selected(schema: Schema, request: ExportRequest) -> Schema:
     return fold(schema) if request.is_nested else schema
 
 
-def _by_table(schemas: list[Schema], is_folder: bool) -> list[tuple[str, Schema]]:
+def _by_table(schemas: list[Schema], may_be_several: bool) -> list[tuple[str, Schema]]:
     """Return a schema for each table, by the table's name."""
     found: dict[str, Schema] = {}
     for schema in schemas:
@@ -150,7 +154,7 @@ def _by_table(schemas: list[Schema], is_folder: bool) -> list[tuple[str, Schema]
         found |= {
             name: replace(schema, tables={**rest, name: schema.tables[name]}) for name in schema.tables if name in own
         }
-    if not found or (len(found) > 1 and not is_folder):
+    if not found or (len(found) > 1 and not may_be_several):
         names = ", ".join(f"`{name}`" for name in found) or "none"
         hint = (
             "name one with `--table`, or a folder with `--output DIR/`; `--nested` folds nested tables into their root"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from schemactl.errors import InputError
 from schemactl.flows.export import ExportRequest, export
-from schemactl.formats import dlt
+from schemactl.formats import Loss, dlt
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Table
 
 
 @pytest.fixture
@@ -105,3 +107,21 @@ def test_an_unknown_format_is_reported_with_those_that_are_known(exports: Path):
     with pytest.raises(InputError) as caught:
         export(ExportRequest("shop", "dtl", None, exports.parent))
     assert caught.value.hint == "did you mean `dlt`?"
+
+
+def test_a_table_that_is_named_stands_alone_where_a_file_holds_one(exports: Path, tmp_path: Path):
+    columns = {"id": Column("id", {"data_type": "bigint"})}
+    orders = Table("orders", columns, {"resource": "orders"})
+    lines = Table("orders__lines", columns, {"parent": "orders"})
+    schema = new_schema("shop").with_table(lines).with_table(orders)
+    (exports / "shop.schema.yaml").write_text(dlt.write(bump(schema)))
+    asked = ExportRequest("shop", "sparkddl", None, exports.parent, table="orders")
+    (exported,) = export(asked)
+    assert exported.text == "id BIGINT\n"
+    assert exported.losses == (Loss("orders__lines", "table"),)
+    with pytest.raises(InputError, match="--strict"):
+        export(replace(asked, is_strict=True))
+    assert len(export(replace(asked, output=f"{tmp_path}/"))) == 2
+    with pytest.raises(InputError, match="there are several") as caught:
+        export(replace(asked, table=None))
+    assert "`--table`" in (caught.value.hint or "")

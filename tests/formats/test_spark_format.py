@@ -40,7 +40,7 @@ SCHEMA = orders(
 
 @given(schemas())
 def test_every_table_is_a_struct_type_to_pyspark(schema: Schema):
-    for _, one in _by_table([schema], is_folder=True):
+    for _, one in _by_table([schema], may_be_several=True):
         written = json.loads(spark_json.write(one))
         assert StructType.fromJson(written).jsonValue() == written
 
