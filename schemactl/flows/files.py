@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from schemactl.flows.meaning import Meaning, meanings
 from schemactl.flows.normalizers import check_conventions
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
-from schemactl.schema.backfill import BACKFILL, backfill_fault
+from schemactl.schema.faults import find_faults
 from schemactl.schema.hash import bump
 from schemactl.store.folder import SchemasFolder, TextFile, list_names, no_schema, read_schema
 from schemactl.store.text import read_text, replace_file
@@ -79,16 +80,23 @@ def _problems(file: TextFile, folder: SchemasFolder) -> Iterator[Problem]:
     except InputError as error:
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
-    for table in document.schema.tables.values():
-        for column in table.columns.values():
-            if fault := backfill_fault(column):
-                at = document.locate("tables", table.name, "columns", column.name, BACKFILL)
-                message = f"`{BACKFILL}` of `{table.name}.{column.name}` cannot fill stored rows: {fault}"
-                yield Problem(message, at, "state a value that the column can hold, or none")
+    for each in find_faults(document.schema, lambda table: table in _all_tables(folder)):
+        yield Problem(each.message, document.locate(*each.keys), each.hint)
     is_exported = not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
     if is_exported and document.is_edited:
         hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
         yield Problem("the export file was edited by hand", document.locate("version_hash"), hint)
+
+
+def _all_tables(folder: SchemasFolder) -> frozenset[str]:
+    """Return the names of the tables of all schemas of a folder that can be read."""
+    found: set[str] = set()
+    for place in dict.fromkeys((folder.imports, folder.exports)):
+        for name in list_names(place):
+            with suppress(InputError):
+                if file := read_schema(place, name):
+                    found |= read(file.text, str(file.path)).schema.tables.keys()
+    return frozenset(found)
 
 
 def _parse(file: TextFile, folder: SchemasFolder) -> Document:

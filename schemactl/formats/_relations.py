@@ -74,6 +74,10 @@ def hints_in_words(of: Column | Table) -> list[str]:
     ]
 
 
+REFERENCE: Final = ("columns", "referenced_table", "referenced_columns")
+"""What a reference has to state."""
+
+
 def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
     """Return the relations of a table as the property ``references`` states them, that to its parent among them."""
     found = [

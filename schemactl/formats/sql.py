@@ -19,8 +19,8 @@ from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
 from schemactl.formats._ddl_types import field_of_type, implied_by, option_description, spell_type
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
-from schemactl.formats._losses import Document, Loss
-from schemactl.formats._relations import references_of
+from schemactl.formats._losses import Document, Loss, losses_between
+from schemactl.formats._relations import REFERENCE, references_of
 from schemactl.formats._tables import Record, data_tables, empty_schema, record, schema_hints, schema_of, table_hints
 from schemactl.schema.ddl import Dialect, check_dialect
 from schemactl.schema.naming import Naming, naming_of
@@ -147,6 +147,17 @@ class SqlDialect:
         line = starts[parsed.index(first)] if len(starts) == len(parsed) else None
         hint = "name another `--dialect`, or mend the statement"
         return InputError(f"{message}; not read: `{first.sql(self.name)[:80]}`", at=Location(path, line), hint=hint)
+
+    def losses(self, schema: Schema) -> tuple[Loss, ...]:
+        """Return what the text of a schema does not say of it: references without a foreign key, where it has some."""
+        left_out = (loss for table in data_tables(schema) for loss in self._left_out(table, schema))
+        return (*losses_between(schema, self.read(self.write(schema), schema.name).schema), *left_out)
+
+    def _left_out(self, table: Table, schema: Schema) -> Iterator[Loss]:
+        made = references_of(table, schema)
+        for each in table.properties.get("references") or ():
+            if self.has_references and {key: each[key] for key in REFERENCE} not in made:
+                yield Loss(table.name, "references", [each])
 
     def recognises(self, text: str) -> bool:
         """Return whether a text makes a table."""

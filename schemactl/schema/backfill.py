@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from schemactl.schema.coercion import coerce, type_of
-from schemactl.schema.types import Column
+from schemactl.schema.types import Column, DataType
 
 BACKFILL: Final = "x-backfill"
 
@@ -30,8 +30,11 @@ def backfill_fault(column: Column) -> str | None:
     value, kind = column.properties.get(BACKFILL), column.data_type
     if value is None or kind is None:
         return None
-    if not has_backfill(column):
-        return f"`{value}` is not text, a number or a truth value"
+    return value_fault(value, kind) if has_backfill(column) else f"`{value}` is not text, a number or a truth value"
+
+
+def value_fault(value: Any, kind: DataType) -> str | None:
+    """Return in words why a stated value is none of a type; None where it is."""
     try:
         coerce(value, type_of(value), kind)
     except (ValueError, TypeError):

@@ -138,3 +138,50 @@ def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_no_sound_file(
     printed = capsys.readouterr().out
     assert "w.yaml:5:" in printed
     assert "`x-backfill` of `t.id` cannot fill stored rows: `abc` is not a `bigint`" in printed
+
+
+@pytest.mark.parametrize(
+    ("stated", "place", "message"),
+    [
+        ("d: {data_type: decimal, precision: 5, scale: 9}", "5:45", "more digits after the point than digits"),
+        ("d: {data_type: text, x-enum: 5}", "5:28", "`x-enum` of `t.d` is `5`, not a list of values"),
+        ("d: {data_type: bigint, x-minimum: a}", "5:30", "`x-minimum` of `t.d` is no limit: `a` is not a `bigint`"),
+        ("d: {data_type: date, x-maximum: soon}", "5:28", "`x-maximum` of `t.d` is no limit: `soon` is not a `date`"),
+    ],
+)
+def test_check_finds_what_no_column_can_be(
+    stated: str, place: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.schema.yaml").write_text(f"name: a\ntables:\n  t:\n    columns:\n      {stated}\n")
+    assert run(["check", "a.schema.yaml"]) == 1
+    printed = capsys.readouterr().out
+    assert f"a.schema.yaml:{place}: error: " in printed
+    assert message in printed
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "d: {data_type: decimal, precision: 5}",
+        "d: {data_type: bigint, x-minimum: 0.5, x-enum: {1: open, 2: closed}}",
+        "d: {data_type: date, x-minimum: 2020-01-01, x-maximum: '2030-01-01'}",
+        "d: {x-minimum: a}",
+    ],
+)
+def test_check_takes_what_a_column_can_be(stated: str) -> None:
+    Path("a.schema.yaml").write_text(f"name: a\ntables:\n  t:\n    columns:\n      {stated}\n")
+    assert run(["check", "a.schema.yaml"]) == 0
+
+
+def test_check_looks_for_the_tables_of_references_in_all_schemas_of_the_folder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reference = "{columns: [d], referenced_table: order, referenced_columns: [id]}"
+    file = Path("a.schema.yaml")
+    file.write_text(
+        f"name: a\ntables:\n  t:\n    columns: {{d: {{data_type: bigint}}}}\n    references: [{reference}]\n"
+    )
+    assert run(["check", "a.schema.yaml"]) == 1
+    assert "a.schema.yaml:5:33: error: the table `order`, which `references` of `t` names" in capsys.readouterr().out
+    file.write_text(file.read_text().replace("order,", "orders,"))
+    assert run(["check", "a.schema.yaml"]) == 0

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from test_round_trips import schemas
 
 from schemactl.errors import InputError
-from schemactl.formats import sql
+from schemactl.formats import Loss, find_losses, sql
 from schemactl.formats._losses import describe_loss, losses_between
 from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
@@ -384,6 +384,15 @@ def test_references_are_foreign_keys_where_asked() -> None:
     assert "FOREIGN KEY" not in sql.write(schema)
     text = sql.in_dialect("postgres", has_references=True).write(schema)
     assert 'FOREIGN KEY ("id") REFERENCES "orders" ("id")' in text
+
+
+def test_a_reference_that_becomes_no_foreign_key_is_lost_where_they_are_asked_for() -> None:
+    reference = {"columns": ["id"], "referenced_table": "nowhere", "referenced_columns": ["id"]}
+    columns = {"id": Column("id", {"data_type": "bigint"})}
+    schema = new_schema("shop").with_table(Table("t", columns, {"references": [reference]}))
+    for has_references, expected in ((True, [Loss("t", "references", [reference])]), (False, [])):
+        module = sql.in_dialect("postgres", has_references=has_references)
+        assert list(find_losses(module, schema, module.write(schema), "t.sql")) == expected
 
 
 @pytest.mark.parametrize(
