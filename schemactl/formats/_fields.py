@@ -14,6 +14,7 @@ from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING, Loss
 from schemactl.schema import nested_types
 from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, is_list, restate, scalar_properties
+from schemactl.schema.full_types import MAX_DIGITS, check_scale
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column, DataType, Properties, Table
 from schemactl.schema.validation import check_column
@@ -189,6 +190,19 @@ def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
         lost = ("type", {"type": str(of)}, {"data_type": "text"})
         return Field(name, {"data_type": "text", **properties}, unread=(lost,))
     return Field(name, {**scalar, **properties})
+
+
+def is_wide_decimal(field: Field, holder: str) -> bool:
+    """Return whether a decimal has more digits than Spark and tables of files have: those keep it as text.
+
+    Raises:
+        InputError: it has more digits after the point than digits; ``holder`` is what has no such type.
+    """
+    if field.data_type is not DataType.DECIMAL:
+        return False
+    digits = field.precision or MAX_DIGITS
+    check_scale(field.name, digits, field.scale or 0, holder)
+    return digits > MAX_DIGITS
 
 
 def losses_of(fields: Iterable[Field], place: str) -> Iterator[Loss]:

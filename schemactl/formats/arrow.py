@@ -90,8 +90,9 @@ def _type(field: Field) -> pyarrow.DataType:
     match field.data_type:
         case DataType.BINARY:
             return pa.binary()
-        case DataType.DECIMAL:
-            return scalar_type({**field.properties, "precision": min(field.precision or 0, WEI[0])})
+        case DataType.DECIMAL if field.precision and field.precision > WEI[0]:
+            # As dlt: the digits before the point stay.
+            return pa.decimal256(WEI[0], max(0, WEI[0] - field.precision + (field.scale or 0)))
     return scalar_type(field.properties)
 
 

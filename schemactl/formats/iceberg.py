@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, is_wide_decimal, losses_of, mapping, named, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -128,9 +128,9 @@ def _type(field: Field) -> Any:
     match field.data_type:
         case DataType.BIGINT:
             return "int" if (field.precision or 64) <= 32 else "long"
-        case DataType.DECIMAL:
+        case DataType.DECIMAL if not is_wide_decimal(field, "Iceberg"):
             digits, places = (field.precision, field.scale or 0) if field.precision else DEFAULT_DECIMAL
-            return f"decimal({min(digits, 38)}, {places})"
+            return f"decimal({digits}, {places})"
         case DataType.WEI:
             return "decimal(38, 0)"
         case DataType.TIMESTAMP:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.errors import InputError, Location
+from schemactl.formats._fields import Field, fields_of
 from schemactl.formats._losses import Document
+from schemactl.formats._tables import only_table
 from schemactl.formats.arrow import arrow_schema, read_arrow
 from schemactl.schema.arrow_types import arrow
-from schemactl.schema.types import Schema
+from schemactl.schema.full_types import DEFAULT_DECIMAL, check_scale
+from schemactl.schema.types import DataType, Schema
 
 ENDINGS: Final = (".parquet", ".pq")
 ONE_TABLE: Final = True
@@ -24,6 +27,8 @@ def recognises(content: bytes) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - one form for all endings
     """Return a file without rows, whose footer describes the only table of a schema."""
+    for field in fields_of(only_table(schema)):
+        _check_scales(field)
     sink = arrow().BufferOutputStream()
     from pyarrow import parquet
 
@@ -31,6 +36,14 @@ def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - o
     with parquet.ParquetWriter(sink, arrow_schema(schema)):
         pass
     return bytes(sink.getvalue())
+
+
+def _check_scales(field: Field) -> None:
+    """Raise ``InputError`` where a decimal has more digits after the point than digits; Arrow has such."""
+    if field.data_type is DataType.DECIMAL:
+        check_scale(field.name, field.precision or DEFAULT_DECIMAL[0], field.scale or 0, "Parquet")
+    for inner in (*field.fields, *filter(None, (field.element, field.values))):
+        _check_scales(inner)
 
 
 def read(content: bytes, path: str) -> Document:

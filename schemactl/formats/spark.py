@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, mapping, named, note
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    fields_of,
+    hinted,
+    is_wide_decimal,
+    losses_of,
+    mapping,
+    named,
+    note,
+)
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -84,7 +95,7 @@ def _type(field: Field) -> Any:
     if field.values:
         return {"type": "map", "keyType": "string", "valueType": _type(field.values), "valueContainsNull": True}
     of = leaf_of(field.properties, keeps_sizes=True)
-    name = of.name if isinstance(of, Leaf) else STRING
+    name = of.name if isinstance(of, Leaf) and not is_wide_decimal(field, "Spark") else STRING
     return _WORDS.get(name, name)
 
 

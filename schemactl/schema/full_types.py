@@ -19,6 +19,10 @@ def decimal_sizes(properties: Properties) -> tuple[int, int]:
     return (DEFAULT_DECIMAL[0] if precision is None else precision, DEFAULT_DECIMAL[1] if scale is None else scale)
 
 
+MAX_DIGITS: Final = 38
+"""Digits that decimals have in rows that are loaded, in Spark, in Delta Lake and in Iceberg."""
+
+
 def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
     """Raise ``InputError`` where a decimal column has more digits after the point than digits.
 

@@ -20,7 +20,7 @@ from schemactl.schema.arrow_types import (
     scalar_type,
     to_arrow,
 )
-from schemactl.schema.full_types import check_scale, decimal_sizes
+from schemactl.schema.full_types import MAX_DIGITS, check_scale, decimal_sizes
 from schemactl.schema.nested_types import (
     STRING,
     Json,
@@ -38,9 +38,6 @@ from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
     import pyarrow
-
-MAX_DECIMAL = 38
-"""Digits that decimals of both formats have room for."""
 
 
 def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Properties:
@@ -85,7 +82,7 @@ def _decimal(column: Column) -> Properties:
         return decimal(*decimal_sizes({}))
     scale = column.properties.get("scale") or 0
     check_scale(column.name, digits, scale, "a table of files")
-    return decimal(digits, scale) if digits <= MAX_DECIMAL else {"data_type": "text"}
+    return decimal(digits, scale) if digits <= MAX_DIGITS else {"data_type": "text"}
 
 
 def _dlt_structure(column: Column) -> NestedType | None:
