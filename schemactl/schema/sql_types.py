@@ -33,6 +33,7 @@ class Words:
         decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
         whole_decimal: with a precision alone, where that leaves no digits after the point.
         wei: the word, or the precision and scale of ``decimal`` where a column states none.
+        digits: the most that ``decimal`` has, ``wide`` where there is one; None where there is no limit.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Words:
     naive_words: tuple[tuple[int, str], ...] = ()
     wide: str | None = None
     whole_decimal: str | None = None
+    digits: int | None = 38
 
 
 _BITS: Final = ((16, "smallint"), (32, "integer"), (64, "bigint"))
@@ -78,7 +80,7 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="varchar", sized_text="varchar({})", double="double precision", boolean="boolean", integers=_BITS,
         timestamp="timestamp{} with time zone", naive="timestamp{} without time zone", precision=" ({})", most=6,
         refuses=True, date="date", time="time{} without time zone", binary="bytea", json="jsonb",
-        decimal="numeric({},{})", wei=(156, 78),
+        decimal="numeric({},{})", wei=(156, 78), digits=1000,
     ),
     "duckdb": Words(
         text="VARCHAR", double="DOUBLE", boolean="BOOLEAN",
@@ -96,6 +98,7 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="STRING", sized_text="STRING({})", double="FLOAT64", boolean="BOOL", integers=((64, "INT64"),),
         any_integer=True, timestamp="TIMESTAMP", naive="TIMESTAMP", date="DATE", time="TIME", binary="BYTES",
         sized_binary="BYTES({})", json="JSON", decimal="NUMERIC({},{})", wide="BIGNUMERIC({},{})", wei="BIGNUMERIC",
+        digits=76,
     ),
     "redshift": Words(
         text="varchar(max)", sized_text="varchar({})", double="double precision", boolean="boolean", integers=_BITS,
@@ -111,7 +114,7 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="String", double="Float64", boolean="Boolean",
         integers=((8, "Int8"), (16, "Int16"), (32, "Int32"), (64, "Int64")), timestamp="DateTime64({},'UTC')",
         naive="DateTime64({})", precision="{}", default="6", most=6, date="Date", time="String", binary="String",
-        json="String", decimal="Decimal({},{})", wei=(76, 0),
+        json="String", decimal="Decimal({},{})", wei=(76, 0), digits=76,
     ),
     "athena": Words(
         text="string", double="double", boolean="boolean", integers=_SMALL, timestamp="timestamp", naive="timestamp",
@@ -121,13 +124,13 @@ DIALECTS: Final[Mapping[str, Words]] = {
         text="longtext", unique_text="varchar(128)", sized_text="varchar({})", double="double", boolean="tinyint(1)",
         integers=((16, "smallint"), (32, "int"), (64, "bigint")), any_integer=True, timestamp="datetime{}",
         naive="datetime{}", precision="({})", default="6", most=6, date="date", time="time{}", binary="longblob",
-        json="json", decimal="decimal({},{})", whole_decimal="decimal({},0)", wei="decimal(38,0)",
+        json="json", decimal="decimal({},{})", whole_decimal="decimal({},0)", wei="decimal(38,0)", digits=65,
     ),
     "sqlite": Words(
         text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
         integers=((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT")), any_integer=True, timestamp="DATETIME",
         naive="DATETIME", date="DATE", time="TIME", binary="BLOB", json="JSON", decimal="NUMERIC({}, {})",
-        whole_decimal="NUMERIC({})", wei="NUMERIC(38, 0)",
+        whole_decimal="NUMERIC({})", wei="NUMERIC(38, 0)", digits=None,
     ),
     "dremio": Words(
         text="VARCHAR", double="DOUBLE", boolean="BOOLEAN", integers=((64, "BIGINT"),), any_integer=True,
@@ -143,7 +146,7 @@ _STANDARD: Final = Words(
     text="TEXT", sized_text="VARCHAR({})", double="DOUBLE", boolean="BOOLEAN",
     integers=((16, "SMALLINT"), (32, "INT"), (64, "BIGINT")), timestamp="TIMESTAMPTZ", naive="TIMESTAMP", date="DATE",
     time="TIME", binary="VARBINARY", sized_binary="VARBINARY({})", json="JSON", decimal="DECIMAL({},{})",
-    wei=(38, 0),
+    wei=(38, 0), digits=None,
 )  # fmt: skip
 _OWN: Final[Mapping[str, Mapping[DataType, str]]] = {"hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"}}
 """Where an engine's own word is meant, and sqlglot's for a standard type is another."""
@@ -163,7 +166,7 @@ _NARROW: Final = (29, 9)
 
 
 def type_in(column: Column, dialect: str) -> str | None:
-    """Return a column's type in a dialect; None where it has no type, or one that dlt refuses there."""
+    """Return a column's type in a dialect; None where it has no type, or one whose size is refused there."""
     words = DIALECTS.get(dialect)
     if words is None:
         from sqlglot import exp
@@ -186,7 +189,7 @@ def defined_type(column: Column, dialect: str) -> str:
 
     Raises:
         ValueError: the column is incomplete.
-        InputError: dlt refuses its size there, or a decimal has more digits after the point than digits.
+        InputError: its size is refused there, or a decimal has more digits after the point than digits.
     """
     word = type_in(column, dialect)
     is_whole = DIALECTS.get(dialect, _STANDARD).whole_decimal and column.properties.get("scale") is None
@@ -197,7 +200,8 @@ def defined_type(column: Column, dialect: str) -> str:
     if word is None:
         size = column.properties.get("precision")
         words = DIALECTS.get(dialect, _STANDARD)
-        most = words.integers[-1][0] if column.data_type is DataType.BIGINT else words.most
+        limits = {DataType.BIGINT: words.integers[-1][0], DataType.DECIMAL: words.digits, DataType.WEI: words.digits}
+        most = limits.get(column.data_type, words.most) if column.data_type is not None else words.most
         message = f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`): {most} at most"
         raise InputError(message, hint="lower the precision in the schema, or leave it out")
     return word
@@ -230,6 +234,10 @@ def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911, P
             return _precise(words.timestamp, size, words)
         case DataType.TIME:
             return _precise(words.time, size, words)
+        case DataType.WEI if isinstance(words.wei, str):
+            return words.wei
+        case DataType.DECIMAL | DataType.WEI if words.digits and size is not None and size > words.digits:
+            return None
         case DataType.DECIMAL if words.whole_decimal and size is not None and column.properties.get("scale") is None:
             return words.whole_decimal.format(size)
         case DataType.DECIMAL:
@@ -238,8 +246,6 @@ def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911, P
             return (words.wide if is_wide and words.wide else words.decimal).format(precision, scale)
         case DataType.WEI:
             places = column.properties.get("scale")
-            if isinstance(words.wei, str):
-                return words.wei
             return words.decimal.format(size or words.wei[0], words.wei[1] if places is None else places)
         case None:
             return None
