@@ -19,7 +19,7 @@ from schemactl.flows.evidence import with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, collected, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import save_lineage
-from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, prepare
+from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, check_types, prepare
 from schemactl.flows.packing import (
     check_balance,
     counted,
@@ -127,6 +127,7 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: 
         if any(met):
             found_met = zip(reports, met, strict=True)
             return merge_reports([replace(report, overwrites=each) for report, each in found_met])
+        check_types(call.target, [table for plan in plans for table in plan.tables.values()])
         call.check_tables(bases[-1].evolution.stored)
         _make_new(call, bases, plans, made, staging / str(number))
         reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]

@@ -14,19 +14,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import folder_of
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError, Location, Problem
+from schemactl.flows.evidence import table_of
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
+from schemactl.flows.resolution import root_table
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
+from schemactl.inference.evidence import Evidence
 from schemactl.inference.fitting import without_long_names
 from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, PastLoads
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
-from schemactl.schema.types import Schema
+from schemactl.schema.dispositions import complete
+from schemactl.schema.full_types import MAX_DIGITS, check_scale
+from schemactl.schema.hints import with_hints
+from schemactl.schema.types import Column, DataType, Schema, Table, root_of
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.own_folder import PREFIX
 from schemactl.store.sources import LeftOutWarning, is_local
@@ -123,6 +129,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     call = Call(request, folder, target, LoadTime(load_id, datetime.now(UTC)), before, checked, parts, files, seen)
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
+    _check_stated(target, held, parts)
     target.destination.check_tables(target.url, checked)
     return call
 
@@ -145,6 +152,45 @@ def _find_data(request: NormalizeRequest, before: Schema, own: list[Path]) -> tu
 
 def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
     return tuple(each for part in parts for each in part.inputs)
+
+
+def check_types(target: LoadTarget, tables: Iterable[Table]) -> None:
+    """Refuse tables with columns of types that the destination lacks, or that no load brings it.
+
+    Raises:
+        InputError: there are some.
+    """
+    columns = ((table.name, column) for table in tables for column in complete(table))
+    found = tuple(problem for table, column in columns if (problem := _type_problem(target, table, column)))
+    if found:
+        raise InputError(f"columns of such types cannot be loaded into `{target.kind}`", problems=found)
+
+
+def _type_problem(target: LoadTarget, table: str, column: Column) -> Problem | None:
+    from schemactl.kernel.stored import decimal_size
+
+    place = f"`{table}.{column.name}`"
+    try:
+        if column.data_type in (DataType.DECIMAL, DataType.WEI):
+            digits, scale = decimal_size(column)
+            if digits > MAX_DIGITS:
+                message = f"{place} has {digits} digits, and a load into `{target.kind}` brings {MAX_DIGITS} at most"
+                return Problem(message, hint="lower the precision in the schema, or keep the column as `text`")
+            check_scale(column.name, digits, scale, "a load")
+        target.destination.stored(column)
+    except InputError as error:
+        return Problem(f"{place}: {error.message}", hint=error.hint)
+    return None
+
+
+def _check_stated(target: LoadTarget, before: Schema, parts: Iterable[Part]) -> None:
+    """Refuse tables as ``check_types`` does, those that the data goes to, with what the call states of them."""
+    for request in (part.request for part in parts):
+        if request.dispatch is not None:
+            continue  # which tables there are, the records say
+        root = root_table(before, table_of(request.table, request.sources, Evidence(), request.name))
+        stated = before if request.hints is None else with_hints(before, request.hints, root)
+        check_types(target, [table for name, table in stated.tables.items() if root_of(stated, name) == root])
 
 
 def check_root(table: str) -> None:
