@@ -18,7 +18,7 @@ from schemactl.formats._losses import Document
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import check_case, file_table_name, only_table, record, schema_of
 from schemactl.formats._tree import Source, value_of
-from schemactl.schema.full_types import decimal_sizes
+from schemactl.schema.full_types import check_scale, decimal_sizes
 from schemactl.schema.naming import Naming
 from schemactl.schema.types import DataType, Schema
 
@@ -38,6 +38,8 @@ _DATA_TYPES: Final[Mapping[str, DataType]] = {
 }  # fmt: skip
 _WHOLE_DIGITS: Final = 29
 """Digits before the point that NUMERIC has, beside nine after it."""
+_MOST_DIGITS: Final = 38
+"""Digits that BIGNUMERIC has for certain before the point, and after it; numbers with more are texts."""
 
 _READ: Final = frozenset(("name", "type", "mode", "description", "fields", "maxLength", "precision", "scale"))
 _SHAPES: Final[Shapes] = {
@@ -81,6 +83,9 @@ def _write(field: Field) -> dict[str, Any]:
 def _type(field: Field) -> str:
     if field.data_type is DataType.DECIMAL:
         precision, scale = decimal_sizes(field.properties)
+        check_scale(field.name, precision, scale, "BigQuery")
+        if max(scale, precision - scale) > _MOST_DIGITS:
+            return _TYPES[DataType.TEXT]
         return "BIGNUMERIC" if scale > 9 or precision - scale > _WHOLE_DIGITS else "NUMERIC"
     return _TYPES[field.data_type]
 
@@ -91,6 +96,8 @@ def _sizes(field: Field) -> dict[str, str]:
             return {"maxLength": str(field.precision)}
         case DataType.DECIMAL if field.precision is not None or field.scale is not None:
             precision, scale = decimal_sizes(field.properties)
+            if max(scale, precision - scale) > _MOST_DIGITS:
+                return {}
             return {"precision": str(precision), **({"scale": str(scale)} if scale else {})}
     return {}
 

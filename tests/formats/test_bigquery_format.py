@@ -87,6 +87,15 @@ def test_decimals_have_the_sizes_that_dlt_gives_them():
     assert "maxLength" not in field(data_type="text", scale=2)
 
 
+def test_decimals_that_bignumeric_has_no_room_for_are_texts():
+    assert field(data_type="decimal", precision=76, scale=38)["type"] == "BIGNUMERIC"
+    for precision, scale in ((50, 40), (50, 2)):
+        wide = field(data_type="decimal", precision=precision, scale=scale)
+        assert (wide["type"], wide.get("precision")) == ("STRING", None)
+    with pytest.raises(InputError, match=r"BigQuery has no decimal\(5,9\)"):
+        field(data_type="decimal", precision=5, scale=9)
+
+
 def test_a_schema_of_others():
     columns, losses = read(
         {"name": "Id", "type": "INT64", "mode": "REQUIRED", "policyTags": {"names": ["p"]}},
