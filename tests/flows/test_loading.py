@@ -13,47 +13,6 @@ from schemactl.normalization.package import PastLoads
 
 
 @pytest.mark.parametrize(
-    ("address", "kind", "url"),
-    [
-        ("warehouse", "parquet", "parquet:warehouse"),
-        ("a/b?dataset=raw", "parquet", "parquet:a/b?dataset=raw"),
-        ("parquet:a", "parquet", "parquet:a"),
-        ("duckdb:///a.duckdb", "duckdb", "duckdb:///a.duckdb"),
-        ("postgresql://u@h/d", "postgresql", "postgresql://u@h/d"),
-        (" postgres://u@h/d", "postgresql", "postgresql://u@h/d"),
-        ("PostgreSQL://u@h/d", "postgresql", "postgresql://u@h/d"),
-    ],
-)
-def test_address_names_a_destination(address: str, kind: str, url: str) -> None:
-    target = loadable(address)
-
-    assert (target.destination.__name__.rpartition(".")[2], target.url) == (kind, url)  # type: ignore[attr-defined]
-
-
-def test_destination_limits_names() -> None:
-    assert loadable("postgresql://u@h/d").max_identifier_length == 63
-    assert loadable("warehouse").max_identifier_length is None
-
-
-@pytest.mark.parametrize(
-    ("address", "message", "hint"),
-    [
-        ("duckbd:///a.duckdb", "no destination `duckbd`", "duckdb"),
-        ("postgre://u@h/d", "no destination `postgre`", "postgresql"),
-        ("oracle://u@h/d", "no destination `oracle`", "known: "),
-        ("s3://bucket/a", "no destination `s3`", "known: "),
-        ("duckbd:a", "no destination `duckbd`", "duckdb"),
-        ("", "does not name a destination", "a folder"),
-    ],
-)
-def test_unknown_destination_is_reported(address: str, message: str, hint: str) -> None:
-    with pytest.raises(InputError, match=message) as reported:
-        loadable(address)
-
-    assert hint in str(reported.value.hint)
-
-
-@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("duckdb:////data/shop.duckdb?dataset=raw", "duckdb:////data/shop.duckdb?dataset=raw"),

@@ -1,4 +1,4 @@
-"""The destination that an address names."""
+"""The destination that an address names, and addresses that name none."""
 
 from __future__ import annotations
 
@@ -7,12 +7,53 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.flows.target import find_destination
+from schemactl.flows.target import find_destination, loadable
 
 
 @pytest.fixture(autouse=True)
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "url"),
+    [
+        ("warehouse", "parquet", "parquet:warehouse"),
+        ("a/b?dataset=raw", "parquet", "parquet:a/b?dataset=raw"),
+        ("parquet:a", "parquet", "parquet:a"),
+        ("duckdb:///a.duckdb", "duckdb", "duckdb:///a.duckdb"),
+        ("postgresql://u@h/d", "postgresql", "postgresql://u@h/d"),
+        (" postgres://u@h/d", "postgresql", "postgresql://u@h/d"),
+        ("PostgreSQL://u@h/d", "postgresql", "postgresql://u@h/d"),
+    ],
+)
+def test_address_names_a_destination(address: str, kind: str, url: str) -> None:
+    target = loadable(address)
+
+    assert (target.destination.__name__.rpartition(".")[2], target.url) == (kind, url)  # type: ignore[attr-defined]
+
+
+def test_destination_limits_names() -> None:
+    assert loadable("postgresql://u@h/d").max_identifier_length == 63
+    assert loadable("warehouse").max_identifier_length is None
+
+
+@pytest.mark.parametrize(
+    ("address", "message", "hint"),
+    [
+        ("duckbd:///a.duckdb", "no destination `duckbd`", "duckdb"),
+        ("postgre://u@h/d", "no destination `postgre`", "postgresql"),
+        ("oracle://u@h/d", "no destination `oracle`", "known: "),
+        ("s3://bucket/a", "no destination `s3`", "known: "),
+        ("duckbd:a", "no destination `duckbd`", "duckdb"),
+        ("", "does not name a destination", "a folder"),
+    ],
+)
+def test_unknown_destination_is_reported(address: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError, match=message) as reported:
+        loadable(address)
+
+    assert hint in str(reported.value.hint)
 
 
 @pytest.mark.parametrize("name", ["warehouse", "./snowflake:prod", "2026-01-01T10:00", "out.v1", "C:\\data"])
@@ -25,8 +66,6 @@ def test_what_has_no_scheme_is_a_folder_of_parquet(name: str) -> None:
     ("text", "message", "hint"),
     [
         ("snowflake:prod", "there is no destination `snowflake`", "or a folder: `./snowflake:prod`"),
-        ("s3://bucket/shop", "there is no destination `s3`", "known: "),
-        ("duckbd:shop", "there is no destination `duckbd`", "did you mean `duckdb`?"),
         ("shop.duckdb", "`shop.duckdb` is not the name of a folder", "`duckdb:///shop.duckdb` is a database in a file"),
         ("data/shop.sqlite3", "is not the name of a folder", "`sqlite:///data/shop.sqlite3`"),
     ],
