@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -80,7 +81,8 @@ def _problems(file: TextFile, folder: SchemasFolder) -> Iterator[Problem]:
     except InputError as error:
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
-    for each in find_faults(document.schema, lambda table: table in _all_tables(folder)):
+    others = cache(partial(_all_tables, folder))  # read where a reference asks for them
+    for each in find_faults(document.schema, lambda table: table in others()):
         yield Problem(each.message, document.locate(*each.keys), each.hint)
     is_exported = not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
     if is_exported and document.is_edited:

@@ -133,7 +133,9 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
                 continue
             if origin := variant_origin(change.column.name, table.columns, naming):
                 message = f"is for values that do not fit `{origin}`; the schema does not know it yet"
-                yield Note(NoteKind.VARIANT, change.table, change.column.name, message, _state(comparison, change))
+                yield Note(
+                    NoteKind.VARIANT, change.table, change.column.name, message, _take_over_hint(comparison, change)
+                )
             elif _was_stated(comparison, change.table, change.column.name, options):
                 yield _left_out(change.table, change.column)
             else:
@@ -176,7 +178,7 @@ def _column_left(table: str, column: Column, is_kept: bool) -> Note:
     return Note(NoteKind.DRIFT, table, column.name, f"{_LEFT}, and it may not be null", hint)
 
 
-def _state(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
+def _take_over_hint(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
     """Return how the schema takes over a variant column that a destination has."""
     place, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
     stated = f"--column {place}:{kind},variant=true"
@@ -193,7 +195,7 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         is_free = step.column.nullable and (table, name) not in required
         if stated is None and step.column.is_variant:
             message = "is for values that do not fit; the schema does not know it yet"
-            yield Note(NoteKind.VARIANT, table, name, message, _state(comparison, step))
+            yield Note(NoteKind.VARIANT, table, name, message, _take_over_hint(comparison, step))
         elif stated and not (stated.nullable or has_backfill(stated)) and is_free:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
             yield Note(NoteKind.NULLABLE, table, name, message, "state one: `x-backfill: VALUE`")

@@ -17,7 +17,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import Path, parse_path
 from schemactl.schema.renames import RENAMED_FROM, column_claims, origins, table_claims
 from schemactl.schema.settings import Settings
-from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
 _INFERRED: Final = ("data_type", "precision", "scale", "timezone", "x-nested-type")
 """What data alone says of a column; the rest follows from the settings."""
@@ -72,11 +72,15 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
     stated = _with_fitted_names(imported, exported, earlier)
     merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
     tables = {name: merge.table(table) for name, table in stated.tables.items()}
-    for table in exported.tables.values():
+    kept, names = dict[str, Table](), set(tables)
+    for table in _parents_first(exported):
         found = merge.follow_parent(table)
-        if found.name not in tables and merge.keeps_table(table, found, tables):
-            columns = {each.name: merge.column_of_data(table.name, each, None) for each in table.columns.values()}
-            tables[found.name] = replace(found, columns=columns)
+        if found.name not in names and merge.keeps_table(table, found.parent, names):
+            kept[table.name] = found
+            names.add(found.name)
+    for name in filter(kept.__contains__, exported.tables):  # in the order of the file
+        columns = {each.name: merge.column_of_data(name, each, None) for each in kept[name].columns.values()}
+        tables[kept[name].name] = replace(kept[name], columns=columns)
     normalizers = merge.normalizers()
     return MergedImport(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
 
@@ -127,7 +131,7 @@ class _Merge:
         self._system_prefix = system_prefix(naming_of(exported))
         self._moved = frozenset(origin for table in imported.tables.values() for origin in origins(table.properties))
         self._renamed = table_claims(exported, imported, exported, counts_hints=True)
-        for table in exported.tables.values():
+        for table in _parents_first(exported):
             if table.parent in self._renamed and table.name not in self._renamed:
                 self._renamed[table.name] = _nested_name(table, self._renamed[table.parent])
         self._claims = {new: old for old, new in self._renamed.items()}
@@ -171,9 +175,9 @@ class _Merge:
         properties = {**table.properties, "parent": self._renamed[table.parent]}
         return Table(self._renamed[table.name], table.columns, properties)
 
-    def keeps_table(self, table: Table, found: Table, kept: Mapping[str, Table]) -> bool:
-        """Return whether data brought a table that the import file does not state; ``found`` is what it is now."""
-        if table.name in self._moved or (found.parent is not None and found.parent not in kept):
+    def keeps_table(self, table: Table, parent: str | None, kept: Container[str]) -> bool:
+        """Return whether data brought a table that the import file does not state; ``parent`` is its parent now."""
+        if table.name in self._moved or (parent is not None and parent not in kept):
             return False
         if table.name.startswith(self._system_prefix):
             return True
@@ -243,6 +247,11 @@ class _Merge:
             question = "`detections` changed, from which the types of columns follow"
             if question not in self.open_questions:
                 self.open_questions.append(question)
+
+
+def _parents_first(schema: Schema) -> list[Table]:
+    """Return tables with what they are nested in before them: a file may have any order."""
+    return sorted(schema.tables.values(), key=lambda table: len(ancestors(schema, table.name)))
 
 
 def _nested_name(table: Table, parent: str) -> str:
