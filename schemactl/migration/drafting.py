@@ -64,7 +64,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.dispositions import named
 from schemactl.schema.renames import is_dlts_own
-from schemactl.schema.structure import NameLimits, description_of
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of
 from schemactl.schema.types import Column, Table, ancestors
 
 
@@ -158,11 +158,18 @@ class _Drafter:
             yield Draft(phase, step, without_origin(reason))
         for change in self.comparison.changes:
             for draft in self._of(change):
-                yield replace(draft, reason=without_origin(change))
+                yield replace(draft, reason=self._reason(change))
         if self.options.compares_unique:
             yield from (_of_key(*each) for each in unique_steps(self.comparison))
         for name, key in {**self.moved, **self.keys}.items():
             yield from (_of_key(*each) for each in primary_key_steps(name, key))
+
+    def _reason(self, change: Change) -> Change:
+        """Return a change in the destination's words: a type that dlt does not know is called as it is there."""
+        if not isinstance(change, ColumnRetyped) or "data_type" in change.before:
+            return without_origin(change)
+        found = self.comparison.found_column(change.table, change.column).properties
+        return replace(change, before={**change.before, DATABASE_TYPE: found.get(DATABASE_TYPE)})
 
     def prepared(self, step: Step) -> Iterator[Step]:
         """Yield a step and what is done ahead of it; of a table without rows there is nothing to do ahead."""

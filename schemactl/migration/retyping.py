@@ -67,12 +67,21 @@ class Retyping:
         return fit(self._readable(abilities), self.after, counts_seconds=self.counts_seconds)
 
     def _readable(self, abilities: Abilities) -> Column:
-        """Return the column as it is; as texts, where the destination makes such of a type that dlt does not know."""
+        """Return the column as it is, or as what the destination makes of a type that dlt does not know.
+
+        Texts of such values become a text, and structs, lists and maps become JSON.
+        """
         kind = self.before.properties.get(DATABASE_TYPE)
-        is_readable = self.before.data_type is None and self.after.data_type is DataType.TEXT
-        if not is_readable or kind is None or not abilities.has_texts(kind):
+        if self.before.data_type is not None or kind is None:
             return self.before
-        return replace(self.before, properties={"data_type": str(DataType.TEXT)})
+        match self.after.data_type:
+            case DataType.TEXT:
+                is_readable = abilities.has_texts(kind)
+            case DataType.JSON:
+                is_readable = abilities.structure_in(kind) is not None
+            case _:
+                is_readable = False
+        return replace(self.before, properties={"data_type": str(self.after.data_type)}) if is_readable else self.before
 
 
 def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -15,11 +17,14 @@ from lake_samples import silent
 
 from schemactl.errors import DestinationError
 from schemactl.flows.diff import DiffRequest, diff_schemas
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.target import loadable
 from schemactl.formats.dlt import write as write_schema
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -52,6 +57,7 @@ STAGED = {
     PRICES: pa.map_(pa.string(), pa.struct([("net", pa.decimal128(10, 2))])),
     "struct<a:bigint>": pa.struct([("a", pa.int64())]),
     "struct<b:bigint>": pa.struct([("b", pa.int64())]),
+    "struct<x:double>": pa.struct([("x", pa.float64())]),
     "struct<a:string>": pa.struct([("a", pa.string())]),
     "struct<A:bigint>": pa.struct([("A", pa.int64())]),
     "struct<a:struct<b:bigint>>": pa.struct([("a", pa.struct([("b", pa.int64())]))]),
@@ -131,11 +137,14 @@ class Place:
         staged = StagedTable(of.tables["orders"], folder, len(rows))
         self.module.load(self.url, LoadPackage("1", of, (staged,), AT), silent)
 
+    def raw_rows(self) -> list[dict[str, Any]]:
+        read: Callable[[], pa.Table] = getattr(self, f"_read_{self.kind}")
+        return read().to_pylist()
+
     def rows(self) -> list[dict[str, Any]]:
         """What the table holds, by readers that are not ours, sorted; maps as dicts."""
-        read: Callable[[], pa.Table] = getattr(self, f"_read_{self.kind}")
         found = [{**row, "prices": None if row["prices"] is None else dict(row["prices"])} if "prices" in row else row
-                 for row in read().to_pylist()]  # fmt: skip
+                 for row in self.raw_rows()]  # fmt: skip
         return sorted(found, key=lambda row: row["id"])
 
     def _read_delta(self) -> pa.Table:
@@ -368,11 +377,6 @@ def test_diff_reports_of_new_fields_alone(grown: Place) -> None:
 
 
 def test_a_plan_adds_whole_columns_of_structs_and_maps(grown: Place) -> None:
-    from contextlib import nullcontext
-
-    from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-    from schemactl.migration.reports import Outcome
-
     more = {**NEW, "more": "struct<a:struct<b:bigint>>", "sums": "map<string,double>", "all": "array<array<date>>"}
     Path("later.schema.yaml").write_text(write_schema(schema(more)))
 
@@ -383,3 +387,56 @@ def test_a_plan_adds_whole_columns_of_structs_and_maps(grown: Place) -> None:
     found = find_status("later.schema.yaml", grown.url, Path("schemas"), PlanOptions())
     assert (found.is_settled, found.drift) == (True, ())
     assert all(row["more"] is None for row in grown.rows())
+
+
+def texts_instead(columns: dict[str, str]) -> str:
+    """Write a schema whose columns are JSON, without structure, and return its file."""
+    made = schema(columns)
+    orders = made.tables["orders"]
+    texts = {name: Column(name, {"data_type": "json"}) for name in columns}
+    Path("later.schema.yaml").write_text(
+        write_schema(bump(made.with_table(replace(orders, columns={**orders.columns, **texts}))))
+    )
+    return "later.schema.yaml"
+
+
+def test_a_migration_makes_json_of_structs_lists_and_maps(grown: Place) -> None:
+    before = grown.rows()
+    later, schemas = texts_instead(NEW), Path("schemas")
+
+    report = apply_migration(
+        ApplyRequest(later, grown.url, schemas, PlanOptions()), lambda _: True, lambda: nullcontext(None)
+    )
+
+    assert report.outcome is Outcome.DONE
+    rows = {row["id"]: {name: row[name] and json.loads(row[name]) for name in NEW} for row in grown.raw_rows()}
+    assert rows.keys() == {1, 2, 3, 4}
+    either = {"x": [1]} if grown.kind == "duckdb" else '{"x":[1]}'  # no lake knows that the text was JSON
+    assert rows[1] == {
+        "buyer": {"name": "Ann", "tags": [["a", None], [], None], "either": either, "address": None},
+        "lines": [{"n": 1, "note": None}, None],
+        "prices": {"eur": {"net": None}, "usd": None},
+    }
+    assert rows[3] == dict.fromkeys(NEW)
+    assert find_status(later, grown.url, schemas, PlanOptions()).is_settled
+
+    undone = rollback(RollbackRequest("shop", grown.url), lambda _: True, lambda: nullcontext(None))
+
+    if grown.kind == "duckdb":
+        assert undone.outcome is Outcome.DONE
+        assert grown.rows() == before
+    else:
+        assert [each.kind for each in undone.blockers] == [BlockerKind.IMPOSSIBLE] * 3
+
+
+def test_what_json_has_not_stays_where_it_is(place: Place) -> None:
+    rows = [{"id": 1, "p": {"x": float("inf")}}, {"id": 2, "p": {"x": 0.1}}]
+    place.load(schema({"p": "struct<x:double>"}), rows)
+    later = texts_instead({"p": "struct<x:double>"})
+
+    with pytest.raises(DestinationError, match="does not survive"):
+        apply_migration(
+            ApplyRequest(later, place.url, Path("schemas"), PlanOptions()), lambda _: True, lambda: nullcontext(None)
+        )
+
+    assert data(place.rows()) == rows

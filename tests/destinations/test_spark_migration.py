@@ -346,6 +346,25 @@ def test_a_column_is_converted_only_where_all_its_values_survive(
     assert rows("t", "_dlt_id", "v") == [*held, ("n", None)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("struct<a:bigint,b:struct<c:string>>", "struct(1, struct(NULL))", '{"a":1,"b":{"c":null}}'),
+        ("array<decimal(38,0)>", "array(12345678901234567890, NULL)", "[12345678901234567890,null]"),
+        ("map<string,double>", "map('k', 0.5D)", '{"k":0.5}'),
+    ],
+)
+def test_structs_lists_and_maps_become_json(url: str, spark: Any, rows: Any, kind: str, value: str, text: str) -> None:
+    there = Column("v", {"x-database-type": kind})
+    with destination.connect(url, "shop") as session:
+        spark.sql(f"CREATE SCHEMA {session.dataset}")
+        spark.sql(f"CREATE TABLE {session.dataset}.t AS SELECT CAST({value} AS {kind}) AS v UNION ALL SELECT NULL")
+        step = ChangeType("t", there, column("v", "json"), Conversion.WHOLE)
+        assert session.unfit(step).count == 0
+        session.run(step, destination.render(step, table("t", there), session.dataset))
+        assert rows("t", "v") == [(text,), (None,)]
+
+
 def padded(value: Any) -> Any:
     """A decimal as its source wrote it: a column pads it with zeros."""
     return Decimal(f"{value.normalize():f}") if isinstance(value, Decimal) and value else value

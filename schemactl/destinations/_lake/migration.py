@@ -48,6 +48,7 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.schema.ddl import Dialect
+from schemactl.schema.nested_types import SPARK_TYPE, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Table
 
@@ -104,10 +105,12 @@ def _engine(names: NameLimits) -> Engine:
 
 
 def type_words(column: Column) -> str:
-    """Return a column's type in dlt's words.
+    """Return a column's type in dlt's words, that of a column that keeps structure as Spark's DDL.
 
     >>> type_words(Column("total", {"data_type": "decimal", "precision": 10, "scale": 2}))
     'decimal(10, 2)'
+    >>> type_words(Column("lines", {"data_type": "json", "x-spark-type": "array<bigint>"}))
+    'array<bigint>'
 
     Raises:
         InputError: it has none, or one that only a database knows, or its sizes are no numbers.
@@ -115,6 +118,8 @@ def type_words(column: Column) -> str:
     properties = column.properties
     if DATABASE_TYPE in properties or column.data_type is None:
         raise InputError(f"column `{column.name}` has no type of dlt's")
+    if structure_of(column) is not None:
+        return str(properties[SPARK_TYPE])
     sizes = [properties[name] for name in ("precision", "scale") if properties.get(name) is not None]
     if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
         raise InputError(f"a size of column `{column.name}` is not an integer: {sizes!r}")

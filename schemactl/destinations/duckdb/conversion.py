@@ -60,6 +60,10 @@ type_of: Final = partial(checked_type, column_type=column_type)
 """Returns a column's type, checked."""
 
 
+_TEXT_IN_JSON: Final = r"""'"(\\.|[^"\\])*"'"""
+"""A regular expression, as SQL has it."""
+
+
 def has_texts(kind: str) -> bool:
     """Return whether each value of a type that dlt does not know has a text of its own; see ``Abilities``."""
     return kind.upper() in _WITH_TEXTS or kind.upper().startswith("ENUM(")
@@ -99,8 +103,15 @@ def _as_text(value: str, column: Column) -> str:
 
 
 def _cast_other(retype: Retype, value: str, kind: str) -> tuple[str, str]:
-    """Return how a value of a type that dlt does not know becomes a text, or the reverse."""
+    """Return how a value of a type that dlt does not know becomes a text or JSON, or the reverse."""
     before, after = retype.before, retype.after
+    if after.data_type is DataType.JSON:
+        # DuckDB writes ``NaN`` and ``Infinity``, which are not JSON.
+        outside_texts = f"regexp_replace(CAST(to_json({value}) AS VARCHAR), {_TEXT_IN_JSON}, '', 'g')"
+        return f"NOT regexp_matches({outside_texts}, 'NaN|Infinity')", f"CAST(to_json({value}) AS {kind})"
+    if before.data_type is DataType.JSON:
+        made = f"TRY_CAST({value} AS {kind})"
+        return f"CAST(to_json({made}) AS VARCHAR) = CAST({value} AS VARCHAR)", made
     if after.data_type is DataType.TEXT and has_texts(before.properties.get(DATABASE_TYPE, "")):
         return is_short(f"CAST({value} AS VARCHAR)", after), f"CAST({value} AS VARCHAR)"
     if before.data_type is DataType.TEXT and has_texts(after.properties.get(DATABASE_TYPE, "")):

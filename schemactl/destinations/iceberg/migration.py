@@ -71,7 +71,9 @@ if TYPE_CHECKING:
 
 def _retype(before: Column, after: Column) -> Way:
     """Return how a column gets another type: Iceberg itself only widens integers and decimals (its specification)."""
-    if DATABASE_TYPE in before.properties or DATABASE_TYPE in after.properties:
+    if DATABASE_TYPE in after.properties:
+        return Way.NONE  # structs, lists and maps are those of columns that are there; none is made
+    if DATABASE_TYPE in before.properties:
         return Way.REWRITE
     there, wanted = new_kind(before), new_kind(after)
     match there.get("data_type"), wanted.get("data_type"):  # structs and lists have none

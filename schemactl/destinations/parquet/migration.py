@@ -60,10 +60,15 @@ from schemactl.migration.steps import (
 )
 from schemactl.normalization.package import rows_in
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Column, DataType, Table
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+def _retype(before: Column, after: Column) -> Way:
+    is_json = after.data_type is DataType.JSON and DATABASE_TYPE in before.properties
+    return Way.REWRITE if _has_dlts_type(after) and (is_json or _has_dlts_type(before)) else Way.NONE
 
 
 def _has_dlts_type(column: Column) -> bool:
@@ -74,7 +79,7 @@ ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    retype=lambda *sides: Way.REWRITE if all(map(_has_dlts_type, sides)) else Way.NONE,
+    retype=_retype,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
     names=NAMES,

@@ -46,6 +46,8 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema import types
 from schemactl.schema.conversions import CONVERSIONS, Conversion
+from schemactl.schema.nested_types import structure_in
+from schemactl.schema.structure import DATABASE_TYPE
 
 Kind = types.DataType
 
@@ -205,6 +207,8 @@ def survivor(value: Column, retype: Retype) -> Column:
     """
     kind = spark_type(retype.after)
     before, after = retype.before.data_type, retype.after.data_type
+    if after is Kind.JSON and structure_in(retype.before.properties.get(DATABASE_TYPE, "")):
+        return F.to_json(value, {"ignoreNullFields": "false"})
     if before is None or after is None or CONVERSIONS.get((before, after)) is Conversion.REFUSED:
         return F.lit(None).cast(kind)
     retype = replace(retype, after=_as_stored(retype.after))
