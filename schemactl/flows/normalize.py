@@ -19,6 +19,7 @@ from schemactl.flows.evidence import with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, collected, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import save_lineage
+from schemactl.flows.migrate.ledger import check_swaps
 from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, check_types, prepare
 from schemactl.flows.packing import (
     check_balance,
@@ -129,6 +130,7 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: 
             return merge_reports([replace(report, overwrites=each) for report, each in found_met])
         check_types(call.target, [table for plan in plans for table in plan.tables.values()])
         call.check_tables(bases[-1].evolution.stored)
+        check_swaps(bases[-1].evolution.stored, call.target)
         _make_new(call, bases, plans, made, staging / str(number))
         reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
         further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]

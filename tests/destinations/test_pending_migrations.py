@@ -11,6 +11,8 @@ from staged_loads import ROW_KEY, TEXT, order, orders, package, quiet, shop
 
 from schemactl.destinations import DESTINATIONS, is_loader
 from schemactl.errors import DestinationError
+from schemactl.flows.migrate.ledger import check_swaps
+from schemactl.flows.target import Target
 from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import Schema, Table, table_from_dict
 
@@ -114,6 +116,25 @@ def test_a_column_that_has_its_new_name_is_loaded(destination: tuple[str, str], 
     module = DESTINATIONS[kind]
     assert is_loader(module)
     assert module.read_past_loads(address, "shop").load_ids == {"1", "2"}
+
+
+def test_columns_that_are_to_change_names_wait_for_the_migration(loaded: tuple[str, str], tmp_path: Path) -> None:
+    kind, address = loaded
+    target = Target(kind, DESTINATIONS[kind], address)
+    both = orders({"note": {**TEXT, "x-renamed-from": "memo"}, "memo": {**TEXT, "x-renamed-from": "note"}})
+    first = shop(orders({"memo": TEXT}))
+    load(loaded, package(tmp_path / "both", first, "2", {"orders": [order(2, "2", note="a", memo="b")]}))
+    replaced = shop(Table(both.name, both.columns, {**both.properties, "write_disposition": "replace"}))
+
+    for allowed in (first, replaced, shop(orders({"memo": {**TEXT, "x-renamed-from": "gone"}}))):
+        check_swaps(allowed, target)
+    with pytest.raises(DestinationError, match="has yet to rename") as caught:
+        check_swaps(shop(both), target)
+    messages = [each.message for each in caught.value.problems]
+    assert messages == ["`orders.memo` is to become `orders.note`", "`orders.note` is to become `orders.memo`"]
+
+    load(loaded, package(tmp_path / "later", shop(both), "3", {"orders": [order(3, "3", note="a", memo="b")]}))
+    check_swaps(shop(both), target)  # by now it is history
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite", "postgresql"])

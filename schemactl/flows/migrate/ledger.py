@@ -1,4 +1,4 @@
-"""Schemas of a destination's ledger: ``export`` takes them, and what schema files have lost comes back from them.
+"""Schemas of a destination's ledger: earlier ones, what schema files have lost, and which names are yet to change.
 
 A pipeline of dlt whose working folder stays never reads ``export/``: it keeps a schema of its own and writes over ours.
 What schemactl added meanwhile is gone from the file then, while the destination's tables have it. The ledger
@@ -12,11 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from schemactl.destinations import DESTINATIONS, MigrationSession, is_migrator
-from schemactl.errors import InputError
+from schemactl.errors import DestinationError, InputError, Problem
 from schemactl.flows.migrate.state import MOST_EARLIER
 from schemactl.flows.references import Referred
 from schemactl.flows.target import Target, migratable
-from schemactl.schema.types import Schema
+from schemactl.migration.comparison import compare
+from schemactl.migration.options import PlanOptions
+from schemactl.redaction import redact
+from schemactl.schema.changes import ColumnRenamed, TableRenamed
+from schemactl.schema.renames import origins
+from schemactl.schema.types import Schema, root_of
 from schemactl.store.sources import LeftOutWarning
 
 
@@ -81,6 +86,45 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
         _, names = find_lost(schema, target, session)
     if names:
         _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
+
+
+def check_swaps(schema: Schema, target: Target) -> None:
+    """Refuse a load where tables or columns are yet to change names: values would go under another's name.
+
+    Renames to new names are found by the columns that are there (see ``Loader.check_tables``). Where a name is there
+    before and afterwards, only the ledger's last schema says whether it was given away.
+
+    Raises:
+        DestinationError: such a rename is pending, or the ledger cannot be read.
+    """
+    destination = DESTINATIONS[target.kind]
+    if not is_migrator(destination) or not _states_swaps(schema):
+        return
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
+        versions = session.versions(schema.name)
+        known = session.schema_of(versions[0].version_hash) if versions else None
+        catalogue = session.catalogue().schema
+    if known is None:
+        return
+    changes = compare(catalogue, schema, known, destination.stored, destination.ABILITIES, PlanOptions()).changes
+    pending: list[Problem] = []
+    for change in changes:
+        if isinstance(change, TableRenamed | ColumnRenamed) and change.is_stated:
+            table = change.table if isinstance(change, ColumnRenamed) else change.after
+            place = f"{table}." if isinstance(change, ColumnRenamed) else ""
+            if schema.tables[root_of(schema, table)].properties.get("write_disposition") != "replace":
+                pending.append(Problem(f"`{place}{change.before}` is to become `{place}{change.after}`"))
+    if pending:
+        message = f"`{redact(target.url)}` has yet to rename what the schema renames; values would go under wrong names"
+        hint = f"`schemactl migrate apply {schema.name} --to DEST` renames them"
+        raise DestinationError(message, problems=tuple(pending), hint=hint)
+
+
+def _states_swaps(schema: Schema) -> bool:
+    """Return whether a table or column is stated to have had a name that another one has now."""
+    named = {name: table.properties for name, table in schema.tables.items()}
+    columns = ({name: each.properties for name, each in table.columns.items()} for table in schema.tables.values())
+    return any(origin in each for each in (named, *columns) for stated in each.values() for origin in origins(stated))
 
 
 def _may_have_lost(schema: Schema, target: Target) -> bool:
