@@ -253,9 +253,25 @@ def print_verified(report: reports.VerifyReport, look: Look) -> str:
 
 
 def print_baseline(report: reports.BaselineReport, look: Look) -> str:
-    """Return what ``baseline`` is to record, or has recorded."""
-    head, end = _title(report.schema, report.place), _recorded(report)
-    return print_sections([[head], list(_drift(report.drift)), show_blockers(report.blockers), [end]], look)
+    """Return what ``baseline`` is to record."""
+    return print_sections([[_title(report.schema, report.place)], list(_drift(report.drift))], look)
+
+
+def print_recorded(report: reports.BaselineReport, look: Look) -> str:
+    """Return how ``baseline`` has ended; with what it was to record, where that was not shown for being asked about."""
+    match report.outcome:
+        case reports.Outcome.DONE:
+            tables = counted(report.tables, "table")
+            end = f"The ledger names this schema as what is there: {tables}, none of them changed."
+            return print_line(end, look, _GOOD)
+        case reports.Outcome.DECLINED:
+            return print_line("Nothing was recorded.", look)
+        case reports.Outcome.NOTHING:
+            end = print_line("Nothing to do: the ledger names this schema already.", look, _GOOD)
+        case reports.Outcome.REFUSED:
+            stands = print_sections([show_blockers(report.blockers)], look)
+            end = f"{stands}\n{print_line('Nothing was recorded.', look, ERROR)}"
+    return f"{print_baseline(report, look)}\n{end}"
 
 
 def print_kept(report: reports.CleanReport, look: Look) -> str:
@@ -386,17 +402,6 @@ def _verified(report: reports.VerifyReport) -> Text:
     found += len(report.misplaced)
     half = "A run stands half done; " if report.unfinished else ""
     return Text(f"{half}{counted(found, 'difference')} ({looked}).", style=ERROR)
-
-
-def _recorded(report: reports.BaselineReport) -> Text:
-    match report.outcome:
-        case reports.Outcome.DONE:
-            tables = counted(report.tables, "table")
-            return Text(f"The ledger names this schema as what is there: {tables}, none of them changed.", style=_GOOD)
-        case reports.Outcome.NOTHING:
-            return Text("Nothing to do: the ledger names this schema already.", style=_GOOD)
-        case _:
-            return Text("Nothing was recorded.", style="bold")
 
 
 def _time(at: datetime) -> str:

@@ -37,7 +37,7 @@ class Options(WritingOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
     from schemactl.flows.migrate.upkeep import record_baseline
-    from schemactl.render.migrate import print_baseline
+    from schemactl.render.migrate import print_baseline, print_recorded
     from schemactl.render.migrate_json import document
 
     def agree(report: BaselineReport) -> bool:
@@ -46,4 +46,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     report = record_baseline(
         options.reference, options.to, Path(options.schemas), options.patience(), agree, is_forced=options.force
     )
-    return write_report(terminal, options, report, document, print_baseline, fails=report.is_refused)
+    return write_report(terminal, options, report, document, print_recorded, fails=report.is_refused)
