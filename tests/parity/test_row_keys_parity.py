@@ -51,7 +51,7 @@ def keys_made(digests: list[bytes]) -> list[str]:
 
 
 def test_keys_of_nested_rows_are_those_of_dlt():
-    rows = [("root1", 0), *made_up(st.tuples(words, st.integers(0, 2**40)), 2000)]
+    rows = [("root1", 0), *made_up(st.tuples(words, st.integers(0, 2**40)), 500)]
     table = "t__items__späte"
     parents, places = [parent.encode() for parent, _ in rows], [place % 100_000 for _, place in rows]
     found = keys_made(hash_children(parents, table, range(len(rows)), places))
@@ -64,13 +64,13 @@ def test_keys_made_of_primary_keys_are_those_of_dlt():
         {"id": 1.0},
         {"id": None},
         {"id": "é"},
-        *made_up(st.dictionaries(words, scalars, max_size=3), 2000),
+        *made_up(st.dictionaries(words, scalars, max_size=3), 500),
     ]
     found = keys_made(hash_texts(map(content_text, rows)))
     assert found == [get_row_hash(row, subset=list(row)) for row in rows]
 
 
 def test_keys_made_of_content_are_those_of_dlt():
-    rows = [*EXAMPLES, *made_up(documents, 2000)]
+    rows = [*EXAMPLES, *made_up(documents, 500)]
     found = keys_made(hash_texts(document_text(row, "value") for row in rows))
     assert found == [get_row_hash(row) for row in rows]
