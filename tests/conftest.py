@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,13 @@ def _end_at_once(worker: int) -> None:
         os._exit(0)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Prepare what Java processes share before the first test that may start one: others need not wait for it."""
+    if item.get_closest_marker("spark") or item.get_closest_marker("e2e"):
+        _share_java_classes()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Collect without a look at what is garbage: nothing is, and the looks take a sixth of the time."""
@@ -167,14 +175,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Prepare what the tests that were asked for share."""
-    if any(item.get_closest_marker("spark") or item.get_closest_marker("e2e") for item in session.items):
-        _share_java_classes()
+    """Have garbage collection pass over what is there by now."""
     # Garbage collection would look through what is loaded by now again and again, pytest's last ones too.
     gc.freeze()
     atexit.register(gc.unfreeze)  # the process ends as always: DuckDB complains of what is left
 
 
+@cache
 def _share_java_classes() -> None:
     """Let all Java processes of the tests take Spark's classes from one file: starting takes half the time."""
     from schemactl.engine.session.java import find_java
