@@ -224,6 +224,9 @@ def spark() -> Iterator[SparkSession]:
     conf = {
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "2g",
+        # A young generation that holds what many queries leave, one thread that looks it through, and methods that are
+        # compiled sooner: this Java lives for minutes.
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xms1g -Xmn600m -XX:CompileThresholdScaling=0.25",
         # Most of a small query's time goes into its plan: none is described for a page that nobody opens, ...
         "spark.sql.ui.explainMode": "simple",
         "spark.sql.maxPlanStringLength": "100",
