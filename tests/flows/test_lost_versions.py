@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -15,8 +16,11 @@ import pytest
 from schemactl.errors import ChangedMeanwhile
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration, report_wanted
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination, migratable
@@ -207,3 +211,38 @@ def test_a_comparison_with_the_destination_says_what_the_file_has_lost(overwritt
     )
     with pytest.warns(LeftOutWarning, match=r"holds `orders.b`.*`schemactl sync shop --to DEST`"):
         diff_schemas(request)
+
+
+IMPORTED = [
+    {"id": "{data_type: bigint}", "note": "{data_type: text}", "old": "{data_type: text}"},
+    {"id": "{data_type: bigint}", "remark": "{data_type: text, x-renamed-from: note}"},
+    {"id": "{data_type: bigint}", "remark": "{data_type: text, x-renamed-from: note}", "more": "{data_type: text}"},
+]
+"""The columns of an import file that people edit, and that states no ancestors."""
+
+
+def test_what_edits_of_an_import_file_renamed_or_dropped_is_not_lost(tmp_path: Path, recwarn: Any) -> None:
+    folder, url = tmp_path / "schemas", f"duckdb:///{tmp_path}/shop.duckdb"
+    (folder / "import").mkdir(parents=True)
+
+    def sync(columns: dict[str, str]) -> None:
+        lines = "".join(f"      {name}: {of}\n" for name, of in columns.items())
+        (folder / "import" / "shop.schema.yaml").write_text(f"tables:\n  orders:\n    columns:\n{lines}")
+        sync_schemas(("shop",), folder, lambda _: True)
+
+    def apply() -> None:
+        request = ApplyRequest("shop", url, folder, PlanOptions(), allows_destructive=True)
+        apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+    sync(IMPORTED[0])
+    apply()
+    for columns in IMPORTED[1:]:
+        sync(columns)
+    apply()
+    assert find_status("shop", url, folder, PlanOptions()).is_settled
+
+    rollback(RollbackRequest("shop", url), lambda _: True, lambda: nullcontext(None))
+    sync({**IMPORTED[1], "again": "{data_type: text}"})
+    apply()
+    assert find_status("shop", url, folder, PlanOptions()).is_settled
+    assert not [each for each in recwarn if isinstance(each.message, LeftOutWarning)]

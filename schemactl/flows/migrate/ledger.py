@@ -144,7 +144,9 @@ def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
 
     Such a version is one that the version after it does not come from either, though it came before that one. What
     newer versions have that the file is made from is not lost: whoever dropped it later knew it. Nor is what a version
-    has that took the file over as its import file: such a file states hints alone.
+    has that took the file over as its import file: such a file states hints alone. Nor is what is older than a version
+    of the file, and of another import file: a schema starts anew from an import file that was edited, and its ancestry
+    says no more of what was before (as dlt's).
     """
     ancestors = {schema.version_hash, *schema.previous_hashes}
     versions = session.versions(schema.name)[:MOST_EARLIER]
@@ -165,9 +167,15 @@ def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
             each.version_hash not in after
             and schema.version_hash not in found.previous_hashes
             and not (schema.imported_version_hash is None and found.imported_version_hash in ancestors)
+            and not (known and _starts_anew(schema, found))
         ):
             yield _without(found, known)
         after = found.previous_hashes
+
+
+def _starts_anew(schema: Schema, before: Schema) -> bool:
+    imported = (schema.imported_version_hash, before.imported_version_hash)
+    return None not in imported and imported[0] != imported[1]
 
 
 def _without(schema: Schema, known: Iterable[Schema]) -> Schema:
