@@ -15,16 +15,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError, Problem
 from schemactl.normalization.package import LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
-from schemactl.schema.dispositions import Strategy, appends, complete, merge_of, row_key
+from schemactl.schema.dispositions import Strategy, appends, complete, first, merge_of, row_key
 from schemactl.schema.renames import origins
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 Staged = TypeVar("Staged")
 
@@ -293,6 +296,42 @@ def check_renames(
 
 def _rename(new: str, old: str) -> Problem:
     return Problem(f"`{old}` is to become `{new}`")
+
+
+def check_nulls(chains: Iterable[Chain]) -> None:
+    """Raise ``DestinationError`` where rows lack a value that the schema requires; for what forbids no nulls itself."""
+    for staged in (each for chain in chains for each in chain.staged.values()):
+        _check_nulls(staged)
+
+
+def _check_nulls(staged: StagedTable) -> None:
+    import pyarrow.parquet
+
+    # When a row began to hold is known once it is merged.
+    made_later = (first(staged.table, hint) for hint in ("x-valid-from", "x-valid-to"))
+    required = {each.name for each in complete(staged.table) if not each.nullable}.difference(made_later)
+    for path in staged.files:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            name = next((each for each in sorted(required) if _has_nulls(file, each)), None)
+        if name is not None:
+            message = f"column `{name}` of `{staged.table.name}` takes no nulls, and rows of this load have some"
+            raise DestinationError(message, hint="leave out the records that lack it, or let the schema allow nulls")
+
+
+def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        chunks = map(group.column, range(group.num_columns))
+        found = next((chunk.statistics for chunk in chunks if chunk.path_in_schema == name), None)
+        if found is not None and found.has_null_count:
+            count = found.null_count
+        elif name in file.schema_arrow.names:  # structs and lists have no statistics of their own
+            count = file.read_row_group(number, columns=[name]).column(name).null_count
+        else:
+            count = group.num_rows
+        if count:
+            return True
+    return False
 
 
 def _check_rows(chains: Iterable[Chain]) -> None:

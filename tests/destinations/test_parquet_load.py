@@ -72,6 +72,17 @@ def test_files_lie_where_dlt_puts_them(tmp_path: Path, put: Callable[..., None])
     assert list(catalogue.schema.tables) == ["orders", "orders__lines"]
 
 
+@pytest.mark.parametrize("lacking", [{}, {"note": None}], ids=["no such key", "null"])
+def test_rows_that_lack_a_required_value_are_refused(
+    tmp_path: Path, put: Callable[..., None], lacking: dict[str, Any]
+) -> None:
+    required = shop(orders({"note": {"data_type": "text", "nullable": False}}))
+    put(required, "1", {"orders": [order(1, note="a")]})
+    with pytest.raises(DestinationError, match="column `note` of `orders` takes no nulls"):
+        put(required, "2", {"orders": [order(2, note="b"), order(3, **lacking)]})
+    assert rows(tmp_path / "warehouse", "orders", "id") == [(1,)]
+
+
 def test_a_load_is_not_loaded_again(tmp_path: Path, put: Callable[..., None]) -> None:
     put(shop(orders()), "1", {"orders": [order(1)]}, inputs=(an_input("/a"),))
     before = tree(tmp_path / "warehouse")

@@ -17,7 +17,7 @@ from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_renames
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_nulls, check_renames
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import (
@@ -112,6 +112,7 @@ class ParquetLoad(Load[_Change]):
             new: New = {name: _files(staged, is_first=True)[0] for name, staged in chain.staged.items()}
             gone: New = {table.name: None for table in chain.tables}
             check_files(self.listing, self.package.schema, chain.tables, gone if chain.is_replaced else new)
+        check_nulls(chains)
         _check_renames(self.listing, self.package.schema, chains)
 
     def stage(self, chain: Chain) -> Iterator[_Change]:

@@ -26,7 +26,7 @@ from schemactl.destinations._bookkeeping import (
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_renames
+from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_nulls, check_renames
 from schemactl.destinations._structure import Clash, cut, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
@@ -127,6 +127,7 @@ class SparkLoad(Load[TableMove]):
         return is_loaded(self.target.read_rows, self.package.schema.name, self.package.load_id)
 
     def check(self, chains: Sequence[Chain]) -> None:
+        check_nulls(chains)
         _check_chains(self.package.schema, chains, self.target, self.target.namespace)
 
     def prepare(self, chains: Sequence[Chain]) -> None:
