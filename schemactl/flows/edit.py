@@ -38,11 +38,13 @@ class Edited:
     """The outcome of an edit.
 
     Attributes:
+        name: of the schema.
         path: the import file; the export file where there is no other.
         is_taken_over: whether the export file has it already.
     """
 
-    path: Path
+    name: str
+    path: str
     changes: tuple[Change, ...]
     written: tuple[str, ...] = ()
     is_taken_over: bool = False
@@ -88,8 +90,8 @@ def edit_import(
         if meant is not None:
             # The file may state what the schema has from data already.
             changes = diff(meant, with_lineage(meaning_of(folder, name).taken_over.schema, meant), guess_renames=False)
-        return Edited(path, changes, (str(path),))
-    return Edited(path, changes)
+        return Edited(name, str(path), changes, (str(path),))
+    return Edited(name, str(path), changes)
 
 
 def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:
@@ -111,7 +113,7 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
     file = opened.export_file or opened.import_file
     assert file is not None, "a schema is in a file"
     if _naming_of(schema) == convention_name(convention):
-        return Edited(file.path, ())
+        return Edited(opened.name, str(file.path), ())
     lineage = lineage_in(folder.exports, opened.name)
     renaming = find_names(schema, convention, lineage)
     after = renaming.of_schema(schema)
@@ -133,7 +135,7 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
             write_lineage(folder, opened.name, merge(lineage, renamed))
             written += save(folder, opened, replace(after, imported_version_hash=linked))
             written += write_lineage(folder, opened.name, renamed)
-    return Edited(file.path, diff(schema, after, guess_renames=False), written, is_taken_over=True)
+    return Edited(opened.name, str(file.path), diff(schema, after, guess_renames=False), written, is_taken_over=True)
 
 
 def _naming_of(schema: Schema) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SHOWN: Final[Shown] = {
     "Imported": "name=after.name before after changes violations written",
     "Synced": "name=after.name before after is_pending changes dropped open_questions written",
+    "Edited": "name path changes written is_taken_over",
     "Schema": "version hash=version_hash",
     "Violation": "table column entity mode expected found",
     "Problem": "message location=at hint",
@@ -159,22 +160,26 @@ def format_document(found: Sequence[tuple[Path, bool]]) -> dict[str, Any]:
     return {"files": [{"path": str(path), "is_changed": is_changed} for path, is_changed in found]}
 
 
-def print_edit(
-    name: str, path: Path, changes: Sequence[Change], look: Look, *, written: Sequence[str], is_taken_over: bool
-) -> str:
+def print_edit(edited: Any, look: Look) -> str:
     """Return what an edit changed in a file, and what comes next; quiet, nothing."""
     if look.is_quiet:
         return ""
-    if not written:
-        return print_line(f"{escape(str(path))} states that already", look)
-    lines = [Text("wrote " + ", ".join(map(escape, written))), *(_change(change, look) for change in changes)]
-    if not changes:
-        lines.append(Text(f"{show_name(name)}: the schema is so already"))
-    elif is_taken_over:
-        lines.append(Text(escape(f"`schemactl migrate plan {name} --to DEST` renames what a destination holds")))
+    if not edited.written:
+        return print_line(f"{escape(edited.path)} states that already", look)
+    lines = [Text("wrote " + ", ".join(map(escape, edited.written))), *(_change(each, look) for each in edited.changes)]
+    if not edited.changes:
+        lines.append(Text(f"{show_name(edited.name)}: the schema is so already"))
+    elif edited.is_taken_over:
+        lines.append(Text(escape(f"`schemactl migrate plan {edited.name} --to DEST` renames what a destination holds")))
     else:
-        lines.append(Text(escape(f"`schemactl sync {name}` takes it over")))
+        lines.append(Text(escape(f"`schemactl sync {edited.name}` takes it over")))
     return print_sections([lines], look)
+
+
+def edit_document(edited: Any) -> dict[str, Any]:
+    """Return what ``schemactl edit --format json`` prints."""
+    found: dict[str, Any] = document(edited, _SHOWN)
+    return found
 
 
 def _problem(path: Path, problem: Problem) -> Iterator[Text]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.flows.infer import InferRequest, evolve_all
@@ -63,6 +65,15 @@ def test_contracts_that_are_stated_apart_are_one(capsys: pytest.CaptureFixture[s
     assert imported().settings["schema_contract"] == {"columns": "evolve", "data_type": "discard_row"}
     assert run([*call, "--contract", "columns=freeze"]) == 2
     assert "the contract states `columns` twice" in capsys.readouterr().err
+
+
+def test_the_result_is_a_document(capsys: pytest.CaptureFixture[str]):
+    assert run(["edit", "shop", "--table", "t", "--column", "a:text", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    check_document(found, "edit")
+    assert (found["name"], found["path"], found["written"]) == ("shop", str(IMPORT), [str(IMPORT)])
+    assert [each["kind"] for each in found["changes"]] == ["TableAdded"]
+    assert run(["edit", "shop", "--table", "t", "--column", "a:text", "--format", "yaml"]) == 2
 
 
 def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.CaptureFixture[str]):

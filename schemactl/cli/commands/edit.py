@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Literal
 
 from schemactl.cli.completing import complete_names, complete_namings
-from schemactl.cli.options import CommonOptions, argument, option
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.options import CommonOptions, argument, option, text_or_json
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
+    format: str = text_or_json()
     name: str = argument("NAME", "The schema.", completes=complete_names)
     column: Sequence[str] = option(
         "What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may be given more than once.",
@@ -50,7 +51,7 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Edit, and print what changed in the import file."""
     from schemactl.flows.edit import edit_import
-    from schemactl.render.files import print_edit
+    from schemactl.render.files import edit_document, print_edit
     from schemactl.schema.hints import Hints, parse_column
 
     stated = options.column or options.write_disposition or options.contract
@@ -66,13 +67,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         contract=options.contract,
         naming=options.naming,
     )
-    printed = print_edit(
-        options.name,
-        edited.path,
-        edited.changes,
-        terminal.look(options),
-        written=edited.written,
-        is_taken_over=edited.is_taken_over,
-    )
-    terminal.write(printed)
-    return ExitCode.DONE
+    return write_report(terminal, options, edited, edit_document, print_edit)
