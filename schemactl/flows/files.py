@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
 from schemactl.schema.faults import find_faults
 from schemactl.schema.hash import bump
-from schemactl.store.folder import SchemasFolder, TextFile, list_names, no_schema, read_schema
+from schemactl.store.folder import SchemasFolder, TextFile, find_file, list_names, no_schema, read_file, read_schema
 from schemactl.store.text import read_text, replace_file
 
 
@@ -45,7 +45,7 @@ def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[tuple[Path, tup
         InputError: there is no such file.
     """
     folder = SchemasFolder.at(schemas)
-    return tuple((file.path, tuple(_problems(file, folder))) for file in _read(files, folder))
+    return tuple((path, tuple(_problems(path, text_of, folder))) for path, text_of in _find(files, folder))
 
 
 def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
@@ -55,7 +55,8 @@ def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> t
         InputError: there is no such file, it is no valid schema, or cannot be written.
     """
     folder = SchemasFolder.at(schemas)
-    documents = [(file, _parse(file, folder)) for file in _read(files, folder)]
+    found = (TextFile(path, text_of(path)) for path, text_of in _find(files, folder))
+    documents = [(file, _parse(file, folder)) for file in found]
     written = [(file, write(bump(found.schema), str(file.path), found.layout)) for file, found in documents]
     for file, text in written:
         if text != file.text and not is_check:
@@ -63,22 +64,26 @@ def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> t
     return tuple((file.path, text != file.text) for file, text in written)
 
 
-def _read(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[TextFile]:
+def _find(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[tuple[Path, Callable[[Path], str]]]:
+    """Yield files, by default all of the schemas folder, each with what reads it."""
     if files:
-        yield from (TextFile(path, read_text(path)) for path in files)
+        yield from ((path, read_text) for path in files)
         return
     places = dict.fromkeys((folder.imports, folder.exports))
-    found = [file for place in places for name in list_names(place) if (file := read_schema(place, name))]
+    found = [path for place in places for name in list_names(place) if (path := find_file(place, name))]
     if not found:
         raise no_schema(folder.root)
-    yield from found
+    yield from ((path, read_file) for path in found)
 
 
-def _problems(file: TextFile, folder: SchemasFolder) -> Iterator[Problem]:
+def _problems(path: Path, text_of: Callable[[Path], str], folder: SchemasFolder) -> Iterator[Problem]:
     try:
+        file = TextFile(path, text_of(path))
         document = _parse(file, folder)
         check_conventions(document)
     except InputError as error:
+        if not path.exists():
+            raise  # named by mistake
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
     others = cache(partial(_all_tables, folder))  # read where a reference asks for them

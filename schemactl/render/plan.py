@@ -149,7 +149,7 @@ def _note(note: Note) -> Iterator[RenderableType]:
 def _summary(plan: MigrationPlan) -> Iterator[Text]:
     if not plan.steps:
         is_all = all(note.kind is NoteKind.KEPT for note in plan.notes)
-        what = "the destination has all that the schema asks for" if is_all else "the differences are listed above"
+        what = "the destination has all that the schema asks for" if is_all else "what differs is left as it is"
         yield Text(f"No changes: {what}.", style="green")
         return
     if held := words.held_locks(plan):

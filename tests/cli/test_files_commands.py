@@ -107,6 +107,16 @@ def test_files_are_checked(capsys: pytest.CaptureFixture[str]):
     assert [len(each["problems"]) for each in document(capsys, "check")["files"]] == [1, 1]
 
 
+def test_a_file_that_is_not_text_hides_no_other(capsys: pytest.CaptureFixture[str]):
+    IMPORT.parent.mkdir()
+    IMPORT.with_name("broken.schema.yaml").write_text("tables: {orders: {colums: {}}}\n")
+    IMPORT.with_name("wide.schema.yaml").write_text(BARE, encoding="utf-16")
+    assert run(["check"]) == 1
+    out = capsys.readouterr().out
+    assert f"{IMPORT.with_name('wide.schema.yaml')}:1:1: error: " in out
+    assert f"{IMPORT.with_name('broken.schema.yaml')}:1:" in out
+
+
 def test_a_file_written_by_hand_becomes_one_that_dlt_takes(capsys: pytest.CaptureFixture[str]):
     IMPORT.parent.mkdir()
     IMPORT.write_text(BARE)

@@ -287,6 +287,28 @@ def test_a_column_that_was_left_alone_can_be_dropped_by_a_later_migration(tmp_pa
     assert dataset.columns() == ["id", "amount", "note", "new"]
 
 
+@pytest.mark.destinations
+def test_a_column_that_was_left_alone_can_be_dropped_where_nothing_else_changes(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    dataset, elsewhere = new_dataset("duckdb", tmp_path), new_dataset("duckdb", tmp_path / "elsewhere")
+    less = schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST)
+    add(FIRST)
+    add(less, "less")
+    apply(dataset)
+    request = ApplyRequest(put(less, "less.yaml"), elsewhere.url, Path("schemas"), PlanOptions())
+    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+    assert add(less, "again").migration is None
+    add(less, "drop", allows_destructive=True)
+
+    assert stand(FOLDER, dataset.url).pending == ("0003_drop",)
+    assert stand(FOLDER, elsewhere.url).pending == ()
+    assert apply(dataset, allows_destructive=True).outcome is Outcome.DONE
+    assert dataset.columns() == ["id", "amount", "note"]
+    assert stand(FOLDER, dataset.url).is_settled
+    assert add(less, "again", allows_destructive=True).migration is None
+
+
 def test_a_file_that_was_changed_added_or_removed_is_refused() -> None:
     add(FIRST)
     add(ADDED, "add")

@@ -100,6 +100,14 @@ def test_an_earlier_migration_that_a_branch_changes_is_found(folder: Path, capsy
     assert ("M002", "migrations") in rules(capsys, "--since", "git:main")
 
 
+def test_line_ends_that_git_has_changed_do_not_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = rules(capsys, "--since", "git:main")
+    for file in folder.iterdir():
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert rules(capsys, "--since", "git:main") == before
+    assert "M002" not in {rule for rule, _ in before}
+
+
 def test_a_risk_that_a_file_states_is_not_believed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def hide(document: Any) -> None:
         for step in document["plans"]["postgresql"]["steps"]:

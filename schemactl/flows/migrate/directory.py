@@ -238,9 +238,11 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
         hint = "one folder for each schema"
         raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
     base = last.target if last is not None else start
-    if base is not None and base.version_hash == schema.version_hash:
-        return NextReport(str(folder.path), None, (), is_written=False)
     made = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
+    # To the same schema there are steps where an earlier migration was not allowed to drop what it should.
+    is_there = base is not None and base.version_hash == schema.version_hash
+    if is_there and not any(plan.steps for plan in made.values()):
+        return NextReport(str(folder.path), None, (), is_written=False)
     steps = next(iter(made.values())).steps
     title = title_of(request.title) if request.title is not None else suggested_title(steps)
     migration = _follow(last, title, base, made, plain_schema(start) if start is not None else None)

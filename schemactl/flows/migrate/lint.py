@@ -86,7 +86,8 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
     for each in folder.migrations:
         stated = known.get(json_name(each.name))
         own = {name: file_hash(folder.files[name]) for name in own_files_of(each.name, folder.files)}
-        if stated is not None and (stated, own_before.get(each.name, {})) == (folder.files[json_name(each.name)], own):
+        now = file_hash(folder.files[json_name(each.name)])
+        if stated is not None and (file_hash(stated), own_before.get(each.name, {})) == (now, own):
             continue
         if stated is not None:
             at = Location(str(folder.path / json_name(each.name)))

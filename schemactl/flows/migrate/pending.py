@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from schemactl.errors import InputError, Location
@@ -184,5 +185,6 @@ def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last
     # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.
     for number, each in enumerate(migrations, 1):
         if each.target_hash == known_hash:
-            return number
+            same = takewhile(lambda later: later.target_hash == known_hash, migrations[number:])
+            return number + sum(1 for _ in same)
     return 0 if known_hash == migrations[0].base else None
