@@ -198,7 +198,7 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
             yield Note(NoteKind.VARIANT, table, name, message, _take_over_hint(comparison, step))
         elif stated and not (stated.nullable or has_backfill(stated)) and is_free:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
-            yield Note(NoteKind.NULLABLE, table, name, message, "state one: `x-backfill: VALUE`")
+            yield Note(NoteKind.NULLABLE, table, name, message, "state one before that: `x-backfill: VALUE`")
 
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:
@@ -241,5 +241,5 @@ def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note
             free = [column for column in change.after if columns[column].nullable]
             listed = ", ".join(f"`{column}`" for column in free)
             why = f"the schema allows nulls in {listed}" if free else "stored rows have no value in a new column of it"
-            hint = "state `nullable: false`" if free else "state one: `x-backfill: VALUE`"
+            hint = "state `nullable: false`" if free else "state one before that: `x-backfill: VALUE`"
             yield Note(NoteKind.PRIMARY_KEY, name, None, f"gets no primary key: {why}", hint)

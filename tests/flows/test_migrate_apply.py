@@ -208,6 +208,20 @@ def test_a_column_that_may_not_be_null_is_filled(dataset: Dataset) -> None:
     assert verify(VerifyRequest(None, dataset.url, Path("schemas"))).is_clean
 
 
+def test_a_plan_is_refused_where_the_destination_moves_before_it_is_agreed_to(dataset: Dataset) -> None:
+    apply(dataset, FIRST)
+
+    def agree(_: object) -> bool:
+        dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
+        return True
+
+    request = ApplyRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    report = apply_migration(request, agree, lambda: nullcontext(None))
+
+    assert [each.hint for each in report.planned.blockers] == ["somebody else changed it meanwhile: look again"]
+    assert "memo" not in dataset.columns()
+
+
 def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -> None:
     plan(dataset, ADDED, out="a.plan.json")
     dataset.sql("ALTER TABLE @.orders ADD COLUMN by_hand INTEGER")
@@ -215,6 +229,7 @@ def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -
     report = apply(dataset, "a.plan.json")
 
     assert [each.kind for each in report.planned.blockers] == [BlockerKind.MOVED]
+    assert "--out FILE" in report.planned.blockers[0].hint
     assert "memo" not in dataset.columns()
     dataset.sql("ALTER TABLE @.orders DROP COLUMN by_hand")
     assert apply(dataset, "a.plan.json").outcome is Outcome.DONE

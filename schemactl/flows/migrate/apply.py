@@ -125,7 +125,7 @@ def _apply(
         is_current = report.done is None and plan.is_current(found.catalogue.schema)
         is_same = is_current and _rewrites_as_shown(found, plan)
     if not is_same:
-        return ApplyReport(replace(report, blockers=(refuse_moved(),)), Outcome.REFUSED)
+        return ApplyReport(replace(report, blockers=(refuse_moved(is_saved=wanted.plan is not None),)), Outcome.REFUSED)
     run = found.unfinished or Run(
         run_id=uuid.uuid4().hex,
         plan_hash=plan_hash(plan),

@@ -167,7 +167,7 @@ def _find_move(plan: MigrationPlan, found: Found) -> PlanBlocker | None:
     if found.runs and found.runs[-1].plan_hash == plan_hash(plan):
         hint = "`schemactl migrate status` shows the state of the destination"
         return PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
-    return refuse_moved()
+    return refuse_moved(is_saved=True)
 
 
 def check_plan(
@@ -196,9 +196,10 @@ def check_plan(
     return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone)
 
 
-def refuse_moved() -> PlanBlocker:
-    """Return that the destination is not as it was when the plan was made."""
-    hint = "make the plan anew: `schemactl migrate plan REF --to DEST --out FILE`"
+def refuse_moved(*, is_saved: bool) -> PlanBlocker:
+    """Return that the destination is not as it was when the plan was made; ``is_saved``: by an earlier command."""
+    again = "make the plan anew: `schemactl migrate plan REF --to DEST --out FILE`"
+    hint = again if is_saved else "somebody else changed it meanwhile: look again"
     return PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when the plan was made", hint)
 
 
