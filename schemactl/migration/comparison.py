@@ -14,8 +14,10 @@ from schemactl.migration.moves import moved, moves_of, renamed, settled, table_m
 from schemactl.migration.options import PlanOptions
 from schemactl.schema.backfill import is_scalar
 from schemactl.schema.changes import (
+    ABSENT,
     Change,
     ColumnAdded,
+    ColumnPropertyChanged,
     ColumnRemoved,
     ColumnRenamed,
     ColumnRetyped,
@@ -28,7 +30,7 @@ from schemactl.schema.diff import diff
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
 from schemactl.schema.settings import NormalizerConfig
-from schemactl.schema.structure import NameLimits, Stored, structure_of
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits, Stored, structure_of
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
@@ -86,6 +88,13 @@ class Comparison:
         """Table and column of those that get another type."""
         changes = (each for each in self.changes if isinstance(each, ColumnRetyped))
         return frozenset((each.table, each.column) for each in changes)
+
+    @cached_property
+    def own_types(self) -> Mapping[tuple[str, str], str]:
+        """The destination's own types of columns that are to get one (structs ...), by table and column."""
+        changes = (each for each in self.changes if isinstance(each, ColumnPropertyChanged))
+        own = (each for each in changes if each.name == DATABASE_TYPE and each.after is not ABSENT)
+        return {(each.table, each.column): str(each.after) for each in own}
 
     @cached_property
     def freed(self) -> frozenset[tuple[str, str]]:

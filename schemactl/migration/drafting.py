@@ -166,10 +166,15 @@ class _Drafter:
 
     def _reason(self, change: Change) -> Change:
         """Return a change in the destination's words: a type that dlt does not know is called as it is there."""
-        if not isinstance(change, ColumnRetyped) or "data_type" in change.before:
+        if not isinstance(change, ColumnRetyped):
             return without_origin(change)
-        found = self.comparison.found_column(change.table, change.column).properties
-        return replace(change, before={**change.before, DATABASE_TYPE: found.get(DATABASE_TYPE)})
+        there = self.comparison.found_column(change.table, change.column).properties.get(DATABASE_TYPE)
+        wanted = self.comparison.own_types.get((change.table, change.column))
+        before, after = (
+            side if own is None or "data_type" in side else {**side, DATABASE_TYPE: own}
+            for side, own in ((change.before, there), (change.after, wanted))
+        )
+        return replace(change, before=before, after=after)
 
     def prepared(self, step: Step) -> Iterator[Step]:
         """Yield a step and what is done ahead of it; of a table without rows there is nothing to do ahead."""
@@ -304,6 +309,7 @@ class _Drafter:
             table=table,
             before=found,
             after=after,
+            own_type=None if "data_type" in change.after else self.comparison.own_types.get((table, name)),
             stays_required=not found.nullable,
             taken_names={*there, *stated.columns, *self.comparison.renamed_columns.get(table, {})},
             variant=variant,

@@ -46,6 +46,7 @@ class Retyping:
         after: the column as the schema has it, bare.
         stays_required: whether it may hold no nulls, before and afterwards.
         taken_names: names of all columns of the table, in the destination or in the schema.
+        own_type: the destination's own type of the column afterwards, where dlt has none for it (structs ...).
         variant: the column that dlt would put values into that do not fit; None where its name is not known.
     """
 
@@ -54,6 +55,7 @@ class Retyping:
     after: Column
     stays_required: bool
     taken_names: Collection[str]
+    own_type: str | None = None
     variant: Column | None = None
     has_variant: bool = False
 
@@ -64,7 +66,12 @@ class Retyping:
 
     def fit(self, abilities: Abilities) -> Fit:
         """Return what becomes of the values at a destination."""
-        return fit(self._readable(abilities), self.after, counts_seconds=self.counts_seconds)
+        return fit(self._readable(abilities), self.stored, counts_seconds=self.counts_seconds)
+
+    @property
+    def stored(self) -> Column:
+        """The column afterwards, as the destination's catalog will have it."""
+        return self.after if self.own_type is None else Column(self.after.name, {DATABASE_TYPE: self.own_type})
 
     def _readable(self, abilities: Abilities) -> Column:
         """Return the column as it is, or as what the destination makes of a type that dlt does not know.
@@ -74,7 +81,7 @@ class Retyping:
         kind = self.before.properties.get(DATABASE_TYPE)
         if self.before.data_type is not None or kind is None:
             return self.before
-        match self.after.data_type:
+        match self.stored.data_type:
             case DataType.TEXT:
                 is_readable = abilities.has_texts(kind)
             case DataType.JSON:
@@ -121,7 +128,7 @@ def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> b
 
 def _in_place(retyping: Retyping, abilities: Abilities) -> ChangeType:
     before, found = retyping.before, retyping.fit(abilities)
-    after = stating(retyping.after, "nullable", None if before.nullable else False)
+    after = stating(retyping.stored, "nullable", None if before.nullable else False)
     for name in _CONSTRAINTS:
         after = stating(after, name, True if before.properties.get(name) else None)
     needs_check = found.conversion is not Conversion.WHOLE

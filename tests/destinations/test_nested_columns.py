@@ -440,3 +440,33 @@ def test_what_json_has_not_stays_where_it_is(place: Place) -> None:
         )
 
     assert data(place.rows()) == rows
+
+
+def test_json_becomes_a_struct_where_that_loses_nothing(grown: Place) -> None:
+    of, kept = {"note": "struct<a:bigint>"}, Column("note", {"data_type": "json"})
+    wanted = schema({**NEW, **of})
+    orders = wanted.tables["orders"]
+    texts = bump(wanted.with_table(replace(orders, columns={**orders.columns, "note": kept})))
+    grown.load(texts, [{"id": 5, "note": '{"a":1}'}])
+    Path("later.schema.yaml").write_text(write_schema(wanted))
+
+    def apply() -> Outcome:
+        request = ApplyRequest("later.schema.yaml", grown.url, Path("schemas"), PlanOptions())
+        return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
+
+    def notes(name: str) -> list[Any]:
+        return [row[name] for row in sorted(grown.raw_rows(), key=lambda row: row["id"]) if row["id"] > 4]
+
+    if grown.kind != "duckdb":  # what is there stays beside it
+        assert apply() is Outcome.DONE
+        assert (notes("note"), notes("note__before_1")) == ([None], ['{"a":1}'])
+        return
+    grown.load(texts, [{"id": 6, "note": '{"a":2,"z":3}'}])
+    assert apply() is Outcome.REFUSED
+    assert notes("note") == ['{"a":1}', '{"a":2,"z":3}']
+    import duckdb
+
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("DELETE FROM shop.shop.orders WHERE id = 6")
+    assert apply() is Outcome.DONE
+    assert notes("note") == [{"a": 1}]
