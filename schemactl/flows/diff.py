@@ -123,7 +123,7 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
 
 def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair:
     """Return a schema, and what it is with the columns of a model."""
-    from schemactl.flows.models import find_model, schema_of
+    from schemactl.flows.models import find_model, schema_of, unfilled_columns
 
     if request.base is None or request.head is not None:
         raise InputError("`--model` is compared with one schema", hint=f"`schemactl diff NAME --model {model}`")
@@ -131,7 +131,8 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
     if base.destination is not None:
         raise InputError("a destination's catalog cannot be compared with a model", hint="name a schema")
     table = request.table or only_root(base.schema)
-    return Pair(base, Referred(schema_of(find_model(model, None), base.schema, table), model))
+    stated = find_model(model, None), base.schema, table
+    return Pair(base, Referred(schema_of(*stated), model, unfilled=unfilled_columns(*stated)))
 
 
 def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:
@@ -241,7 +242,7 @@ def _side(referred: Referred) -> Side:
     document = referred.document
     if document is None:
         questions = referred.meaning.taken_over.open_questions if referred.meaning else ()
-        return Side(referred.schema, open_questions=questions)
+        return Side(referred.schema, open_questions=questions, unfilled=referred.unfilled)
     return Side(document.schema, document.stated_hash, document.is_edited, document.stated_engine_version)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemactl.errors import CommandWarning, InputError, nearest_or_all
 from schemactl.installation import install_command
 from schemactl.registry import import_if_there
-from schemactl.schema.contract import Contract, Entity, Mode, Stated
+from schemactl.schema.contract import Contract, Entity, Mode, Stated, system_prefix
 from schemactl.schema.hints import ColumnHint, Hints, with_hints
 from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.naming import naming_of
@@ -174,16 +174,19 @@ def _named(contract: str, entities: Iterable[str]) -> set[str]:
 
 def hints_of(model: TableModel, schema: Schema, root: str) -> Hints:
     """Return what a model says of columns, under the names that a schema gives them."""
+    return Hints(tuple(each for each in _all_hints(model, schema, root) if each.properties))
+
+
+def _all_hints(model: TableModel, schema: Schema, root: str) -> Iterator[ColumnHint]:
+    """Yield a hint for each field; it states nothing of one whose values may be anything."""
     naming = naming_of(schema)
-    columns = []
     for each in model.fields:
         keys = [step for step in each.path if step is not None]
         last = max((at for at, step in enumerate(each.path) if step is None), default=-1)
         above = [step for step in each.path[: max(last, 0)] if step is not None]
         column = naming.shorten_fragments(*(naming.normalize_identifier(key) for key in keys[len(above) :]))
         table = naming.shorten_fragments(root, *(naming.normalize_table_identifier(key) for key in above))
-        columns.append(ColumnHint(table if above else None, column, each.properties))
-    return Hints(tuple(columns))
+        yield ColumnHint(table if above else None, column, each.properties)
 
 
 def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -> tuple[Schema, tuple[Violation, ...]]:
@@ -218,10 +221,38 @@ def _with(table: Table, properties: Properties) -> Table:
 
 def schema_of(model: ModelOfCall, schema: Schema, table: str | None) -> Schema:
     """Return a schema with the tables of a model, whatever a contract says."""
-    naming = naming_of(schema)
-    tables = {table or model.stated.partition(":")[2]: model.own} if model.own else model.variants
-    for name, each in tables.items():
-        root = naming.normalize_table_identifier(name)
+    for root, each in _tables_of(model, schema, table):
         schema = with_hints(schema, hints_of(each, schema, root), root)
         schema = schema.with_table(_with(_table(schema, root), {"schema_contract": dict(each.contract)}))
     return schema
+
+
+def unfilled_columns(model: ModelOfCall, schema: Schema, table: str | None) -> tuple[tuple[str, str], ...]:
+    """Return the columns, after their tables, that may not be null and get no value from any load with a model.
+
+    Where the model lets other keys in (``columns`` evolves), data may bring them.
+    """
+    naming = naming_of(schema)
+    prefix = system_prefix(naming)
+    found = []
+    for root, each in _tables_of(model, schema, table):
+        hints = [] if each.contract["columns"] == Mode.EVOLVE else list(_all_hints(each, schema, root))
+        for name in dict.fromkeys(hint.table or root for hint in hints):
+            fields = {hint.name: hint for hint in hints if (hint.table or root) == name}
+            # A value that may be anything may be an object, which fills columns of its own.
+            objects = tuple(f"{key}{naming.path_separator}" for key, hint in fields.items() if not hint.properties)
+            columns = schema.tables[name].columns.values() if name in schema.tables else ()
+            found += [
+                (name, column.name)
+                for column in columns
+                if column.is_complete and not column.nullable and column.name not in fields
+                if not column.name.startswith((prefix, *objects))
+            ]
+    return tuple(found)
+
+
+def _tables_of(model: ModelOfCall, schema: Schema, table: str | None) -> Iterator[tuple[str, TableModel]]:
+    """Yield the root tables of a model, under the names that a schema gives them."""
+    naming = naming_of(schema)
+    tables = {table or model.stated.partition(":")[2]: model.own} if model.own else model.variants
+    yield from ((naming.normalize_table_identifier(name), each) for name, each in tables.items())

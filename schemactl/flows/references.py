@@ -53,6 +53,7 @@ class Referred:
         hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
         meaning: what it comes from, where that is a schemas folder.
+        unfilled: as of ``review.comparison.Side``.
     """
 
     schema: Schema
@@ -63,6 +64,7 @@ class Referred:
     history: Path | None = None
     hashes: tuple[str, ...] = ()
     meaning: Meaning | None = None
+    unfilled: tuple[tuple[str, str], ...] = ()
 
     def locate(self, keys: tuple[str | int, ...]) -> Location | None:
         """Return the place of a key in its file, or of what would hold it; None where it is in no file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
@@ -25,7 +25,7 @@ from schemactl.schema.types import DataType, Properties
 
 @dataclass(frozen=True, slots=True)
 class ModelField:
-    """A column that a model states: the keys to its values, and its properties."""
+    """A column that a model states: the keys to its values, and its properties; none where a value may be anything."""
 
     path: Path
     properties: Properties
@@ -160,12 +160,13 @@ def _columns(
     of, is_null, notes = _inner(annotation, notes)
     is_optional |= is_null
     if of is Any or of is None:
+        yield ModelField(path, {})
         return
     if skips and isinstance(of, type) and issubclass(of, BaseModel) and not issubclass(of, RootModel):
         # As in dlt, a model within another one says itself whether it skips what is nested in it.
         for field in _fields(of, skips=is_inferred or bool(_skips(of)), is_inferred=is_inferred):
-            nullable = is_optional or field.properties["nullable"]
-            yield ModelField((*path, *field.path), {**field.properties, "nullable": nullable})
+            found = replace(field, path=(*path, *field.path))
+            yield _as_nullable(found) if is_optional else found
         return
     data_type = _data_type(of)
     if skips and data_type is DataType.JSON:
@@ -178,10 +179,14 @@ def _columns(
             below = (*path, ELEMENT) if is_model else (*path, ELEMENT, "value")
             for field in _columns(below, element, (), skips=True, is_inferred=True):
                 # What rows of a nested table lack is not for their model to say: dlt infers such tables.
-                yield ModelField(field.path, {**field.properties, "nullable": True})
+                yield _as_nullable(field)
         return
     sizes = _sizes(notes) if data_type is DataType.DECIMAL else {}
     yield ModelField(path, {"data_type": str(data_type), "nullable": is_optional, **sizes})
+
+
+def _as_nullable(field: ModelField) -> ModelField:
+    return replace(field, properties={**field.properties, "nullable": True}) if field.properties else field
 
 
 def _inner(of: Any, notes: Sequence[Any]) -> tuple[Any, bool, Sequence[Any]]:

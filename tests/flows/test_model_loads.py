@@ -27,15 +27,16 @@ from schemactl.examples import Examples, show_examples
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.edit import read_hints
 from schemactl.flows.import_ import ImportRequest, import_files
-from schemactl.flows.models import find_model
+from schemactl.flows.models import find_model, unfilled_columns
 from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.tables import part_by_table
 from schemactl.flows.typing import find_typing
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.report import Outcome, Stop
+from schemactl.review.severity import Severity
 from schemactl.schema.changes import ColumnAdded
-from schemactl.schema.hints import Hints, parse_column
+from schemactl.schema.hints import Hints, parse_column, with_hints
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
@@ -103,6 +104,13 @@ SOURCE = """
     class Loose(BaseModel):
         id: int
         u: int | str = 1
+
+    class Fewer(BaseModel):
+        id: int
+        free: Any = None
+
+    class FewerOpen(Fewer):
+        model_config = ConfigDict(extra="allow")
 
     class Size(Enum):
         SMALL = "s"
@@ -507,6 +515,29 @@ def test_a_schema_is_compared_with_a_model() -> None:
     assert (change.table, change.column.name) == ("orders", "more")
     with pytest.raises(InputError, match="is compared with one schema"):
         diff_schemas(replace(asked, base=None, model="order_models:Wider"))
+
+
+def test_a_required_column_that_no_field_of_a_model_fills_is_an_error() -> None:
+    import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Order", table="orders"))
+    asked = DiffRequest(base="shop", head=None, schemas=Path("schemas"), today=date(2026, 1, 1))
+    found = diff_schemas(replace(asked, model="order_models:Fewer")).findings
+    assert {(each.rule, each.severity, each.table) for each in found} == {("N403", Severity.ERROR, "orders")}
+    # Not `customer`, which may be null.
+    assert [each.column for each in found] == ["at", "amount", "tag", "lines", "raw"]
+    # Data may bring the others.
+    opened = diff_schemas(replace(asked, model="order_models:FewerOpen")).findings
+    assert "N403" not in {each.rule for each in opened}
+
+
+def test_a_field_that_may_be_anything_fills_columns_of_its_own() -> None:
+    columns = ("id:bigint,not_null", "free__z:text,not_null", "freedom:text,not_null", "free:text,not_null")
+    schema = with_hints(new_schema("shop"), Hints(tuple(map(parse_column, columns))), "orders")
+    model = find_model("order_models:Fewer", None)
+    assert unfilled_columns(model, schema, "orders") == (("orders", "freedom"),)
+    # A union has a table for each variant.
+    columns = ("kind:text,not_null", "y:text,not_null")
+    schema = with_hints(new_schema("shop"), Hints(tuple(map(parse_column, columns))), "click")
+    assert unfilled_columns(find_model("order_models:Event", None), schema, None) == (("click", "y"),)
 
 
 def test_options_that_a_model_leaves_no_room_for() -> None:

@@ -49,6 +49,7 @@ def side(parts: dict | None) -> Side:
     stored["tables"] = {name: with_defaults(name, table) for name, table in stored["tables"].items()}
     if "destination" in known:
         known["destination"] = NameLimits(**known["destination"])
+    known["unfilled"] = tuple(map(tuple, known.get("unfilled", ())))
     return Side(schema_from_dict(stored), **{**known, "hashes": tuple(known.get("hashes", ()))})
 
 

@@ -110,7 +110,7 @@ class Event(RootModel[Annotated[Click | Purchase, Field(discriminator="kind")]])
 
 
 def stated(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
-    return {"__".join(map(str, each.path)): dict(each.properties) for each in fields_of(model)}
+    return {"__".join(map(str, each.path)): dict(each.properties) for each in fields_of(model) if each.properties}
 
 
 def by_dlt(model: type[BaseModel]) -> dict[str, dict[str, Any]]:

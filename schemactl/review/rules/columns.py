@@ -514,3 +514,23 @@ N402 = Rule(
     "let them handle nulls, and only then allow them.",
     find=find_null_allowed,
 )
+
+
+def find_unfilled(comparison: Comparison) -> Matches:
+    """Yield each column that may not be null and has no field in the model that the head is made of."""
+    for table, column in comparison.head.unfilled:
+        if (table, column) not in comparison.base.unfilled:
+            sentence = f"{place(table, column)} must not be null, and no field of the model fills it"
+            yield Match(sentence=sentence, table=table, column=column)
+
+
+N403 = Rule(
+    title="required column without a field",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
+    direction=Direction.BOTH,
+    why="A load makes rows of what the model knows. The column stays without a value: databases refuse its nulls, so "
+    "that every load fails, and files take them, so that readers meet nulls where the schema promises none.",
+    fix="Keep the field. Where it has to go, allow nulls first (`nullable: true`), in a change of its own that readers "
+    "can object to (rule N402).",
+    find=find_unfilled,
+)
