@@ -12,6 +12,9 @@ from schemactl.store.folder import TextFile, schema_name
 from schemactl.store.git import LINK_MODE, commit_of, contents_of, failure, find_repository, path_inside, run_git
 from schemactl.store.text import decode
 
+_FOLDER_MODE = "040000"
+_SUBMODULE_MODE = "160000"
+
 
 class MissingInRevision(InputError):
     """The revision is there, and holds no schema file at the path.
@@ -27,8 +30,10 @@ class MissingInRevision(InputError):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """A file, a folder or a submodule of a revision; ``object`` is the hash of what it holds, or of its commit."""
+
     mode: str
-    blob: str
+    object: str
     path: str
 
 
@@ -49,8 +54,18 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     wanted = [entry for entry in files if entry.path == inside]
     wanted = wanted or [entry for entry in files if schema_name(Path(entry.path))]
     if not wanted:
+        _refuse_submodule(top, commit, inside)
         raise MissingInRevision(f"there is no schema file at `{inside}` in revision `{revision}`")
     return _read(top, wanted, revision)
+
+
+def _refuse_submodule(top: Path, commit: str, inside: str) -> None:
+    """Raise InputError where a place is in a submodule: its files are in another repository, which may not be there."""
+    for entry in _listed(top, commit, inside, *(folder.as_posix() for folder in Path(inside).parents[:-1])):
+        if entry.mode == _SUBMODULE_MODE:
+            shown = os.path.relpath(top / entry.path)
+            hint = f"review it as a repository of its own: `cd {shown}`, then `schemactl diff git:{entry.object[:12]}`"
+            raise InputError(f"`{shown}` is a git submodule, and `git:` reads none", hint=hint)
 
 
 def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
@@ -82,13 +97,18 @@ def folder_with_schemas(top: Path, revision: str) -> str | None:
 
 def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
     """Return the files at some places; ``.`` is the top."""
+    return tuple(entry for entry in _listed(top, commit, *insides) if entry.mode not in (_FOLDER_MODE, _SUBMODULE_MODE))
+
+
+def _listed(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
+    """Return what is at some places."""
     where = () if insides == (".",) else ("--", *insides)
     result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)
     if result.returncode:
         raise failure(f"git cannot list `{', '.join(insides)}`", result)
     lines = (line.partition("\t") for line in os.fsdecode(result.stdout).split("\0") if line)
     listed = ((*description.split(), path) for description, _, path in lines)
-    return tuple(_Entry(mode, blob, path) for mode, kind, blob, path in listed if kind == "blob")
+    return tuple(_Entry(mode, object_hash, path) for mode, _, object_hash, path in listed)
 
 
 def _read(top: Path, entries: Sequence[_Entry], revision: str) -> tuple[TextFile, ...]:
@@ -96,5 +116,5 @@ def _read(top: Path, entries: Sequence[_Entry], revision: str) -> tuple[TextFile
     for entry, name in zip(entries, names, strict=True):
         if entry.mode == LINK_MODE:
             raise InputError(f"`{name}` is a symbolic link", hint="name the file that it leads to")
-    contents = contents_of(top, [entry.blob for entry in entries]) if entries else []
+    contents = contents_of(top, [entry.object for entry in entries]) if entries else []
     return tuple(TextFile(Path(name), decode(content, name)) for name, content in zip(names, contents, strict=True))

@@ -150,6 +150,22 @@ def test_a_linked_file_is_reported(repository):
         read_revision("HEAD", link)
 
 
+def test_a_submodule_is_reported_with_the_commit_to_review_it_from(repository, tmp_path, monkeypatch):
+    top = tmp_path / "top"
+    top.mkdir()
+    git(top, "init", "-q", "-b", "main")
+    git(top, "submodule", "add", "-q", str(repository), "shared/hr")
+    (top / "shared" / "a.schema.yaml").write_text("name: a")
+    commit(top, "one")
+    monkeypatch.chdir(top)
+    for place in ("shared/hr/schemas/export", "shared/hr/gone", "shared/hr"):
+        with pytest.raises(InputError, match="`shared/hr` is a git submodule") as caught:
+            read_revision("HEAD", top / place)
+        assert f"git:{git(repository, 'rev-parse', 'HEAD')[:12]}" in str(caught.value.hint)
+    # Beside it nothing is in the way.
+    assert texts("HEAD", top / "shared") == {"HEAD:shared/a.schema.yaml": "name: a"}
+
+
 def test_a_repository_is_found_through_a_link_above_it(repository, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(repository)
