@@ -15,7 +15,7 @@ from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, TextFile, schema_name
 from schemactl.store.git import find_repository, path_inside
 from schemactl.store.history import versions_of
-from schemactl.store.revision import MissingInRevision, folder_with_schemas, read_revision
+from schemactl.store.revision import MissingInRevision, folders_with_schemas, read_revision
 
 if TYPE_CHECKING:
     from schemactl.schema.import_merge import MergedImport
@@ -135,7 +135,7 @@ def meanings_at(revision: str, folder: SchemasFolder) -> tuple[Meaning, ...]:
         top = find_repository(folder.root)
         place = path_inside(top, folder.root)
         message = f"there is no schema file at `{place}` in revision `{revision}`"
-        raise MissingInRevision(message, folder_with_schemas(top, revision))
+        raise MissingInRevision(message, folders_with_schemas(top, revision))
     return tuple(
         Meaning(open_files(name, imports.get(name), exports.get(name), folder.is_shared), folder)
         for name in sorted(exports.keys() | imports.keys())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from schemactl.flows.meaning import Meaning, meaning_of, meanings, meanings_at
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
 from schemactl.redaction import redact
+from schemactl.review.wording import listed
 from schemactl.schema.changes import Change, ColumnsReordered
 from schemactl.schema.renames import is_related
 from schemactl.schema.structure import structure_of
@@ -36,7 +38,7 @@ from schemactl.store.folder import (
     read_file,
     read_schema,
 )
-from schemactl.store.git import commit_of, find_repository
+from schemactl.store.git import commit_of, find_repository, path_inside
 from schemactl.store.revision import MissingInRevision, read_revision
 from schemactl.store.text import STDIN, STDIN_PATH, read_stdin
 
@@ -321,7 +323,7 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
         if base not in folder.names:
             raise missing_schema(folder, base)
         return _by_name(find_exported(folder, base), (meant(folder, base),))
-    bases = _bases(base, folder)
+    bases = _bases(base, head, folder)
     heads = _heads(base, bases, head, folder)
     if head is not None and len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
         bases = tuple(each for each in bases if each.schema.name == heads[0].schema.name)
@@ -352,7 +354,7 @@ def _refuse_empty(folder: SchemasFolder) -> NoReturn:
     raise InputError(f"there is no schema in `{folder.root}`", hint=hint)
 
 
-def _bases(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
+def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Referred, ...]:
     try:
         return find_schemas(reference, folder)
     except MissingInRevision as error:
@@ -360,10 +362,22 @@ def _bases(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         if reference.count(":") > 1:
             raise
         if error.elsewhere:
-            hint = f"it has some at `{error.elsewhere}`: `{reference}:{error.elsewhere}`"
-            raise InputError(error.message, hint=hint) from error
+            raise InputError(error.message, hint=_look_elsewhere(reference, head, folder, error.elsewhere)) from error
         warnings.warn(f"{error.message}, nor anywhere else: all is new", CommandWarning, stacklevel=1)
         return ()
+
+
+def _look_elsewhere(reference: str, head: str | None, folder: SchemasFolder, elsewhere: Sequence[Path]) -> str:
+    """Return how to compare the schemas of other folders of a revision: each by itself, or what was moved to here."""
+    moved = [each for each in elsewhere if not each.exists()] if folder.names else []
+    place = (moved or elsewhere)[0]
+    shown = os.path.relpath(place)
+    if moved or list_names(place):
+        inside = path_inside(find_repository(place), place)
+        asked = f"{reference}:{inside} {head or (folder.root if moved else shown)}"
+    else:
+        asked = f"--schemas {shown}"
+    return f"it has some in {listed([os.path.relpath(each) for each in elsewhere])}: `{asked}`"
 
 
 def _holds_several(reference: str) -> bool:

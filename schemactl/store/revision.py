@@ -20,10 +20,10 @@ class MissingInRevision(InputError):
     """The revision is there, and holds no schema file at the path.
 
     Attributes:
-        elsewhere: a folder that holds schema files then; None where there is none in the whole revision.
+        elsewhere: the folders that hold schema files then; none where there is none in the whole revision.
     """
 
-    def __init__(self, message: str, elsewhere: str | None = None) -> None:
+    def __init__(self, message: str, elsewhere: tuple[Path, ...] = ()) -> None:
         super().__init__(message)
         self.elsewhere = elsewhere
 
@@ -83,16 +83,14 @@ def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
     return _read(top, [found[inside] for inside in insides if inside in found], revision)
 
 
-def folder_with_schemas(top: Path, revision: str) -> str | None:
-    """Return the first folder of a revision that holds schema files; the one above ``import/`` or ``export/``."""
+def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
+    """Return the folders of a revision that hold schema files; of ``import/`` and ``export/`` the one above."""
     result = run_git(top, "ls-tree", "-z", "-r", "--name-only", "--full-tree", commit_of(top, revision))
     if result.returncode:
         raise failure(f"git cannot list `{revision}`", result)
     paths = (Path(name) for name in os.fsdecode(result.stdout).split("\0") if name)
-    found = next((path.parent for path in paths if schema_name(path)), None)
-    if found is None:
-        return None
-    return (found.parent if found.name in ("import", "export") else found).as_posix()
+    folders = (path.parent for path in paths if schema_name(path))
+    return tuple(dict.fromkeys(top / (each.parent if each.name in ("import", "export") else each) for each in folders))
 
 
 def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:

@@ -220,8 +220,23 @@ def test_a_base_whose_schemas_are_elsewhere_is_refused(work: Path, capsys: pytes
     assert run(["diff", "git:main"]) == 2
     error = capsys.readouterr().err
     assert "there is no schema file at `schemas` in revision `main`" in error
-    assert "`git:main:contracts`" in error
+    assert "in `contracts`: `git:main:contracts schemas`" in error
     assert run(["diff", "git:main:contracts", "schemas"]) == 0
+
+
+def test_each_of_several_folders_of_schemas_is_named_with_the_option_that_compares_it(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    git("init", "-q", "-b", "main", ".")
+    (work / "base.yaml").unlink()
+    for name in ("a", "b"):
+        write(work / f"apps/{name}/schemas/import/shop.schema.yaml", BASE)
+        write(work / f"apps/{name}/schemas/export/shop.schema.yaml", BASE)
+    commit("first")
+    monkeypatch.chdir(work / "apps")
+    assert run(["diff", "git:main..."]) == 2
+    assert "it has some in `a/schemas` and `b/schemas`: `--schemas a/schemas`" in capsys.readouterr().err
+    assert run(["diff", "git:main...", "--schemas", "a/schemas"]) == 0
 
 
 def test_a_revision_is_compared_with_the_export_folder(work: Path, capsys: pytest.CaptureFixture[str]):
