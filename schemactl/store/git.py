@@ -9,6 +9,7 @@ hook and no monitor, and speaks to no server.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -86,12 +87,26 @@ def commit_of(top: Path, revision: str) -> str:
         raise InputError(f"`{revision}` is not a git revision", hint="for example `git:main` or `git:HEAD~1`")
     result = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if result.returncode:
-        usual = "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
         if not run_git(top, "rev-list", "--all", "--max-count=1").stdout:
             raise InputError(f"there is no git revision `{revision}`: `{top}` has no commit yet", hint="commit first")
-        hint = UNSHALLOW if is_shallow(top) else usual
-        raise InputError(f"there is no git revision `{revision}` in `{top}`", hint=hint)
+        raise InputError(f"there is no git revision `{revision}` in `{top}`", hint=_how_to_fetch(revision, top))
     return result.stdout.decode("ascii").strip()
+
+
+def _how_to_fetch(revision: str, top: Path) -> str:
+    """Return how to bring a revision from the remote; a clone of one branch, as a shallow one is, fetches no other."""
+    is_cut = is_shallow(top)
+    remotes = run_git(top, "remote").stdout.decode("utf-8", "replace").split()
+    remote, _, branch = revision.partition("/")
+    is_tracked = remote in remotes
+    if not is_tracked:
+        remote, branch = next(iter(remotes), ""), revision
+    is_hash = re.fullmatch("[0-9a-f]{7,64}", branch)
+    if remote and re.fullmatch(r"\w[\w./-]*", branch) and not is_hash and (is_tracked or is_cut):
+        deepen, in_actions = ("--unshallow ", " (in GitHub Actions: `fetch-depth: 0`)") if is_cut else ("", "")
+        named = "" if is_tracked else f", then `git:{remote}/{branch}`"
+        return f"`git fetch {deepen}{remote} {branch}:refs/remotes/{remote}/{branch}`{in_actions}{named}"
+    return UNSHALLOW if is_cut else "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
 
 
 def is_shallow(top: Path) -> bool:

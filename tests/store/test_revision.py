@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -121,6 +122,30 @@ def test_a_shallow_clone_gets_a_hint_of_its_own(repository, tmp_path):
     with pytest.raises(InputError, match="there is no git revision `HEAD~1`") as caught:
         read_revision("HEAD~1", clone / "schemas" / "export" / "a.schema.yaml")
     assert "--unshallow" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("depth", [("--depth", "1"), ("--single-branch",)])
+def test_a_branch_that_a_clone_of_another_lacks_is_there_after_what_the_hint_says(repository, tmp_path, depth):
+    git(repository, "checkout", "-q", "-b", "pr")
+    (repository / "schemas" / "export" / "a.schema.yaml").write_text("name: a # three\n")
+    commit(repository, "three")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", *depth, "--branch", "pr", repository.as_uri(), str(clone))
+    path = clone / "schemas" / "export" / "a.schema.yaml"
+    with pytest.raises(InputError, match="there is no git revision `origin/main`") as caught:
+        read_revision("origin/main...", path)
+    asked = re.match("`git ([^`]+)`", str(caught.value.hint))
+    git(clone, *asked[1].split())
+    assert list(texts("origin/main...", path).values()) == ["name: a # two\n"]
+
+
+def test_in_a_shallow_clone_the_name_of_a_branch_alone_is_one_of_the_remote(repository, tmp_path):
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth", "1", repository.as_uri(), str(clone))
+    with pytest.raises(InputError) as caught:
+        read_revision("pr1", clone / "schemas")
+    fetch = "git fetch --unshallow origin pr1:refs/remotes/origin/pr1"
+    assert caught.value.hint == f"`{fetch}` (in GitHub Actions: `fetch-depth: 0`), then `git:origin/pr1`"
 
 
 def test_a_folder_outside_any_repository_is_reported(tmp_path, monkeypatch):
