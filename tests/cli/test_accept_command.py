@@ -79,6 +79,44 @@ def test_all_accepts_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "nothing to accept\n"
 
 
+def test_a_new_settings_file_is_at_the_top_of_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".git").mkdir()
+    Path("schemas/import").mkdir(parents=True)
+    monkeypatch.chdir("schemas/import")
+    assert run(["accept", "--all", "--base", "../../base.yaml", "--head", "../../head.yaml", *WHY]) == 0
+    assert not Path("schemactl.toml").exists()
+    monkeypatch.chdir("../..")
+    assert Path("schemactl.toml").exists()
+    assert run(["diff", "base.yaml", "head.yaml"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("schemactl.toml", '[diff]\ncompat = "full"\nsilence = []  # none so far\ntransitive = false\n'),
+        ("schemactl.toml", "diff.silence = [\n]\n[infer]\n"),
+        ("pyproject.toml", "[tool.other]\nsilence = []\n[tool.schemactl.diff]\nsilence = []\n"),
+    ],
+)
+def test_an_empty_list_of_silences_gives_way(file: str, text: str) -> None:
+    Path(file).write_text(text)
+    before = tomllib.loads(text)
+    assert run(["accept", "--all", *BOTH, *WHY]) == 0
+    after = tomllib.loads(Path(file).read_text())
+    assert run(["diff", "base.yaml", "head.yaml"]) == 0
+    for document in (before, after):
+        document.get("tool", {}).get("schemactl", document)["diff"].pop("silence")
+    assert after == before
+
+
+def test_what_lets_nobody_add_a_silence_is_reported_with_how_to_state_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'diff = {compat = "full"}\n'
+    Path("schemactl.toml").write_text(text)
+    assert run(["accept", "--all", *BOTH, *WHY]) == 2
+    assert "as tables, `[diff]` and `[[diff.silence]]`, and accept again" in " ".join(capsys.readouterr().err.split())
+    assert Path("schemactl.toml").read_text() == text
+
+
 def test_a_silence_that_is_over_is_reported_and_covers_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["accept", "--all", *BOTH, *WHY]) == 0
     path = Path("schemactl.toml")

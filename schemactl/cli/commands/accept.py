@@ -15,6 +15,7 @@ Examples:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,7 +24,17 @@ from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_references
 from schemactl.cli.options import CommonOptions, argument, flag, option
-from schemactl.cli.settings import FILE_NAME, PROJECT_FILE_NAME, Surroundings, find_file, find_files, resolve
+from schemactl.cli.settings import (
+    FILE_NAME,
+    PROJECT_FILE_NAME,
+    SettingsFile,
+    Surroundings,
+    find_file,
+    find_files,
+    parse_file,
+    project_folder,
+    resolve,
+)
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -108,21 +119,42 @@ def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> l
 
 
 def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
-    """Add the silences to the end of the settings file, a new one where there is none; return its path."""
+    """Add the silences to the end of the settings file, a new one where there is none; return its path.
+
+    A new one is at the top of the repository: whichever folder a review starts in, it looks up to there.
+    """
     import tomllib
 
     from schemactl.review.silences import write_silence
     from schemactl.store.text import replace_file
 
     file = find_file(Path.cwd())
-    path = file.path if file else Path.cwd() / FILE_NAME
+    path = file.path if file else project_folder() / FILE_NAME
     name = "tool.schemactl.diff.silence" if path.name == PROJECT_FILE_NAME else "diff.silence"
     silences = "\n".join(write_silence(each, until, reason, name) for each in findings)
-    text = f"{file.text.rstrip()}\n\n{silences}" if file else silences
+    text = f"{_without_empty_list(file).rstrip()}\n\n{silences}" if file else silences
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        hint = f"write its silences as `[[{name}]]`; this one is:\n{silences}"
+        tables = f"`[{name.removesuffix('.silence')}]` and `[[{name}]]`"
+        hint = f"state its settings of `diff` and their silences as tables, {tables}, and accept again"
         raise InputError(f"`{path}` takes no further silence: {error}", hint=hint) from error
     replace_file(path, text)
     return path
+
+
+_EMPTY_LIST = re.compile(r"""^[ \t]*[\w."'-]*\bsilence["']?[ \t]*=[ \t]*\[\s*\][ \t]*(#.*)?$\n?""", re.MULTILINE)
+
+
+def _without_empty_list(file: SettingsFile) -> str:
+    """Return the text of a settings file without ``silence = []``, to which TOML lets nobody add a table."""
+    kept = {**file.table.get("diff", {})}
+    if kept.pop("silence", None) != []:
+        return file.text
+    for found in _EMPTY_LIST.finditer(file.text):
+        text = file.text[: found.start()] + file.text[found.end() :]
+        # Another table may have such a key, too, and a text may look like one.
+        without = parse_file(text, file.path, file.folder)
+        if without is not None and {**without.table.get("diff", {})} == kept:
+            return text
+    return file.text
