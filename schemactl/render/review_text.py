@@ -73,12 +73,13 @@ class _Node:
 def print_review(report: Report, look: Look, explains_mode: bool = False) -> str:
     """Return what ``schemactl diff`` prints.
 
-    Quiet: errors and warnings, one a line, and the summary. Verbose: every change and every finding, also silenced
-    and cosmetic ones, and whole hashes.
+    Quiet: errors, warnings and silences that cover nothing, one a line, and the summary. Verbose: every change
+    and every finding, also silenced and cosmetic ones, and whole hashes.
     """
     shown, left = (report, []) if look.is_verbose else _shorten(report)
+    unused = list(first_lines(words.unused_silences(report), _unused_silence, look, "silence"))
     if look.is_quiet:
-        return print_sections([[*_flat(shown), *left, _summary(report)]], look)
+        return print_sections([[*_flat(shown), *left, *unused, _summary(report)]], look)
     same = [review for review in shown.reviews if words.is_same(review)]
     listed = (
         shown.reviews if len(same) == 1 or look.is_verbose else [each for each in shown.reviews if each not in same]
@@ -88,7 +89,7 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
     violations = [finding for finding in shown.findings if finding.is_violation]
     sections.append([line for finding in violations for line in _violation(finding, len(report.reviews) > 1)])
-    sections.append([*_silenced(shown), *first_lines(words.unused_silences(report), _unused_silence, look, "silence")])
+    sections.append([*_silenced(shown), *unused])
     sections.append(left)
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)

@@ -267,11 +267,20 @@ def file_name(path: str) -> str | None:
     return (whole.relative_to(top) if whole.is_relative_to(top) else whole).as_posix()
 
 
-def stated_place(finding: Finding) -> Location | None:
-    """Return where a finding stands in the head's file, None where the head is no file."""
-    at = finding.location
+def file_place(at: Location | None) -> Location | None:
+    """Return a place as CI systems name the file, None where it is in no file."""
     file = file_name(at.path) if at else None
     return Location(file, at.line, at.column) if at and file else None
+
+
+def stated_place(finding: Finding) -> Location | None:
+    """Return where a finding stands in the head's file, None where the head is no file."""
+    return file_place(finding.location)
+
+
+def silence_place(silence: Silence) -> Location:
+    """Return where a silence stands, for systems that demand a file."""
+    return file_place(silence.at) or Location("schemactl.toml")
 
 
 def nearest_place(finding: Finding, review: Review) -> Location:
@@ -280,11 +289,8 @@ def nearest_place(finding: Finding, review: Review) -> Location:
     Without a place in the head's file it is the one in the base's, then the file of either side, then the name that
     dlt would give to the schema's file.
     """
-    if place := stated_place(finding):
+    if place := stated_place(finding) or file_place(finding.base_location):
         return place
-    at = finding.base_location
-    if at and (file := file_name(at.path)):
-        return Location(file, at.line, at.column)
     for version in (review.head, review.base):
         if version and (file := file_name(version.origin)):
             return Location(file)

@@ -11,6 +11,7 @@ import pytest
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
+from schemactl.render.reviews import OUTPUTS
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -125,6 +126,13 @@ def test_a_silence_that_is_over_is_reported_and_covers_nothing(capsys: pytest.Ca
 
     assert run(["diff", "base.yaml", "head.yaml"]) == 1
     assert "ended on 2020-01-01; remove or renew it" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("output", ["text", *sorted(OUTPUTS)])
+def test_every_format_reports_a_silence_that_is_over(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("schemactl.toml").write_text('[[diff.silence]]\nrule = "C204"\nreason = "x"\nuntil = 2020-01-01\n')
+    assert run(["diff", "base.yaml", "head.yaml", "--format", output, *(["--quiet"] if output == "text" else [])]) == 1
+    assert "2020-01-01" in capsys.readouterr().out
 
 
 def test_a_fingerprint_of_another_review_is_answered_with_how_to_name_its_base(

@@ -36,13 +36,14 @@ def unescape(text: str) -> str:
 def with_finding(**fields: object) -> Report:
     report = broken()
     review = report.reviews[1]
-    return replace(report, reviews=(replace(review, findings=(replace(review.findings[0], **fields),)),))
+    reviews = (replace(review, findings=(replace(review.findings[0], **fields),)),)
+    return replace(report, reviews=reviews, unmatched=(), expired=())
 
 
 def test_each_finding_that_counts_is_a_command_and_the_worst_come_first() -> None:
     names = [name for name, _, _ in read(render(broken()))]
 
-    assert names == ["error"] * 4 + ["warning"] * 2 + ["notice"] * 5
+    assert names == ["error"] * 4 + ["warning"] * 4 + ["notice"] * 5
 
 
 def test_command_points_to_the_line_and_reports_the_fix() -> None:
@@ -104,6 +105,23 @@ def test_silenced_finding_is_a_notice_with_its_reason() -> None:
     assert reported.splitlines()[-1] == "silenced until 2026-12-31: agreed with the analysts (s.toml:4)"
 
 
+def test_silence_that_covers_nothing_is_a_warning_at_its_place() -> None:
+    unused = [each for each in read(render(broken())) if each[1]["title"] == "unused silence"]
+
+    assert unused == [
+        (
+            "warning",
+            {"file": "pyproject.toml", "line": "41", "col": "1", "title": "unused silence"},
+            "the silence of C204 for `legacy_*` matches nothing; remove it",
+        ),
+        (
+            "warning",
+            {"title": "unused silence"},
+            "the silence of D304 for `orders.total` ended on 2026-01-31; remove or renew it",
+        ),
+    ]
+
+
 def test_unimportant_findings_are_left_out() -> None:
     assert render(with_finding(severity=Severity.NONE)) == ""
 
@@ -111,7 +129,7 @@ def test_unimportant_findings_are_left_out() -> None:
 def test_hostile_names_start_no_command_of_their_own() -> None:
     printed = render(hostile())
 
-    assert [name for name, _, _ in read(printed)] == ["error", "error", "warning", "notice"]
+    assert [name for name, _, _ in read(printed)] == ["error", "error", "warning", "warning", "notice"]
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
 
 
@@ -135,7 +153,7 @@ def with_many(**numbers: int) -> Report:
         for severity, number in numbers.items()
         for place in range(number)
     )
-    return replace(report, reviews=(replace(review, findings=findings),))
+    return replace(report, reviews=(replace(review, findings=findings),), unmatched=(), expired=())
 
 
 def test_no_more_annotations_are_asked_for_than_github_shows_and_the_last_one_counts_the_others() -> None:

@@ -21,7 +21,7 @@ def with_findings(*changes: dict[str, object]) -> Report:
     report = broken()
     review = report.reviews[1]
     findings = tuple(replace(review.findings[0], **fields) for fields in changes)
-    return replace(report, reviews=(replace(review, findings=findings),))
+    return replace(report, reviews=(replace(review, findings=findings),), unmatched=(), expired=())
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
@@ -29,7 +29,8 @@ def test_issues_have_what_gitlab_demands(report: Report) -> None:
     issues = json.loads(render(report))
 
     findings = [finding for review in report.reviews for finding in review.findings]
-    assert len(issues) == len(report.findings) + sum(finding.silence is not None for finding in findings)
+    silenced = sum(finding.silence is not None for finding in findings)
+    assert len(issues) == len(report.findings) + silenced + len(report.unmatched) + len(report.expired)
     for issue in issues:
         assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
         assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}
@@ -85,6 +86,23 @@ def test_silenced_finding_is_info_with_its_reason() -> None:
 
     assert issue["severity"] == "info"
     assert issue["description"].endswith("; silenced until 2026-12-31: agreed with the analysts (s.toml:4)")
+
+
+def test_silence_that_covers_nothing_is_a_minor_issue_of_the_settings_file() -> None:
+    unused = [issue for issue in json.loads(render(broken())) if issue["severity"] == "minor"]
+
+    assert [(each["check_name"], each["description"], each["location"]) for each in unused] == [
+        (
+            "C204",
+            "the silence of C204 for `legacy_*` matches nothing; remove it",
+            {"path": "pyproject.toml", "lines": {"begin": 41}},
+        ),
+        (
+            "D304",
+            "the silence of D304 for `orders.total` ended on 2026-01-31; remove or renew it",
+            {"path": "schemactl.toml", "lines": {"begin": 1}},
+        ),
+    ]
 
 
 def test_unimportant_findings_are_left_out() -> None:

@@ -179,4 +179,14 @@ def test_of_more_findings_than_github_takes_the_worst_are_written() -> None:
     assert [result["level"] for result in run["results"][:4]] == ["error", "error", "error", "note"]
     [invocation] = run["invocations"]
     assert "1,003 results left out" in invocation["toolExecutionNotifications"][0]["message"]["text"]
-    assert "invocations" not in run_of(report)
+    assert "toolExecutionNotifications" not in run_of(report)["invocations"][0]
+
+
+def test_silences_that_cover_nothing_are_notifications_of_the_configuration() -> None:
+    first, second = run_of(broken())["invocations"][0]["toolConfigurationNotifications"]
+
+    assert first["message"]["text"] == "the silence of C204 for `legacy_*` matches nothing; remove it"
+    place = first["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("pyproject.toml", 41)
+    assert "ended on 2026-01-31" in second["message"]["text"]
+    assert "invocations" not in run_of(clean())

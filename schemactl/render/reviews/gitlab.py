@@ -8,8 +8,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from schemactl.errors import Location
 from schemactl.render.harmless import escape
-from schemactl.render.review_words import finding_facts, nearest_place, silence_text
+from schemactl.render.review_words import (
+    finding_facts,
+    nearest_place,
+    silence_place,
+    silence_text,
+    unused_silences,
+)
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 
@@ -21,29 +28,38 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 
 
 def render(report: Report) -> str:
-    """Return a JSON list with an issue for each finding; contract violations are blockers, what is silenced is info."""
+    """Return a JSON list with an issue for each finding and, minor, for each silence that covers nothing.
+
+    Contract violations are blockers, what is silenced is info.
+    """
     seen: Counter[str] = Counter()
     issues = []
+
+    def add(rule: str, fingerprint: str, severity: str, description: str, place: Location) -> None:
+        twins = seen[fingerprint]
+        text = f"{fingerprint}\x1f{twins}" if twins else fingerprint
+        issues.append(
+            {
+                "description": description,
+                "check_name": rule,
+                "fingerprint": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+                "severity": severity,
+                # GitLab takes relative paths only, and demands a line.
+                "location": {"path": escape(place.path.lstrip("/")), "lines": {"begin": place.line or 1}},
+            }
+        )
+        seen[fingerprint] += 1
+
     for review in report.reviews:
         for finding in review.findings:
             if finding.is_cosmetic or finding.severity not in _SEVERITIES:
                 continue
-            place = nearest_place(finding, review)
             prefix = "contract violation: " if finding.is_violation else ""
             reason = [silence_text(finding.silence)] if finding.silence else []
-            twins = seen[finding.fingerprint]
-            text = f"{finding.fingerprint}\x1f{twins}" if twins else finding.fingerprint
-            issues.append(
-                {
-                    "description": (prefix + "; ".join([*finding_facts(finding), *reason])),
-                    "check_name": finding.rule,
-                    "fingerprint": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32],
-                    "severity": _severity(finding),
-                    # GitLab takes relative paths only, and demands a line.
-                    "location": {"path": escape(place.path.lstrip("/")), "lines": {"begin": place.line or 1}},
-                }
-            )
-            seen[finding.fingerprint] += 1
+            description = prefix + "; ".join([*finding_facts(finding), *reason])
+            add(finding.rule, finding.fingerprint, _severity(finding), description, nearest_place(finding, review))
+    for silence, message in unused_silences(report):
+        add(silence.rule, message, "minor", escape(message), silence_place(silence))
     return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
 
 

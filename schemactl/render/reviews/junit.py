@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree
 
 from schemactl.render.harmless import escape
-from schemactl.render.review_words import finding_details, finding_sentence, finding_title, silence_text, stated_place
-from schemactl.review.report import Finding, Report, Review
+from schemactl.render.review_words import (
+    finding_details,
+    finding_sentence,
+    finding_title,
+    silence_place,
+    silence_text,
+    stated_place,
+    unused_silences,
+)
+from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.severity import Severity
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,10 +29,12 @@ def render(report: Report) -> str:
     """Return an XML document: errors are failures, warnings and notes pass with what they say as output.
 
     Silenced findings are skipped with their reason, cosmetic ones are left out; a schema without any finding has one
-    case that passes.
+    case that passes. Silences that cover nothing are a suite of warnings.
     """
     root = ElementTree.Element("testsuites", {"name": report.command})
     root.extend(_suite(review) for review in report.reviews)
+    if unused := unused_silences(report):
+        root.append(_silences(unused))
     _count(root, root)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
@@ -34,16 +45,33 @@ def _suite(review: Review) -> ElementTree.Element:
     names: Counter[str] = Counter()
     for finding in review.findings:
         if not finding.is_cosmetic:
-            name = _clean(f"{finding_title(finding)}: {finding_sentence(finding)}")
-            names[name] += 1
-            # Some readers keep only one of the cases that have the same name.
-            suite.append(_case(finding, name if names[name] == 1 else f"{name} ({names[name]})"))
+            suite.append(_case(finding, _own_name(f"{finding_title(finding)}: {finding_sentence(finding)}", names)))
     if not len(suite):
         ElementTree.SubElement(
             suite, "testcase", {"classname": _clean(review.name), "name": "no breaking change", "time": "0"}
         )
     _count(suite, suite)
     return suite
+
+
+def _silences(unused: Sequence[tuple[Silence, str]]) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", {"name": "silences"})
+    names: Counter[str] = Counter()
+    for silence, message in unused:
+        place = silence_place(silence)
+        position = {"time": "0", "file": _clean(place.path), "line": str(place.line or 1)}
+        stated = {"classname": "silences", "name": _own_name(message, names), **position}
+        case = ElementTree.SubElement(suite, "testcase", stated)
+        ElementTree.SubElement(case, "system-out").text = _clean(f"warning: {message}")
+    _count(suite, suite)
+    return suite
+
+
+def _own_name(text: str, names: Counter[str]) -> str:
+    """Return the name of a case; some readers keep only one of those that have the same name."""
+    name = _clean(text)
+    names[name] += 1
+    return name if names[name] == 1 else f"{name} ({names[name]})"
 
 
 def _count(element: ElementTree.Element, within: ElementTree.Element) -> None:

@@ -13,7 +13,13 @@ import schemactl
 from schemactl.errors import Location
 from schemactl.render.harmless import escape
 from schemactl.render.json import document, render_document
-from schemactl.render.review_words import finding_details, nearest_place, silence_text
+from schemactl.render.review_words import (
+    finding_details,
+    nearest_place,
+    silence_place,
+    silence_text,
+    unused_silences,
+)
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
@@ -35,7 +41,7 @@ def render(report: Report) -> str:
     """Return a SARIF log with one run: the rules that occur, and a result for each finding but the cosmetic ones.
 
     Silenced findings are results with a suppression. Where there are more than ``LIMIT`` the worst are taken, and a
-    notification says how many are left out.
+    notification says how many are left out. Silences that cover nothing are notifications of the configuration.
     """
     every = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
     worst = sorted(every, key=lambda each: (each[1].silence is not None, -each[1].severity.rank))
@@ -52,15 +58,28 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed],
-        **({"invocations": [_left_out(len(every) - LIMIT, report.command)]} if len(every) > LIMIT else {}),
+        **_invocations(len(every) - len(listed), report),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _left_out(number: int, command: str) -> dict[str, Any]:
-    message = f"{counted(number, 'result')} left out: GitHub shows {LIMIT:,}; `{command} --format json` has all"
-    notification = {"level": "warning", "message": {"text": message}}
-    return {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
+def _invocations(left_out: int, report: Report) -> dict[str, Any]:
+    """Return what there is to say of the run itself; nothing where there is nothing."""
+    said: dict[str, list[dict[str, Any]]] = {}
+    if left_out:
+        command = f"`{report.command} --format json`"
+        message = f"{counted(left_out, 'result')} left out: GitHub shows {LIMIT:,}; {command} has all"
+        said["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
+    if unused := unused_silences(report):
+        said["toolConfigurationNotifications"] = [
+            {
+                "level": "warning",
+                "message": {"text": escape(message)},
+                "locations": [{"physicalLocation": _physical(silence_place(silence))}],
+            }
+            for silence, message in unused
+        ]
+    return {"invocations": [{"executionSuccessful": True, **said}]} if said else {}
 
 
 def _worst_by_rule(findings: Iterable[Finding]) -> dict[str, Finding]:
