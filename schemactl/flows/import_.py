@@ -18,7 +18,7 @@ from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import Hints, with_hints
-from schemactl.schema.judgment import Violation, judge
+from schemactl.schema.judgment import Violation, judge_edit
 from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import check_name, new_schema
@@ -142,7 +142,7 @@ def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_
     # An edited import file has not been taken over before: it is compared with what the export file holds.
     stored = opened.stored or opened.schema
     changes = diff(stored, with_lineage(new, stored)) if stored else ()
-    violations = judge(stored, new).violations if stored else ()
+    violations = judge_edit(stored, new) if stored else ()
     if violations or is_check:
         return Imported(stored, after, changes, violations)
     return Imported(stored, after, changes, written=save(folder, opened, new))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from typing import Final
 
 from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
@@ -67,6 +68,40 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
     )
     columns = {name: {violation.column for violation in those} for name, those in found.items()}
     return Judgment(_as_before(before, after, refused, columns), tuple(violations))
+
+
+def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
+    """Return what a person changes in a schema although its contracts forbid data to.
+
+    Of a load dlt judges what it states, key by key: a stated default is not an absent one (docs/dlt.md §7.2). Of an
+    edit it judges nothing, so what counts is what the columns are: absent, null and the default are one.
+
+    Raises:
+        InputError: a contract is not one.
+    """
+    tables = {
+        name: replace(
+            table, columns={key: _in_words_of(known.columns.get(key), column) for key, column in table.columns.items()}
+        )
+        for name, table in after.tables.items()
+        if (known := before.tables.get(name)) is not None
+    }
+    return judge(before, replace(after, tables={**after.tables, **tables})).violations
+
+
+def _in_words_of(old: Column | None, new: Column) -> Column:
+    """Return a column that states its type and its nulls as an older state of it does, as far as they are the same."""
+    if old is None:
+        return new
+    words = {key: value for key, value in new.properties.items() if key != "nullable"}
+    if full_type(old.properties) == full_type(new.properties):
+        words = {key: value for key, value in words.items() if key not in _SIZES}
+        words |= {key: old.properties[key] for key in _SIZES if key in old.properties}
+    if old.nullable is not new.nullable:
+        words["nullable"] = new.nullable
+    elif "nullable" in old.properties:
+        words["nullable"] = old.properties["nullable"]
+    return replace(new, properties=words)
 
 
 def leave_out(judgment: Judgment, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgment:
@@ -146,14 +181,17 @@ class _Judge:
         return base is not None and (old is None or not old.is_complete)
 
 
+_SIZES: Final = ("precision", "scale", "timezone")
+
+
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
     """Return the properties of the type that differ; an absent one counts as null (docs/dlt.md §7.2).
 
     dlt does not see a size that is no longer there, as what it judges are the properties that data or hints state.
     """
     is_larger = full_type(old.properties) != full_type(new.properties)
-    dropped = {key for key in ("precision", "scale", "timezone") if is_larger and key not in new.properties}
-    judged = ("data_type", "nullable", "precision", "scale", "timezone", "x-spark-type")
+    dropped = {key for key in _SIZES if is_larger and key not in new.properties}
+    judged = ("data_type", "nullable", *_SIZES, "x-spark-type")
     stated = (key for key in judged if key in new.properties or key in dropped)
     return tuple(key for key in stated if new.properties.get(key) != old.properties.get(key))
 

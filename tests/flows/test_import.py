@@ -73,6 +73,16 @@ def test_a_check_writes_nothing(tmp_path: Path):
     assert not (tmp_path / "schemas").exists()
 
 
+def test_a_file_that_states_defaults_is_imported_into_a_frozen_schema_that_leaves_them_out(tmp_path: Path):
+    frozen = replace(with_table("orders", id="bigint", at="timestamp"), settings={"schema_contract": "freeze"})
+    import_into_shop(tmp_path, file_of(tmp_path, bump(frozen)))
+    sql = tmp_path / "orders.sql"
+    sql.write_text("CREATE TABLE orders (id BIGINT, at TIMESTAMP WITH TIME ZONE)")
+    assert import_into_shop(tmp_path, sql, is_check=True).violations == ()
+    sql.write_text("CREATE TABLE orders (id BIGINT NOT NULL, at TIMESTAMP WITH TIME ZONE)")
+    assert [each.found for each in import_into_shop(tmp_path, sql, is_check=True).violations] == ["nullable: false"]
+
+
 def test_a_frozen_schema_is_left_as_it_is(tmp_path: Path):
     frozen = replace(with_table("orders", id="bigint"), settings={"schema_contract": {"columns": "freeze"}})
     before = import_into_shop(tmp_path, file_of(tmp_path, bump(frozen))).after

@@ -9,7 +9,7 @@ from contract_samples import VARIANT, L, T, column, schema, table
 
 from schemactl.errors import InputError
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.judgment import Violation, judge
+from schemactl.schema.judgment import Violation, judge, judge_edit
 from schemactl.schema.types import Column, Table
 
 
@@ -87,6 +87,43 @@ def test_a_changed_type_is_refused(old, new, expected, found):
 def test_a_size_that_is_left_out_changes_nothing_where_it_is_the_usual_one():
     old, new = column("a", "bigint", precision=64), column("a", "bigint")
     assert judge(schema(table("t", old)), schema(table("t", new)), "freeze").violations == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"data_type": "bigint"}, {"data_type": "bigint", "nullable": True}),
+        ({"data_type": "bigint", "nullable": True}, {"data_type": "bigint", "nullable": None}),
+        ({"data_type": "bigint"}, {"data_type": "bigint", "precision": 64}),
+        ({"data_type": "decimal", "precision": 38, "scale": 9}, {"data_type": "decimal"}),
+        ({"data_type": "timestamp"}, {"data_type": "timestamp", "timezone": True, "precision": 6}),
+    ],
+)
+def test_an_edit_that_states_a_default_or_leaves_it_out_changes_nothing(old, new):
+    before, after = (schema(table("t", Column("a", properties))) for properties in (old, new))
+    frozen = replace(before, settings={"schema_contract": "freeze"})
+    assert judge_edit(frozen, replace(after, settings=frozen.settings)) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "found"),
+    [
+        ({"nullable": False}, {}, "nullable: false", "nullable: true"),
+        ({}, {"nullable": False}, "nullable: unset", "nullable: false"),
+        ({"precision": 8}, {"nullable": True}, "precision: 8", "precision: unset"),
+        ({}, {"data_type": "text", "nullable": True}, "bigint", "text"),
+    ],
+)
+def test_an_edit_that_changes_a_column_is_judged_by_the_contract(old, new, expected, found):
+    before, after = (schema(table("t", Column("a", {"data_type": "bigint", **each}))) for each in (old, new))
+    (violation,) = judge_edit(replace(before, settings={"schema_contract": "freeze"}), after)
+    assert (violation.expected, violation.found) == (expected, found)
+
+
+def test_of_a_load_a_stated_default_is_judged_as_dlt_judges_it():
+    before = schema(table("t", Column("a", {"data_type": "bigint"})))
+    (violation,) = judge(before, schema(table("t", column("a", "bigint"))), "freeze").violations
+    assert (violation.expected, violation.found) == ("nullable: unset", "nullable: true")
 
 
 def test_other_hints_may_change():

@@ -18,7 +18,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
 )
 from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
-from schemactl.schema.judgment import Violation, judge
+from schemactl.schema.judgment import Violation, judge_edit
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import SPARK_TYPE, keeps_structure
 from schemactl.schema.types import Schema, chain_of
@@ -181,7 +181,7 @@ def find_contract_violated(comparison: Comparison) -> Matches:
     base, head = comparison.base.schema, comparison.head.schema
     if not comparison.changes or not (states_contract(base) or states_contract(head)):
         return
-    for violation in judge(base, head).violations:
+    for violation in judge_edit(base, head):
         fields = broken_by_fields(comparison, violation)
         if fields is None:
             yield Match(
