@@ -135,17 +135,20 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
     return Pair(base, Referred(schema_of(*stated), model, unfilled=unfilled_columns(*stated)))
 
 
-def diff_files(path: str, base: Path | None, head: Path | None, request: DiffRequest) -> Report:
+def diff_files(paths: tuple[str, str], base: Path | None, head: Path | None, request: DiffRequest) -> Report:
     """Compare two states of one file, as ``git diff`` hands them over, each in a file, or None where there is none.
 
-    ``path`` is the file's own name, for messages. The references of the request are left alone.
+    ``paths`` are what the file is called before and after, as a schema that states no name has that of its file. The
+    references of the request are left alone.
 
     Raises:
         InputError: a state is no valid schema.
     """
-    sides = [Referred.of(read_document(read_text(file), path), path) if file else None for file in (base, head)]
-    pair = Pair(*sides)
-    return review_pairs((pair,), request)
+    sides = [
+        Referred.of(read_document(read_text(file), path), path) if file else None
+        for path, file in zip(paths, (base, head), strict=True)
+    ]
+    return review_pairs((Pair(*sides),), request)
 
 
 def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:

@@ -568,6 +568,18 @@ def test_git_names_both_files_of_a_rename(work: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("shop.schema.yaml -> store.schema.yaml\n")
 
 
+def test_a_schema_that_has_the_name_of_its_file_is_renamed_with_it_in_git(
+    work: Path, capsys: pytest.CaptureFixture[str]
+):
+    """One that states its name changes it in the file, which is the same finding."""
+    text = "version: 1\nengine_version: 11\ntables: {orders: {columns: {id: {data_type: bigint}}}}\n"
+    (work / "state.yaml").write_text(text)
+    assert run([*git_arguments("state.yaml", "state.yaml"), "store.schema.yaml", "similarity index 100%"]) == 0
+    out = capsys.readouterr().out
+    assert "error V006: the schema `shop` is called `store` now" in out
+    assert "at store.schema.yaml" in out
+
+
 def test_git_shows_lines_where_a_file_is_no_schema(work: Path, capsys: pytest.CaptureFixture[str]):
     (work / "broken.yaml").write_text("name: [\n")
     assert run(git_arguments("base.yaml", "broken.yaml")) == 0

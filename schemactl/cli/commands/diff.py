@@ -155,7 +155,10 @@ _UNMERGED, _PLAIN, _RENAMED = 1, 7, 9
 
 
 def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
-    """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode."""
+    """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode.
+
+    Of a renamed file the new path follows, and what git says of the rename.
+    """
     from schemactl.flows.diff import diff_files
     from schemactl.render.harmless import escape
     from schemactl.store.git import colors_diffs, text_diff
@@ -168,13 +171,14 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     if options.color == "auto" and terminal.color:
         terminal = replace(terminal, color=colors_diffs(Path.cwd()))
     path, old, _, _, new = options.references[:5]
-    if len(options.references) == _RENAMED:
-        terminal.write(f"{escape(path)} -> {escape(options.references[7])}\n")
+    new_path = options.references[7] if len(options.references) == _RENAMED else path
+    if new_path != path:
+        terminal.write(f"{escape(path)} -> {escape(new_path)}\n")
     try:
-        report = diff_files(path, _state(old), _state(new), make_request(replace(options, references=[])))
+        report = diff_files((path, new_path), _state(old), _state(new), make_request(replace(options, references=[])))
     except InputError as error:
         shown = text_diff(_state(old), _state(new))
-        terminal.write(f"{escape(path)}: no typed changes: {escape(error.message)}\n{shown}")
+        terminal.write(f"{escape(new_path)}: no typed changes: {escape(error.message)}\n{shown}")
     else:
         terminal.write(render(report, options, options.format, terminal))
     return ExitCode.DONE
