@@ -61,8 +61,9 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
 
 def _refuse_submodule(top: Path, commit: str, inside: str) -> None:
     """Raise InputError where a place is in a submodule: its files are in another repository, which may not be there."""
-    for entry in _listed(top, commit, inside, *(folder.as_posix() for folder in Path(inside).parents[:-1])):
-        if entry.mode == _SUBMODULE_MODE:
+    places = (inside, *(folder.as_posix() for folder in Path(inside).parents[:-1]))
+    for entry in _listed(top, commit, *places):
+        if entry.mode == _SUBMODULE_MODE and entry.path in places:
             shown = os.path.relpath(top / entry.path)
             hint = f"review it as a repository of its own: `cd {shown}`, then `schemactl diff git:{entry.object[:12]}`"
             raise InputError(f"`{shown}` is a git submodule, and `git:` reads none", hint=hint)

@@ -11,7 +11,7 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.store.git import find_repository
-from schemactl.store.revision import read_revision
+from schemactl.store.revision import MissingInRevision, read_revision
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -180,6 +180,7 @@ def test_a_submodule_is_reported_with_the_commit_to_review_it_from(repository, t
     top.mkdir()
     git(top, "init", "-q", "-b", "main")
     git(top, "submodule", "add", "-q", str(repository), "shared/hr")
+    git(top, "submodule", "add", "-q", str(repository), "lib")
     (top / "shared" / "a.schema.yaml").write_text("name: a")
     commit(top, "one")
     monkeypatch.chdir(top)
@@ -187,7 +188,9 @@ def test_a_submodule_is_reported_with_the_commit_to_review_it_from(repository, t
         with pytest.raises(InputError, match="`shared/hr` is a git submodule") as caught:
             read_revision("HEAD", top / place)
         assert f"git:{git(repository, 'rev-parse', 'HEAD')[:12]}" in str(caught.value.hint)
-    # Beside it nothing is in the way.
+    # Above it and beside it nothing is in the way.
+    with pytest.raises(MissingInRevision):
+        read_revision("HEAD", top)
     assert texts("HEAD", top / "shared") == {"HEAD:shared/a.schema.yaml": "name: a"}
 
 
