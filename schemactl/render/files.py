@@ -1,8 +1,10 @@
-"""Renders ``schemactl import``, ``sync``, ``edit``, ``check`` and ``fmt`` for a person and as JSON."""
+"""Renders ``schemactl import``, ``sync``, ``edit``, ``accept``, ``check`` and ``fmt`` for a person and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +17,7 @@ from schemactl.render.console import ERROR, WARNING, Look, indented, named, prin
 from schemactl.render.harmless import escape, show_name
 from schemactl.render.json import Shown, document
 from schemactl.render.schema_text import describe_size
+from schemactl.review.report import Finding
 from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 from schemactl.schema.judgment import Violation
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 _SHOWN: Final[Shown] = {
     "Imported": "name=after.name before after changes violations written",
     "Synced": "name=after.name before after is_pending changes dropped open_questions written",
+    "Accepted": "path until reason accepted",
+    "Finding": "rule fingerprint severity schema table column",
     "Edited": "name path changes written is_taken_over",
     "Schema": "version hash=version_hash",
     "Violation": "table column entity mode expected found",
@@ -179,6 +184,34 @@ def print_edit(edited: Any, look: Look) -> str:
 def edit_document(edited: Any) -> dict[str, Any]:
     """Return what ``schemactl edit --format json`` prints."""
     found: dict[str, Any] = document(edited, _SHOWN)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Findings that were accepted, and the settings file that says so; None where there were none."""
+
+    path: str | None
+    until: date
+    reason: str
+    accepted: tuple[Finding, ...]
+
+
+def print_accepted(report: Accepted, look: Look) -> str:
+    """Return a line for each finding that was accepted."""
+    if not report.accepted:
+        return print_line("nothing to accept", look)
+    lines = []
+    for each in report.accepted:
+        where = ".".join(name for name in (each.table, each.column) if name is not None) or each.schema
+        what = f"accepted {each.rule} ({each.fingerprint}) of {where!r}"
+        lines.append(Text(escape(f"{what} until {report.until} in {report.path}")))
+    return print_sections([lines], look)
+
+
+def accepted_document(report: Accepted) -> dict[str, Any]:
+    """Return what ``schemactl accept --format json`` prints."""
+    found: dict[str, Any] = document(report, _SHOWN)
     return found
 
 

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
@@ -55,6 +56,17 @@ def test_an_accepted_finding_fails_nothing_and_others_still_do(capsys: pytest.Ca
     # Another column that goes is another finding.
     write("worse.yaml", id={"data_type": "bigint"})
     assert run(["diff", "base.yaml", "worse.yaml"]) == 1
+
+
+def test_the_result_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    removal = found(capsys)["C204"]
+    for accepted, path in (([removal["fingerprint"]], str(Path.cwd() / "schemactl.toml")), ([], None)):
+        chosen = (removal["fingerprint"],) if accepted else ("--all", "--base", "base.yaml", "--head", "base.yaml")
+        assert run(["accept", *chosen, *(BOTH if accepted else ()), *WHY, "--format", "json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        check_document(document, "accept")
+        assert [each["fingerprint"] for each in document["accepted"]] == accepted
+        assert (document["path"], document["until"]) == (path, TO_COME)
 
 
 def test_a_silence_covers_the_same_finding_only_while_it_is_no_worse(capsys: pytest.CaptureFixture[str]) -> None:

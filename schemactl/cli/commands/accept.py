@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, argument, flag, option
+from schemactl.cli.options import CommonOptions, argument, flag, option, text_or_json
 from schemactl.cli.settings import (
     FILE_NAME,
     PROJECT_FILE_NAME,
@@ -35,7 +35,7 @@ from schemactl.cli.settings import (
     project_folder,
     resolve,
 )
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
+    format: str = text_or_json()
     fingerprints: Sequence[str] = argument(
         "FINGERPRINT...", "Of the findings, as `schemactl diff` shows them.", default=[]
     )
@@ -66,6 +67,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """
     from schemactl.cli.commands import diff
     from schemactl.flows.diff import diff_schemas
+    from schemactl.render.files import Accepted, accepted_document, print_accepted
 
     until, reason = _until(options.until), (options.reason or "").strip()
     if not reason:
@@ -79,14 +81,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
     report = diff_schemas(diff.make_request(resolve(diff.Options, "diff", stated, surroundings)))
     found = _chosen(report, options.fingerprints, has_base=options.base is not None)
-    if not found:
-        terminal.write("nothing to accept\n")
-        return ExitCode.DONE
-    path = _save(found, until, reason)
-    for each in found:
-        where = ".".join(name for name in (each.table, each.column) if name is not None) or each.schema
-        terminal.write(f"accepted {each.rule} ({each.fingerprint}) of {where!r} until {until} in {path}\n")
-    return ExitCode.DONE
+    path = str(_save(found, until, reason)) if found else None
+    accepted = Accepted(path, until, reason, tuple(found))
+    return write_report(terminal, options, accepted, accepted_document, print_accepted)
 
 
 def _until(stated: str | None) -> date:
