@@ -460,7 +460,7 @@ class DataOptions(SparkCommandOptions):
         "What a record that cannot be read does.", Group.CONTRACT, Setting(), default="stop"
     )
     input_format: str | None = option(
-        "The sources' format, if it is misdetected.",
+        "The sources' format, if it is misdetected; `xml:TAG` also names the elements that are records.",
         Group.INPUT,
         Setting(),
         metavar="FORMAT",

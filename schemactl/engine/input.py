@@ -24,6 +24,9 @@ MAGIC: Final = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
 TEXTS: Final = {"csv": (".csv",), "tsv": (".tsv", ".tab"), "xml": (".xml",)}
 """The formats whose values are all texts, and how names of their files end; here, their modules load Spark."""
 
+RECORD_TAG: Final = "xml:"
+"""How a stated format begins that names the elements which are records: ``xml:book``."""
+
 _TITLES = {"parquet": "Parquet", "orc": "ORC", "avro": "Avro"}
 _PEEK_BYTES = 1 << 20
 _COMPRESSED = {rb"\x1f\x8b": ".gz", rb"BZh[1-9]1AY&SY": ".bz2", rb"\x28\xb5\x2f\xfd": ".zst"}
@@ -46,12 +49,14 @@ class Input:
         format: the name of its input format.
         encoding: of text formats.
         stated: the address as the call states it, where it holds a secret that ``path`` does not show.
+        record_tag: of XML, the name of the elements that are records; empty for the only one below the root.
     """
 
     path: str
     format: str
     encoding: str = UTF8
     stated: str = field(default="", repr=False)
+    record_tag: str = ""
 
     @property
     def is_local(self) -> bool:

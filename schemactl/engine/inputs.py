@@ -10,7 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from schemactl.engine.input import COMPRESSIONS, MAGIC, UTF8, Input, check_magic, encoding_of, peek, shown_path
+from schemactl.engine.input import (
+    COMPRESSIONS,
+    MAGIC,
+    RECORD_TAG,
+    UTF8,
+    Input,
+    check_magic,
+    encoding_of,
+    peek,
+    shown_path,
+)
 from schemactl.engine.input_formats import INPUT_FORMATS
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
 from schemactl.errors import InputError, Location
@@ -34,11 +44,17 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
 
     Args:
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
-        input_format: the format of all files; None to detect each from its ending and first bytes.
+        input_format: the format of all files, ``xml:TAG`` for records of that name; None to detect each from its ending
+            and first bytes.
 
     Raises:
         InputError: there is no such file, a glob or folder holds none, or a format cannot be detected.
     """
+    record_tag = ""
+    if input_format is not None and input_format.startswith(RECORD_TAG):
+        input_format, _, record_tag = input_format.partition(":")
+        if not record_tag:
+            raise InputError(f"`{RECORD_TAG}` names no element", hint="for example `xml:book`")
     if input_format is not None and input_format not in INPUT_FORMATS:
         if input_format.lower() not in _OTHER_NAMES:
             raise INPUT_FORMATS.unknown(input_format)
@@ -64,7 +80,7 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
     way = "; a pattern like `'DIR/*.txt'` reads them"
     warn_of_left_out(sorted(texts), "a plain text beside records", "plain texts beside records", way)
     warn_of_partitions([each.path for each in inputs if each.path not in named])
-    return tuple(map(_without_secrets, inputs))
+    return tuple(replace(_without_secrets(each), record_tag=record_tag) for each in inputs)
 
 
 def _without_secrets(found: Input) -> Input:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from schemactl.engine.input import COMPRESSIONS, TEXTS
+from schemactl.engine.input import COMPRESSIONS, RECORD_TAG, TEXTS
 from schemactl.schema.detectors import DETECTORS
 
 MOST_NAMES: Final = 3
@@ -419,7 +419,7 @@ def _parted(names: Iterable[str]) -> Detection:
 def holds_texts(files: Iterable[str], input_format: str | None) -> bool:
     """Return whether all values of some files are texts, by the format that is stated or by the names."""
     if input_format is not None:
-        return input_format in TEXTS
+        return input_format in TEXTS or input_format.startswith(RECORD_TAG)
     known = {ending for each in TEXTS.values() for ending in each}
     suffixes = ([each.lower() for each in reversed(PurePosixPath(name).suffixes)] for name in files)
     endings = [next((each for each in of_file if each not in COMPRESSIONS), "") for of_file in suffixes]

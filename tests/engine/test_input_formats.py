@@ -348,6 +348,12 @@ def test_xml_with_namespaces(read) -> None:
     assert read("a.xml", text) == [{"s:price": "1"}]
 
 
+def test_the_named_elements_of_xml_are_records(read) -> None:
+    text = "<export><book><t>a</t></book><cd><t>b</t></cd><cd><t>c</t></cd></export>"
+    assert read("a.xml", text, "xml:cd") == [{"t": "b"}, {"t": "c"}]
+    assert read("a.xml", text, "xml:export") == [{"book": {"t": "a"}, "cd": [{"t": "b"}, {"t": "c"}]}]
+
+
 def test_xml_in_another_encoding(read) -> None:
     text = XML.replace('version="1.0"', 'version="1.0" encoding="UTF-16"').replace("1.50", "é")
     assert read("a.xml", text.encode("utf-16"))[0]["price"] == "é"
@@ -358,7 +364,7 @@ def test_xml_in_another_encoding(read) -> None:
     [
         ("<a>\n<b></c></a>", "this is not XML", "a.xml:2:6"),
         ("<a/>", "no element below the root", "a.xml"),
-        ("", "no", "a.xml"),
+        ("", "no element found", "a.xml:1:1"),
     ],
 )
 def test_what_is_no_xml_is_reported(spark: SparkSession, text: str, message: str, place: str) -> None:

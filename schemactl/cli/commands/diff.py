@@ -96,7 +96,10 @@ class Options(FindingsOptions, SparkCommandOptions):
     )
     sample: str = option("How much of the data is looked at.", Group.INPUT, metavar="10%|ROWS|full", default="full")
     input_format: str | None = option(
-        "The data's format, if it is misdetected.", Group.INPUT, metavar="FORMAT", completes=complete_input_formats
+        "The data's format, if it is misdetected; `xml:TAG` also names the elements that are records.",
+        Group.INPUT,
+        metavar="FORMAT",
+        completes=complete_input_formats,
     )
     format: str = option(
         "How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
