@@ -170,7 +170,8 @@ def _enum(field: Field) -> list[Any] | None:
 def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case for each keyword
     properties, size = field.properties, field.precision
     match properties.get("data_type"):
-        case "text" | "binary" if size is not None:
+        # Of bytes the size is a hint: documents hold them as Base64, which is longer.
+        case "text" if size is not None:
             yield "max_length", size
         case "decimal" if size is not None:
             yield "max_digits", size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import sys
 from decimal import Decimal
@@ -92,6 +93,12 @@ def test_types_are_python_s_and_limits_hold():
     for wrong in ({"small": 128}, {"code": "abcd"}, {"state": "old"}, {"zip": "a"}, {"share": 1.5}, {"day": "x"}):
         with pytest.raises(ValidationError, match=next(iter(wrong))):
             model.model_validate(wrong)
+
+
+def test_documents_hold_bytes_as_base64_which_is_longer_than_they_are():
+    model = models(shop(key={"data_type": "binary", "precision": 16}))["orders"]
+    model.model_validate({"key": base64.b64encode(bytes(16)).decode()})
+    assert model.model_fields["key"].json_schema_extra == {HINTS: {"precision": 16}}
 
 
 NASTY = [
