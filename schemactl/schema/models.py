@@ -43,19 +43,22 @@ def as_model(of: Any) -> type[BaseModel]:
     """Return a model; another type that Pydantic takes, as a union of models, is made the root of one.
 
     Raises:
-        ValueError: it is a scalar type, which no document has.
+        ValueError: it is a scalar type, which no document has, or a dataclass.
         pydantic.PydanticUserError: Pydantic does not take it.
     """
     if isinstance(of, type) and issubclass(of, BaseModel):
         return _complete(of)
     if isinstance(of, type) and (issubclass(of, Enum) or type_of_class(of) not in (None, DataType.JSON)):
         raise ValueError("no document is of this type")
+    if is_dataclass(of):
+        raise ValueError("it is a dataclass")
     return _complete(cast(type[BaseModel], RootModel[of]))
 
 
 def _complete(model: type[BaseModel]) -> type[BaseModel]:
     """Return a model whose forward references are resolved."""
-    model.model_rebuild()
+    if model is not BaseModel:  # which Pydantic does not rebuild; it stands for a root that is no model
+        model.model_rebuild()
     return model
 
 

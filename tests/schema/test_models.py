@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, NewType, Optional, Union
 import pytest
 from dlt.common.libs.pydantic import pydantic_to_table_schema_columns
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, computed_field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypedDict
 
 from schemactl.schema.models import as_model, contract_of, fields_of, variants_of
@@ -195,3 +196,19 @@ def test_variants_of_a_union() -> None:
     assert variants_of(Click) is None
     assert variants_of(RootModel[Click | Purchase]) is None
     assert stated(RootModel[Click]) == stated(Click)
+
+
+@pydantic_dataclass
+class Validated:
+    id: int
+
+
+@pytest.mark.parametrize("of", [Pair, Validated])
+def test_a_dataclass_is_not_a_model(of: type) -> None:
+    with pytest.raises(ValueError, match="it is a dataclass"):
+        as_model(of)
+
+
+@pytest.mark.parametrize("of", [list[Pair], Pair | Validated, dict[str, BaseModel]])
+def test_a_root_that_is_not_a_model_states_no_columns(of: Any) -> None:
+    assert fields_of(as_model(of)) == ()
