@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -49,6 +49,54 @@ _COMMENTS_FIRST: Final = frozenset(("hive", "athena"))
 """Dialects that take the description of a table only before what partitions it."""
 
 
+_CHECKS_KEYS_LATE: Final = frozenset(("sqlite",))
+"""Dialects whose foreign keys may name a table that is not there yet."""
+
+_ADDS_NO_KEYS: Final = frozenset(("duckdb",))
+"""Dialects that add no foreign key to a table that is there: one of a circle of tables is lost."""
+
+_OPTIONS_THAT_HOLD: Final = frozenset((
+    "ON DELETE NO ACTION", "ON UPDATE NO ACTION", "NOT DEFERRABLE", "INITIALLY IMMEDIATE", "MATCH SIMPLE",
+))  # fmt: skip
+"""Options of foreign keys that hold where none is stated."""
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep sqlglot from logging statements that it does not know: they are losses, or part of an error."""
+    log = logging.getLogger("sqlglot")
+    log.disabled, before = True, log.disabled
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A table that statements make, with its foreign keys.
+
+    Attributes:
+        inline: those within CREATE TABLE.
+        late: those that are added when all tables are there.
+    """
+
+    table: Table
+    inline: Sequence[dict[str, Any]] = ()
+    late: Sequence[dict[str, Any]] = ()
+
+    @property
+    def references(self) -> list[dict[str, Any]]:
+        """Return all foreign keys, as they are read."""
+        return [*self.inline, *self.late]
+
+
+def _named_by(name: str, waiting: Mapping[str, Sequence[dict[str, Any]]]) -> list[str]:
+    """Return the other tables that a table's foreign keys name, of those that wait to be made."""
+    named = (each["referenced_table"] for each in waiting[name])
+    return [each for each in named if each != name and each in waiting]
+
+
 @dataclass(frozen=True, slots=True)
 class SqlDialect:
     """The format in a dialect of sqlglot; it ``folds`` names into upper case, as dlt writes them for Snowflake."""
@@ -65,9 +113,35 @@ class SqlDialect:
             return replace(self, folds=True).write(schema, path)
         hints = schema_hints(schema)
         parts = [f"-- {HINTS} schema: {json.dumps(hints)}\n"] if hints else []
-        parts += [self._table(table, schema) for table in data_tables(schema)]
+        made = self._in_making_order(schema)
+        parts += [self._table(each) for each in made]
+        parts += [self._late_foreign_keys(each) for each in made if each.late]
         return "\n".join(parts)
 
+    def _in_making_order(self, schema: Schema) -> list[_Made]:
+        """Return the tables in an order in which a table comes after those that its foreign keys name.
+
+        Of tables that name each other in a circle one comes before a table that it names.
+        """
+        if not self.has_references:
+            return [_Made(table) for table in data_tables(schema)]
+        waiting = {table.name: references_of(table, schema) for table in data_tables(schema)}
+        made: list[_Made] = []
+        while waiting:
+            name = next((name for name in waiting if not _named_by(name, waiting)), None)
+            if name is None:
+                name, seen = next(iter(waiting)), set[str]()
+                while name not in seen:  # which ends at a table of a circle
+                    seen.add(name)
+                    name = _named_by(name, waiting)[0]
+            unmade = [] if self.name in _CHECKS_KEYS_LATE else _named_by(name, waiting)
+            keys = waiting.pop(name)
+            late = [each for each in keys if each["referenced_table"] in unmade]
+            inline = [each for each in keys if each not in late]
+            made.append(_Made(schema.tables[name], inline, late if self.name not in _ADDS_NO_KEYS else []))
+        return made
+
+    @_unlogged()
     def read(self, text: str, path: str) -> Document:
         """Return the schema of the tables that a file makes."""
         from sqlglot import exp, parse
@@ -80,8 +154,7 @@ class SqlDialect:
             hints, _ = self._hints(text, path)
             text = self._without_false_camel_case(text, dialect, naming_of(empty_schema(hints)))
             hints, tables = self._hints(text, path)  # which name tables and columns as the text does now
-            with _unlogged():
-                parsed = parse(readable(text, self.name), read=dialect)
+            parsed = parse(readable(text, self.name), read=dialect)
             statements = [each for each in parsed if each is not None]
         except SqlglotError as error:
             details = (getattr(error, "errors", None) or [{}])[0]
@@ -103,16 +176,16 @@ class SqlDialect:
                 if table.name in made:
                     raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
                 made[table.name] = table
-                losses += table.losses
             elif isinstance(statement, exp.Comment) and (noted := made.get(_commented(statement))) is not None:
                 noted.comment(statement)
             elif isinstance(statement, exp.Alter) and (altered := made.get(statement.this.name)) is not None:
-                losses += altered.alter(statement)
+                altered.alter(statement)
             else:
                 losses.append(Loss("", "statement", statement.sql(self.name)[:80]))
         if not made:
             raise self._no_table(text, path, parsed)
-        return Document(schema_of([table.record() for table in made.values()], hints, path), tuple(losses))
+        of_tables = (loss for table in made.values() for loss in table.losses)
+        return Document(schema_of([table.record() for table in made.values()], hints, path), (*of_tables, *losses))
 
     def _without_false_camel_case(self, text: str, dialect: Sqlglot, naming: Naming) -> str:
         """Return SQL with those names in lower case that are in capitals and would be split like camel case.
@@ -150,26 +223,24 @@ class SqlDialect:
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
         """Return what the text of a schema does not say of it: references without a foreign key, where it has some."""
-        left_out = (loss for table in data_tables(schema) for loss in self._left_out(table, schema))
+        left_out = (loss for each in self._in_making_order(schema) for loss in self._left_out(each))
         return (*losses_between(schema, self.read(self.write(schema), schema.name).schema), *left_out)
 
-    def _left_out(self, table: Table, schema: Schema) -> Iterator[Loss]:
-        made = references_of(table, schema)
-        for each in table.properties.get("references") or ():
-            if self.has_references and {key: each[key] for key in REFERENCE} not in made:
-                yield Loss(table.name, "references", [each])
+    def _left_out(self, made: _Made) -> Iterator[Loss]:
+        for each in made.table.properties.get("references") or ():
+            if self.has_references and {key: each[key] for key in REFERENCE} not in made.references:
+                yield Loss(made.table.name, "references", [each])
 
     def recognises(self, text: str) -> bool:
         """Return whether a text makes a table."""
         return re.search(r"\bcreate\s+(?:or\s+replace\s+)?(?:\w+\s+)?table\b", text, re.IGNORECASE) is not None
 
-    def _table(self, table: Table, schema: Schema) -> str:
-        fields = fields_of(table)
-        references = references_of(table, schema) if self.has_references else []
+    def _table(self, of: _Made) -> str:
+        table, fields = of.table, fields_of(of.table)
         native = _tables.table_properties(table.name, self._kept(table))
-        native |= {"references": references} if references else {}
+        native |= {"references": of.references} if of.references else {}
         keys = [field.name for field in fields if self.codec.write(field).get("primary_key")]
-        lines = [f"  {line}" for line in self._lines(fields, keys, references)]
+        lines = [f"  {line}" for line in self._lines(fields, keys, of.inline)]
         after = "".join(f"\n{clause}" for clause in self._clauses(table))
         place = self.sql.place(table.name)
         made = f"{self._comment(table_hints(table, native))}CREATE TABLE {place} (\n"
@@ -177,7 +248,7 @@ class SqlDialect:
         comments = self.sql.comments(place, description_of(table), table.columns.values())
         return made + "".join(f"{each};\n" for each in comments)
 
-    def _lines(self, fields: list[Field], keys: list[str], references: list[dict[str, Any]]) -> Iterator[str]:
+    def _lines(self, fields: list[Field], keys: list[str], references: Sequence[dict[str, Any]]) -> Iterator[str]:
         for field in fields:
             written = self.codec.write(field)
             hints = self._comment(self.codec.hints(field), "  ").lstrip()
@@ -185,9 +256,15 @@ class SqlDialect:
             yield f"{hints}{'  ' if hints else ''}{made}"
         if keys:
             yield self.sql.primary_key(keys)
-        for each in references:
-            columns, others = (", ".join(map(self.sql.quote, each[key])) for key in ("columns", "referenced_columns"))
-            yield f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(each['referenced_table'])} ({others})"
+        yield from map(self._foreign_key, references)
+
+    def _foreign_key(self, reference: dict[str, Any]) -> str:
+        columns, others = (", ".join(map(self.sql.quote, reference[key])) for key in ("columns", "referenced_columns"))
+        return f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(reference['referenced_table'])} ({others})"
+
+    def _late_foreign_keys(self, of: _Made) -> str:
+        place = self.sql.place(of.table.name)
+        return "".join(f"ALTER TABLE {place} ADD {self._foreign_key(each)};\n" for each in of.late)
 
     @property
     def sql(self) -> Dialect:
@@ -390,13 +467,15 @@ class _Table:
     def _refer(self, columns: list[str], reference: exp.Expression | None) -> None:
         from sqlglot import exp
 
-        target = reference.this if reference is not None else None
-        if not isinstance(target, exp.Schema | exp.Table):
+        if reference is None or not isinstance(target := reference.this, exp.Schema | exp.Table):
             return
         table, others = target.name, list(columns)
         if isinstance(target, exp.Schema):
             table, others = target.this.name, [each.name for each in target.expressions]
         self._references.append({"columns": columns, "referenced_table": table, "referenced_columns": others})
+        for option in map(str.upper, reference.args.get("options") or ()):
+            if option not in _OPTIONS_THAT_HOLD:
+                self.losses.append(Loss(f"{self.name}.{','.join(columns)}", "constraint", option))
 
     def comment(self, stated: exp.Comment) -> None:
         """Take what ``COMMENT ON`` says of the table or a column."""
@@ -406,16 +485,19 @@ class _Table:
         elif stated.this.name in self._natives:
             self._natives[stated.this.name]["comment"] = text
 
-    def alter(self, stated: exp.Alter) -> Iterator[Loss]:
-        """Take the constraints that ``ALTER TABLE`` adds; yield what it says besides."""
+    def alter(self, stated: exp.Alter) -> None:
+        """Take the constraints that ``ALTER TABLE`` adds and which columns take nulls; the rest is lost."""
         from sqlglot import exp
 
         for action in stated.args.get("actions") or ():
-            if isinstance(action, exp.AddConstraint):
-                for each in action.expressions:
-                    self._constrain(each)
-            else:
-                yield Loss(self.name, "statement", stated.sql(self._dialect.name)[:80])
+            match action:
+                case exp.AddConstraint():
+                    for each in action.expressions:
+                        self._constrain(each)
+                case exp.AlterColumn(args={"allow_null": bool(allows)}) if action.name in self._natives:
+                    self._natives[action.name]["not_null"] = not allows
+                case _:
+                    self.losses.append(Loss(self.name, "statement", stated.sql(self._dialect.name)[:80]))
 
     def record(self) -> Record:
         """Return the table as formats take it."""
@@ -467,17 +549,6 @@ def _canonical(text: str, dialect: str) -> str:
     from sqlglot import exp
 
     return spell_type(exp.DataType.build(text, dialect=dialect), dialect)
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep sqlglot from logging statements that it does not know: they are losses, or part of an error."""
-    log = logging.getLogger("sqlglot")
-    log.disabled, before = True, log.disabled
-    try:
-        yield
-    finally:
-        log.disabled = before
 
 
 _POSTGRES: Final = SqlDialect()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import psycopg
@@ -384,6 +385,95 @@ def test_references_are_foreign_keys_where_asked() -> None:
     assert "FOREIGN KEY" not in sql.write(schema)
     text = sql.in_dialect("postgres", has_references=True).write(schema)
     assert 'FOREIGN KEY ("id") REFERENCES "orders" ("id")' in text
+
+
+def referring(**tables: list[str]) -> Schema:
+    """Return tables with a key each, and references to that of others."""
+    schema = new_schema("shop")
+    for name, others in tables.items():
+        keys = {"id": Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True})}
+        columns = keys | {f"{each}_id": Column(f"{each}_id", {"data_type": "bigint"}) for each in others}
+        references = [
+            {"columns": [f"{each}_id"], "referenced_table": each, "referenced_columns": ["id"]} for each in others
+        ]
+        properties = {"write_disposition": "append", "resource": name, "references": references}
+        schema = schema.with_table(Table(name, columns, properties))
+    return schema
+
+
+def made_in(text: str) -> list[str]:
+    return re.findall(r'(?:CREATE TABLE|ALTER TABLE) ["`]?(\w+)', text)
+
+
+def test_a_table_comes_after_those_that_its_foreign_keys_name() -> None:
+    schema = referring(lines=["loans", "books"], loans=["books"], books=["books"], others=[])
+    text = sql.in_dialect("duckdb", has_references=True).write(schema)
+    assert made_in(text) == ["books", "loans", "lines", "others"]
+    with duckdb.connect() as connection:
+        connection.execute(text)
+
+
+CIRCLE: Final = {"lines": ["a"], "a": ["b"], "b": ["c"], "c": ["a", "others"], "others": []}
+
+
+def test_a_circle_of_foreign_keys_is_closed_when_all_tables_are_there() -> None:
+    schema = referring(**CIRCLE)
+    module = sql.in_dialect("postgres", has_references=True)
+    text = module.write(schema)
+    assert made_in(text) == ["others", "a", "lines", "c", "b", "a"]
+    assert text.endswith('ALTER TABLE "a" ADD FOREIGN KEY ("b_id") REFERENCES "b" ("id");\n')
+    assert list(find_losses(module, schema, text, "t.sql")) == []
+
+
+def test_a_circle_of_foreign_keys_needs_no_order_in_sqlite() -> None:
+    text = sql.in_dialect("sqlite", has_references=True).write(referring(**CIRCLE))
+    assert "ALTER" not in text
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(text)
+        connection.execute("INSERT INTO others VALUES (1)")
+
+
+def test_a_foreign_key_that_duckdb_cannot_add_is_reported() -> None:
+    schema = referring(**CIRCLE)
+    module = sql.in_dialect("duckdb", has_references=True)
+    text = module.write(schema)
+    lost = [describe_loss(each) for each in find_losses(module, schema, text, "t.sql")]
+    assert len(lost) == 1
+    assert lost[0].startswith("a: `references: ")
+    with duckdb.connect() as connection:
+        connection.execute(text)
+
+
+def test_what_foreign_keys_do_with_rows_is_reported() -> None:
+    text = """
+    CREATE TABLE p (id int PRIMARY KEY);
+    CREATE TABLE c (
+      a int REFERENCES p (id) ON DELETE CASCADE ON UPDATE NO ACTION,
+      b int,
+      FOREIGN KEY (a, b) REFERENCES p (x, y) ON UPDATE SET NULL MATCH SIMPLE
+    );
+    ALTER TABLE c ADD FOREIGN KEY (b) REFERENCES p (id) ON DELETE RESTRICT;
+    ALTER TABLE c ADD CONSTRAINT k CHECK (b > 0);
+    """
+    assert [describe_loss(each) for each in sql.read(text, "t.sql").losses] == [
+        "c.a: `constraint: ON DELETE CASCADE`",
+        "c.a,b: `constraint: ON UPDATE SET NULL`",
+        "c.b: `constraint: ON DELETE RESTRICT`",
+        "c: `constraint: CHECK (b > 0)`",
+    ]
+
+
+def test_which_columns_take_nulls_may_be_altered(caplog: pytest.LogCaptureFixture) -> None:
+    text = """
+    CREATE TABLE c (a int, b int NOT NULL, d int);
+    ALTER TABLE c ALTER COLUMN a SET NOT NULL, ALTER COLUMN b DROP NOT NULL;
+    ALTER TABLE c ALTER COLUMN d SET DEFAULT 1;
+    ALTER TABLE other ALTER COLUMN a SET NOT NULL;
+    """
+    document = sql.read(text, "t.sql")
+    assert [each.nullable for each in document.schema.tables["c"].columns.values()] == [False, True, True]
+    assert [(loss.place, loss.what) for loss in document.losses] == [("c", "statement"), ("", "statement")]
+    assert not caplog.records
 
 
 def test_a_reference_that_becomes_no_foreign_key_is_lost_where_they_are_asked_for() -> None:
