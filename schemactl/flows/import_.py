@@ -198,8 +198,12 @@ def read_source(
 
 
 def _text_of(path: Path) -> tuple[str, str]:
-    """Return where a text stands, for messages, and the text: that of a file or of standard input."""
-    return (STDIN_PATH, read_stdin()) if str(path) == STDIN else (str(path), read_text(path))
+    """Return where a text stands, for messages, and the text: that of a file or of standard input.
+
+    The mark that editors of Windows put before UTF-8 is none of it: most formats have no word for it.
+    """
+    origin, text = (STDIN_PATH, read_stdin()) if str(path) == STDIN else (str(path), read_text(path))
+    return origin, text.removeprefix("\ufeff")
 
 
 def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:

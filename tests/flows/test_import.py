@@ -10,7 +10,7 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.flows import import_
-from schemactl.flows.import_ import Imported, ImportRequest, import_files
+from schemactl.flows.import_ import Imported, ImportRequest, import_files, read_source
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats import dlt
 from schemactl.registry import Registry
@@ -239,3 +239,19 @@ def test_an_import_keeps_the_text_of_a_nested_type_that_is_the_same(tmp_path: Pa
     stated = imported.after.tables["orders"].columns["buyer"].properties
     assert "x-spark-type" not in stated
     assert decode(stated[NESTED_TYPE]) == pa.struct({"city": pa.string(), "zip": pa.int64()})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.sql", "CREATE TABLE a (id int);"),
+        ("a.schema.json", '{"type": "object", "properties": {"id": {"type": "integer"}}}'),
+        ("a.proto", 'syntax = "proto3"; message A { int32 id = 1; }'),
+        ("a.dbml", "Table a { id int }"),
+        ("a.avsc", '{"type": "record", "name": "a", "fields": [{"name": "id", "type": "int"}]}'),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: Path, name: str, text: str):
+    (tmp_path / name).write_text(f"\ufeff{text}", encoding="utf-8")
+    ((_, document),) = read_source(tmp_path / name, None, tmp_path)
+    assert "id" in document.schema.tables["a"].columns
