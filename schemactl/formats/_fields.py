@@ -35,6 +35,8 @@ _ARROWS_OWN: Final = frozenset(
     (HINTS, COMMENT, FIELD_ID, "ARROW:schema", "ARROW:extension:name", "ARROW:extension:metadata")
 )
 
+_UTC: Final = ("UTC", "Etc/UTC", "Z", "+00:00")
+
 Native = TypeVar("Native")
 
 
@@ -189,7 +191,10 @@ def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
     if (scalar := scalar_properties(of)) is None:
         lost = ("type", {"type": str(of)}, {"data_type": "text"})
         return Field(name, {"data_type": "text", **properties}, unread=(lost,))
-    return Field(name, {**scalar, **properties})
+    # A point in time is one in UTC here; another zone says how people read it.
+    zone = of.tz if is_a.is_timestamp(of) else None
+    lost_zone = (("timezone", zone, None),) if zone not in (None, *_UTC) else ()
+    return Field(name, {**scalar, **properties}, unread=lost_zone)
 
 
 def is_wide_decimal(field: Field, holder: str) -> bool:

@@ -24,6 +24,7 @@ from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema, Table
+from schemactl.schema.validation import storable
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
 
@@ -60,6 +61,9 @@ _READ: Final = frozenset({
     "$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "anyOf", "oneOf", "allOf", "contentEncoding",
     "maxLength", "title", HINTS, *(word for word, _ in LIMITS.values()),
 })  # fmt: skip
+_VALUED: Final = frozenset(("enum", "const", "maxLength", *(word for word, _ in LIMITS.values())))
+"""Keywords whose values are hints as they are."""
+
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _KEYWORDS: Final = {
     "type": "types", "properties": "schemas", "$defs": "schemas", "definitions": "schemas", "items": "items",
@@ -210,8 +214,14 @@ def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) 
 
 
 def limits_in(native: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hints that keywords state."""
-    return {hint: native[word] for hint, (word, of) in LIMITS.items() if isinstance(native.get(word), of)}
+    """Return the hints that keywords state; a number that no schema can hold is left out."""
+    stated = {hint: native[word] for hint, (word, of) in LIMITS.items() if isinstance(native.get(word), of)}
+    return {hint: value for hint, value in stated.items() if is_storable(value)}
+
+
+def is_storable(value: Any) -> bool:
+    """Return whether a schema can hold a value: integers have 64 bits."""
+    return next(storable(value, ()), None) is None
 
 
 def _required(native: dict[str, Any]) -> frozenset[str]:
@@ -330,7 +340,7 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], c
     is_nullable = "null" in _types(native) or not types
     properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description")), **limits_in(native)}
     values = native.get("enum", [native["const"]] if "const" in native else None)
-    if isinstance(values, list) and (known := [each for each in values if each is not None]):
+    if isinstance(values, list) and (known := [each for each in values if each is not None]) and is_storable(known):
         properties["x-enum"] = known
     identity = native.get("$anchor", native.get("$id"))
     if isinstance(identity, str):
@@ -379,7 +389,8 @@ def _scalar(types: list[str], native: dict[str, Any]) -> dict[str, Any]:
                 return {"data_type": "binary"}
             data_type = _BY_FORMAT.get(str(stated), "text")
             longest = native.get("maxLength")
-            sized = data_type == "text" and isinstance(longest, int) and not isinstance(longest, bool)
+            is_size = isinstance(longest, int) and not isinstance(longest, bool) and is_storable(longest)
+            sized = data_type == "text" and is_size
             return {"data_type": data_type, **({"precision": longest} if sized else {})}
     return {"data_type": "json"}
 
@@ -396,7 +407,8 @@ def _unread(place: str, native: Any) -> Iterator[Loss]:
         is_closed = word == "additionalProperties" and isinstance(value, bool)
         is_format = word == "format" and value not in (*_BY_FORMAT, *_BITS, "int64", "double", "float")
         is_tuple = word == "items" and isinstance(value, list)
-        if word not in _READ or is_mixed or is_closed or is_format or is_tuple:
+        is_too_large = word in _VALUED and not is_storable(value)
+        if word not in _READ or is_mixed or is_closed or is_format or is_tuple or is_too_large:
             yield Loss(place, word, value)
     properties = native.get("properties")
     for name, each in properties.items() if isinstance(properties, dict) else ():

@@ -19,7 +19,7 @@ from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
-from schemactl.formats.jsonschema import LIMITS, limits_in
+from schemactl.formats.jsonschema import LIMITS, is_storable, limits_in
 from schemactl.schema.types import DataType, Schema, Table
 
 ENDINGS: Final = (".odcs.yaml", ".odcs.yml", ".yaml", ".yml", ".json")
@@ -192,18 +192,19 @@ def _scalar(native: dict[str, Any]) -> dict[str, Any]:
     found = read_sql_type(physical) if isinstance(physical, str) else None
     properties = found or {"data_type": _BY_LOGICAL.get(str(native.get("logicalType")), "text")}
     longest = mapping(native.get("logicalTypeOptions")).get("maxLength")
-    sized = properties["data_type"] == "text" and isinstance(longest, int) and not isinstance(longest, bool)
+    is_size = isinstance(longest, int) and not isinstance(longest, bool) and is_storable(longest)
+    sized = properties["data_type"] == "text" and is_size
     return {**({"precision": longest} if sized else {}), **properties}
 
 
 def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the type of a field that neither the standard nor SQL has."""
+    """Yield the type of a field that neither the standard nor SQL has, or that is not stated."""
     logical, physical = native.get("logicalType"), native.get("physicalType")
     is_known = isinstance(physical, str) and read_sql_type(physical) is not None
     if logical is not None and logical not in _BY_LOGICAL:
         yield ("logicalType", logical, None) if is_known else ("type", {"type": logical}, {"data_type": "text"})
-    elif logical is None and physical is not None and not is_known:
-        yield "type", {"type": physical}, {"data_type": "text"}
+    elif logical is None and not is_known:
+        yield "type", {"type": "none stated" if physical is None else physical}, {"data_type": "text"}
 
 
 CODEC: Final = Codec(_write, _read)

@@ -189,3 +189,22 @@ def test_what_holds_itself_among_alternatives_ends_as_json(word: str):
     table, losses = table_of({"properties": {"id": {"type": "integer"}, "next": {word: [{"$ref": "#"}]}}})
     assert table.columns["next"].properties["x-spark-type"] == "struct<id:bigint,next:string COMMENT 'json'>"
     assert losses == ()
+
+
+def test_numbers_that_no_schema_holds_are_reported_with_their_place():
+    large = 10**22
+    inner = {"type": "object", "properties": {"m": {"type": "integer", "minimum": -large, "maximum": 9}}}
+    properties = {
+        "n": {"type": "integer", "maximum": large},
+        "e": {"enum": [1, large]},
+        "s": {"type": "string", "maxLength": large},
+        "o": inner,
+    }
+    document = jsonschema.read(json.dumps({"type": "object", "properties": properties}), "t.schema.json")
+    assert [describe_loss(each) for each in document.losses] == [
+        f"t.n: `maximum: {large}`",
+        f"t.e: `enum: [1, {large}]`",
+        f"t.s: `maxLength: {large}`",
+        f"t.o.m: `minimum: {-large}`",
+    ]
+    assert document.schema.tables["t"].columns["n"].properties == {"data_type": "bigint"}

@@ -180,3 +180,27 @@ def test_a_container_of_a_wrong_type_is_refused_with_its_place(schema: str, mess
 def test_types_that_do_not_exist_are_reported(stated: str, loss: str):
     text = f"apiVersion: v3.0.2\nschema: [{{name: orders, properties: [{{name: a, {stated}}}]}}]"
     assert [describe_loss(each) for each in odcs.read(text, "c.yaml").losses] == [f"orders.a: {loss}"]
+
+
+def test_a_type_that_is_not_stated_is_reported():
+    large = 10**22
+    contract = {
+        "apiVersion": "v3.1.0",
+        "kind": "DataContract",
+        "schema": [
+            {
+                "name": "t",
+                "properties": [
+                    {"name": "a"},
+                    {"name": "s", "logicalType": "string", "logicalTypeOptions": {"maxLength": large}},
+                    {"name": "o", "properties": [{"name": "b"}]},
+                ],
+            }
+        ],
+    }
+    document = odcs.read(json.dumps(contract), "t.odcs.json")
+    assert [describe_loss(each) for each in document.losses] == [
+        "t.a: type `type: none stated` becomes type `data_type: text`",
+        f"t.s: `logicalTypeOptions.maxLength: {large}`",
+        "t.o.b: type `type: none stated` becomes type `data_type: text`",
+    ]

@@ -19,6 +19,7 @@ from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import FORMATS, arrow, delta, iceberg, parquet
+from schemactl.formats._losses import describe_loss
 from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -299,3 +300,14 @@ def test_the_shop_comes_back_whole(name: str):
     assert columns_of(found) == {key: {"nullable": True, **stated} for key, stated in STATED.items()}
     assert found.losses == ()
     assert module.recognises(module.write(shop()))  # type: ignore[attr-defined]
+
+
+def test_the_zone_of_a_time_is_reported_unless_it_is_utc():
+    times = {"paris": "Europe/Paris", "utc": "UTC", "greenwich": "+00:00", "local": None}
+    fields = {name: pa.timestamp("us", zone) for name, zone in times.items()}
+    fields["list"] = pa.list_(pa.timestamp("us", "Asia/Tokyo"))
+    document = arrow.read_arrow(pa.schema(fields), "t.arrow")
+    assert [describe_loss(each) for each in document.losses] == [
+        "t.paris: `timezone: Europe/Paris`",
+        "t.list: `timezone: Asia/Tokyo`",
+    ]
