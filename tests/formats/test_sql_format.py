@@ -527,6 +527,18 @@ def test_postgresql_runs_it(postgres_url: str) -> None:
             assert_same_columns(schema, rows.fetchall())
 
 
+@pytest.mark.destinations
+def test_postgresql_makes_foreign_keys_in_a_circle(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA circle")
+        connection.execute("SET search_path TO circle")
+        connection.execute(sql.in_dialect("postgres", has_references=True).write(referring(**CIRCLE)))
+        keys = connection.execute(
+            "SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND connamespace = 'circle'::regnamespace"
+        )
+        assert keys.fetchone() == (sum(map(len, CIRCLE.values())),)
+
+
 def test_names_are_those_that_dlt_gives_tables_in_snowflake() -> None:
     assert 'CREATE TABLE "ORDERS" (\n  "ID" NUMBER(19,0) NOT NULL' in sql.in_dialect("snowflake").write(
         FEATURES["type text"]
