@@ -44,6 +44,8 @@ LEAST_MEMORY_BYTES = 8 << 30
 SLOW_MARKS = ("spark", "e2e", "parity", "destinations")
 FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "destinations"}
 """The mark of all tests in a folder."""
+SHARES_KEPT_SPARK = ("tests/e2e/test_infer_process.py", "tests/e2e/test_normalize_process.py")
+"""Files that are run by the same worker: starting the Spark of their ``keep_spark`` takes nine seconds."""
 FILE_MARK = re.compile(r"^pytestmark = pytest\.mark\.(\w+)$", re.MULTILINE)
 """The mark of all tests in a file, where it is one alone."""
 
@@ -181,6 +183,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class BothEnds(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return SHARES_KEPT_SPARK[0] if file in SHARES_KEPT_SPARK else file
+
         def _assign_work_unit(self, node: Any) -> None:
             if node is not self.nodes[0]:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
