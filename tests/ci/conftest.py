@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from forked_commands import forked_program
 
 from schemactl.formats.dlt import read, write
 from schemactl.schema.hash import bump
@@ -26,7 +29,7 @@ class Work:
     top: Path
 
     def run(self, *command: str, code: int | None = 0, **variables: str) -> str:
-        """Run a command at the top; the installed ``schemactl`` is on the path. Return both outputs."""
+        """Run a command at the top; ``schemactl`` is on the path. Return both outputs."""
         done = subprocess.run(
             command,
             cwd=self.top,
@@ -62,6 +65,7 @@ class Work:
         return self.git("rev-parse", "HEAD").strip()
 
 
+FORMS = ("text", "json", "markdown", "github", "gitlab", "junit", "sarif")
 BEFORE = {"id": "bigint", "note": "text"}
 
 
@@ -84,3 +88,23 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     made.save(BEFORE)
     made.commit("orders")
     return made
+
+
+@pytest.fixture(scope="session")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A ``schemactl`` that starts faster than the installed one, for tests of what others make of what it says."""
+    made = Work(tmp_path_factory.mktemp("first"))
+    base, head = made.top / "base.schema.yaml", made.top / "head.schema.yaml"
+    made.save(BEFORE, head.name)
+    shutil.copy(head, base)
+    made.save({"id": "bigint"}, head.name)
+    diff = ("diff", str(base), str(head), "--format")
+    with forked_program(first=[(*diff, form) for form in FORMS]) as program:
+        yield program
+
+
+@pytest.fixture
+def forked_work(work: Work, forked: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    """A repository as above, with the faster ``schemactl`` on the path."""
+    monkeypatch.setenv("PATH", f"{forked.parent}{os.pathsep}{os.environ['PATH']}")
+    return work

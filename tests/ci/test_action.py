@@ -39,7 +39,7 @@ case " $* " in
     for folder do :; done
     mkdir -p "$folder/bin"
     ln -sf "$0" "$folder/bin/python"
-    ln -sf {shlex.quote(str(PROGRAMS / "schemactl"))} "$folder/bin/schemactl"
+    ln -sf "$PROGRAM_THERE" "$folder/bin/schemactl"
     ;;
 *" pip "*)
     while [ "$1" != install ]; do shift; done
@@ -93,6 +93,8 @@ class Runner:
 
     folder: Path
     top: Path
+    program: Path
+    """The ``schemactl`` that the action gets installed."""
     github: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -144,6 +146,7 @@ class Runner:
             "GITHUB_OUTPUT": str(output),
             "GITHUB_REPOSITORY": "someone/shop",
             "GITHUB_STEP_SUMMARY": str(summary),
+            "PROGRAM_THERE": str(self.program),
             "PATH": f"{self.folder / 'fakes'}{os.pathsep}{os.environ['PATH']}",
             "RUNNER_TEMP": str(self.folder),
         }
@@ -181,13 +184,13 @@ def _value(expression: str, values: Mapping[str, str]) -> str:
 
 
 @pytest.fixture
-def runner(tmp_path: Path, work: Any) -> Runner:
+def runner(tmp_path: Path, forked_work: Any, forked: Path) -> Runner:
     fakes = tmp_path / "runner" / "fakes"
     fakes.mkdir(parents=True)
     for name, text in (("python3", FAKE_PYTHON), ("gh", FAKE_GH)):
         (fakes / name).write_text(text)
         (fakes / name).chmod(stat.S_IRWXU)
-    return Runner(fakes.parent, work.top, {"token": "the token"})
+    return Runner(fakes.parent, forked_work.top, forked, {"token": "the token"})
 
 
 def open_pull_request(work: Any, runner: Runner, columns: Mapping[str, str], branch: str = "change") -> None:
@@ -501,6 +504,7 @@ def test_modules_of_the_pull_request_are_not_imported(work: Any, runner: Runner)
     open_pull_request(work, runner, BREAKING)
     for name in ("json.py", "sys.py", "venv.py", "pip.py"):
         work.write(name, "raise SystemExit('imported')\n")
+    runner.program = PROGRAMS / "schemactl"
 
     outcome = runner.run()
 

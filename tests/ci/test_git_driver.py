@@ -16,15 +16,15 @@ BREAKING = {"id": "bigint"}
 
 
 @pytest.fixture
-def driven(work: Any) -> Any:
+def driven(forked_work: Any) -> Any:
     """The repository with the driver that the documentation shows."""
     text = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
     (attributes,) = re.findall(r"^```gitattributes\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     (command,) = re.findall(r"^\$ (git config .*)$", text, re.MULTILINE)
-    work.write(".gitattributes", attributes)
-    work.run(*(word for word in shlex.split(command) if word != "--global"))
-    work.commit("driver")
-    return work
+    forked_work.write(".gitattributes", attributes)
+    forked_work.run(*(word for word in shlex.split(command) if word != "--global"))
+    forked_work.commit("driver")
+    return forked_work
 
 
 def is_typed(said: str) -> bool:

@@ -69,8 +69,8 @@ def test_a_breaking_merge_request_fails_with_both_reports(work: Any, example: st
     assert [failure.get("type") for failure in suites.iter("failure")] == ["C204"]
 
 
-def test_a_harmless_merge_request_passes(work: Any, example: str) -> None:
-    code, _, reports = run_job(example, work, ADDING)
+def test_a_harmless_merge_request_passes(forked_work: Any, example: str) -> None:
+    code, _, reports = run_job(example, forked_work, ADDING)
 
     assert code == 0
     assert not [each for each in json.loads(reports["codequality"].read_text()) if each["severity"] == "critical"]

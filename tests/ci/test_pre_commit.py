@@ -22,14 +22,14 @@ pytestmark = pytest.mark.skipif(not PRE_COMMIT.exists(), reason="pre-commit is n
 
 
 @pytest.fixture
-def hooked(work: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def hooked(forked_work: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The repository with both hooks, as git runs them at a commit."""
     monkeypatch.setenv("PRE_COMMIT_HOME", str(tmp_path / "pre-commit"))
     local = [{**hook, "language": "system"} for hook in HOOKS.values()]
-    work.write(".pre-commit-config.yaml", yaml.safe_dump({"repos": [{"repo": "local", "hooks": local}]}))
-    work.commit("hooks")
-    work.run(str(PRE_COMMIT), "install")
-    return work
+    forked_work.write(".pre-commit-config.yaml", yaml.safe_dump({"repos": [{"repo": "local", "hooks": local}]}))
+    forked_work.commit("hooks")
+    forked_work.run(str(PRE_COMMIT), "install")
+    return forked_work
 
 
 def try_commit(work: Any) -> str:
