@@ -203,13 +203,14 @@ def test_two_commands_at_once_both_have_their_way(work: Path) -> None:
 
 
 KILLED = """
-import json, os, shutil, signal, sys
+import gc, json, os, shutil, signal, sys
 from pathlib import Path
 from schemactl.cli.app import main, run
 
 arguments = sys.argv[1:]
 left = None
 run(arguments)  # imports what all need
+gc.freeze()  # or else each fork copies what garbage collection looks through
 
 def step_of(real):
     def step(*args, **named):
