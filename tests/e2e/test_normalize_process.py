@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet
 import pytest
 from command_schemas import check_document
+from forked_commands import Commands, forked_commands
 
 pytestmark = pytest.mark.e2e
 
@@ -44,6 +45,13 @@ def kept(keep_spark: Callable[[pytest.MonkeyPatch], Path], monkeypatch: pytest.M
     folder = keep_spark(monkeypatch)
     (folder / "orders.jsonl").write_text(ORDERS)
     return folder
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Commands]:
+    """Runs commands that end before they start Spark."""
+    with forked_commands("import pyarrow.parquet, pyspark.sql, schemactl.flows.normalize") as run:
+        yield run
 
 
 def start(*args: str) -> subprocess.Popen[str]:
@@ -167,23 +175,23 @@ def test_bad_record_stops_the_load(kept: Path) -> None:
         (("orders.jsonl", "--on-bad-record", "ignore"), "error: "),
     ],
 )
-def test_wrong_call_is_reported_at_once(work: Path, args: tuple[str, ...], message: str) -> None:
+def test_wrong_call_is_reported_at_once(work: Path, forked: Commands, args: tuple[str, ...], message: str) -> None:
     before = files(work)
     spark = () if "--remote" in args else ("--master", "local[1]")
 
-    answer = subprocess.run([COMMAND, "normalize", *args, "--name", "shop", *spark], capture_output=True, text=True)
+    answer = forked("normalize", *args, "--name", "shop", *spark)
 
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert answer.stderr.startswith(message)
-    assert "Traceback" not in answer.stderr
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(message)
+    assert "Traceback" not in answer.err
     assert files(work) == before
 
 
-def test_file_in_place_of_a_folder_is_reported_at_once(work: Path) -> None:
-    answer = normalize("orders.jsonl", "--to", "orders.jsonl")
+def test_file_in_place_of_a_folder_is_reported_at_once(work: Path, forked: Commands) -> None:
+    answer = forked("normalize", "orders.jsonl", "--to", "orders.jsonl", "--name", "shop", "--master", "local[1]")
 
-    assert answer.returncode == 3
-    assert (answer.stdout, "`orders.jsonl`" in answer.stderr, "Traceback" in answer.stderr) == ("", True, False)
+    assert answer.code == 3
+    assert (answer.out, "`orders.jsonl`" in answer.err, "Traceback" in answer.err) == ("", True, False)
     assert list(files(work)) == ["orders.jsonl"]
 
 

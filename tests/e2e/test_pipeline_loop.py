@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from forked_commands import MIGRATION, Commands, forked_commands
 
-COMMAND = str(Path(sys.executable).parent / "schemactl")
 TO = "duckdb:///data.duckdb?dataset=d"
 
 HINTS = """  payments:
@@ -25,8 +24,10 @@ EDITED = """  payments:
 """
 
 
-def schemactl(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def schemactl() -> Iterator[Commands]:
+    with forked_commands(MIGRATION) as run:
+        yield run
 
 
 def run_pipeline(*rows: dict[str, Any]) -> None:
@@ -65,17 +66,17 @@ def edit_hints() -> None:
     path.write_text(text.replace(HINTS, EDITED))
 
 
-def test_a_pipeline_goes_on_after_an_edit_of_its_import_file() -> None:
+def test_a_pipeline_goes_on_after_an_edit_of_its_import_file(schemactl: Commands) -> None:
     edit_hints()
     answer = schemactl("diff", "p")
-    assert "amount" in answer.stdout
-    assert "_dlt_id" not in answer.stdout
-    assert "coupon" not in answer.stdout
+    assert "amount" in answer.out
+    assert "_dlt_id" not in answer.out
+    assert "coupon" not in answer.out
 
     plan = schemactl("migrate", "plan", "import:p", "--to", TO)
-    assert (plan.returncode, plan.stderr) == (0, "")
-    assert ", 0 to drop" in plan.stdout
-    assert schemactl("migrate", "apply", "import:p", "--to", TO, "--yes").returncode == 0
+    assert (plan.code, plan.err) == (0, "")
+    assert ", 0 to drop" in plan.out
+    assert schemactl("migrate", "apply", "import:p", "--to", TO, "--yes").code == 0
     assert columns()["amount"] == "DOUBLE"
     assert {"_dlt_id", "_dlt_load_id", "coupon", "note"} <= columns().keys()
 
@@ -85,22 +86,22 @@ def test_a_pipeline_goes_on_after_an_edit_of_its_import_file() -> None:
         (2, 3.7, "n", None),
     ]
     assert "amount__v_double" not in columns()
-    assert schemactl("diff", "p").returncode == 0
+    assert schemactl("diff", "p").code == 0
 
 
-def test_a_file_of_hints_drops_nothing_unasked() -> None:
+def test_a_file_of_hints_drops_nothing_unasked(schemactl: Commands) -> None:
     edit_hints()
     hints = "schemas/import/p.schema.yaml"  # the file alone: it states neither `coupon` nor dlt's own columns
     answer = schemactl("migrate", "apply", hints, "--to", TO, "--yes")
-    assert answer.returncode == 0, answer.stderr
-    plan = schemactl("migrate", "plan", hints, "--to", TO).stdout
+    assert answer.code == 0, answer.err
+    plan = schemactl("migrate", "plan", hints, "--to", TO).out
     for name in ("payments.coupon", "payments.id", "payments__tags"):
         assert f"left out: `{name}` is not dropped" in plan
     assert "_dlt" not in plan.replace("_dlt_version", "")
     assert columns()["amount"] == "DOUBLE"
 
     answer = schemactl("migrate", "apply", hints, "--to", TO, "--yes", "--allow-destructive")
-    assert answer.returncode == 0, answer.stderr
+    assert answer.code == 0, answer.err
     assert columns().keys() == {"amount", "note", "_dlt_id", "_dlt_load_id"}
     run_pipeline({"id": 2, "amount": 3.7, "note": "n"})
     assert rows_of("SELECT amount, note FROM d.payments ORDER BY amount") == [(3.0, None), (3.7, "n")]
