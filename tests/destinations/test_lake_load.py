@@ -367,7 +367,7 @@ def test_a_disk_that_is_full_leaves_everything_as_it_was(place: Place, tmp_path:
 
 
 KILLED = """
-    import json, os, pickle, signal, sys
+    import gc, json, os, pickle, signal, sys
     from pathlib import Path
     # What each load would import anew, which takes most of its time.
     import duckdb, pandas, pyarrow.dataset, pyarrow.parquet, pyiceberg.catalog.sql, pyiceberg.io.pyarrow
@@ -396,6 +396,7 @@ KILLED = """
     lake.write_text = counted(lake.write_text)
     Path.replace = counted(Path.replace)  # a file has been written, and has not got its name yet
     Table.append = counted(Table.append)
+    gc.freeze()  # or else each fork copies what garbage collection looks through
     for line in sys.stdin:
         kind, url, file, kill_at = json.loads(line)
         child = os.fork()
