@@ -122,8 +122,9 @@ def package_of(
         StagedTable(plan.tables[name], made.folders[name], counts.written)
         for plan, made in parts
         for name, counts in made.tally.tables.items()
-        # A root table without rows is reported as well: where rows are replaced, those there are go all the same.
-        if name in plan.tables and (counts.written or name == plan.rows.table)
+        # A root table without rows is reported as well: where rows are replaced, those there are go all the same. One
+        # whose rows all gave way is made: the schema that is stored with the load has it.
+        if name in plan.tables and (counts.written or counts.superseded or name == plan.rows.table)
     )
     return LoadPackage(
         load_id=load.id,
