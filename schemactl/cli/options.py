@@ -53,6 +53,7 @@ class Setting:
         in_file_only: whether only a settings file can state it: a list of tables, as ``StatedTable``.
         in_file: False for what a file must not decide, as it may be a stranger's.
         section: the table of a file that it stands in, and its key there, where these are not a command's and its own.
+        only_with: names of options; a file's value counts only where one of them is stated as well.
     """
 
     is_path: bool = False
@@ -61,6 +62,7 @@ class Setting:
     in_file: bool = True
     in_file_only: bool = False
     section: tuple[str, str] | None = None
+    only_with: tuple[str, ...] = ()
 
 
 _ON_COMMAND_LINE_ONLY: Final = Setting(in_environment=False, in_file=False)
@@ -419,7 +421,7 @@ class DataOptions(SparkCommandOptions):
         "Tables of values of the field of `--table-by` that are not called after them: "
         "`click=click_events,purchase=purchase_events`.",
         Group.INPUT,
-        Setting(in_environment=False),
+        Setting(in_environment=False, only_with=("table_by", "model")),
         metavar="VALUE=TABLE,...",
         default=[],
     )

@@ -118,7 +118,7 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
     """
     values: dict[str, Any] = {}
     for spec in option_specs(options):
-        found = list(_found(spec, command, stated, surroundings))
+        found = _counting(spec, options, command, stated, surroundings)
         if spec.setting.in_file_only:
             values[spec.name] = [table for file in surroundings.files for table in _tables(spec, command, file)]
         elif spec.kind is list:
@@ -144,7 +144,7 @@ def find_place(
     for spec in option_specs(options):
         if spec.setting.in_file_only:
             continue  # tables, which have places of their own
-        values = list(_found(spec, command, stated, surroundings))
+        values = _counting(spec, options, command, stated, surroundings)
         for found in values if spec.kind is list else values[:1]:
             items = _convert(spec, found) if spec.kind is list else (_plain(found.value),)
             # Of a pair, `KEY=VALUE`, a message names one of the two.
@@ -183,6 +183,21 @@ def _default(spec: OptionSpec) -> Any:
         if (folder / ".git").exists():
             break
     return spec.default
+
+
+def _counting(
+    spec: OptionSpec,
+    options: type[CommonOptions],
+    command: str,
+    stated: tuple[Stated, ...],
+    surroundings: Surroundings,
+) -> list[_Value]:
+    """Return the values of an option, nearest first, without a file's where they need an option that is not stated."""
+    found = list(_found(spec, command, stated, surroundings))
+    others = [each for each in option_specs(options) if each.name in spec.setting.only_with]
+    if not others or any(stated_value(each, command, stated, surroundings) is not None for each in others):
+        return found
+    return [each for each in found if each.at is None]
 
 
 def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Iterator[_Value]:

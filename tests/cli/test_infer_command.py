@@ -148,6 +148,21 @@ def test_wrong_tables_by_a_field(
     assert not flow.requests
 
 
+def test_a_setting_names_tables_only_where_the_call_names_a_field(
+    flow: Flow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("schemactl.toml").write_text('dispatch = {buy = "purchases"}\n')
+
+    assert run(CALL) == 0
+    assert run([*CALL, "--table-by", "kind"]) == 0
+    assert [request.dispatch for request in flow.requests] == [None, Dispatch(("kind",), {"buy": "purchases"})]
+
+    Path("schemactl.toml").write_text("dispatch = 1\n")
+    assert run(CALL) == 0
+    assert run([*CALL, "--dispatch", "a=b"]) == 2
+    assert "names tables by a field's values" in " ".join(capsys.readouterr().err.split())
+
+
 def test_defaults_are_the_ones_of_the_help(flow: Flow) -> None:
     assert run(CALL) == 0
 
