@@ -149,7 +149,9 @@ def _setting(spec: OptionSpec) -> str:
         return ""
     if not spec.setting.in_file:
         return f"`{spec.variable}` only"
-    return f"`{spec.key}`" if spec.setting.in_environment else f"`{spec.key}`, no variable"
+    section, key = spec.setting.section or (None, spec.key)
+    stated = f"`{key}`" if section is None else f"`{key}` in `[{section}]`"
+    return stated if spec.setting.in_environment else f"{stated}, no variable"
 
 
 def _described(text: str | None) -> Iterator[str]:

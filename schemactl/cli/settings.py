@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.errors import CommandWarning, InputError, Location, nearest_or_all
+from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)
 
@@ -384,24 +384,31 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) 
     }
     shared = sorted({key for keys in per_command.values() for key in keys})
     specs = (spec for options in commands.values() for spec in option_specs(options))
-    tables: dict[str, tuple[str, ...]] = {}
+    sections: dict[str, tuple[str, ...]] = {}
     for section, key in sorted({spec.setting.section for spec in specs if spec.setting.section}):
-        tables[section] = (*tables.get(section, ()), key)
-    tables |= per_command
+        sections[section] = (*sections.get(section, ()), key)
+    tables = {**sections, **per_command}
     for key, value in file.table.items():
         if key == DESTINATIONS:
             for name, stated in _subtable({key: value}, key, file.path).items():
                 for inner in _subtable({name: stated}, name, file.path):
                     known = (*OF_DESTINATIONS, *per_command.get("migrate", ()), *per_command.get("normalize", ()))
-                    _check_key(inner, f"{key}.{name}.", known, file)
+                    _check_key(inner, f"{key}.{name}.", known, file, {})
         elif key in tables:
             for inner in _subtable({key: value}, key, file.path):
-                _check_key(inner, f"{key}.", tables[key], file)
+                _check_key(inner, f"{key}.", tables[key], file, {} if key in sections else sections)
         else:
-            _check_key(key, "", (*shared, *tables), file)
+            _check_key(key, "", (*shared, *tables), file, sections)
 
 
-def _check_key(key: str, prefix: str, known: tuple[str, ...], file: SettingsFile) -> None:
-    if key.replace("_", "-") not in known:
-        hint = nearest_or_all(key.replace("_", "-"), known)
-        raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)
+def _check_key(
+    key: str, prefix: str, known: tuple[str, ...], file: SettingsFile, sections: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Raise InputError where a key is not known; ``sections`` are keys of tables of their own that may be meant."""
+    name = key.replace("_", "-")
+    if name in known:
+        return
+    elsewhere = {stated: f"{stated}` in `[{section}]" for section, keys in sections.items() for stated in keys}
+    hint = did_you_mean(name, known) or did_you_mean(name, elsewhere, elsewhere.__getitem__)
+    hint = hint or nearest_or_all(name, known)
+    raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)

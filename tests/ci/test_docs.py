@@ -91,6 +91,10 @@ def test_commands_and_options_of_a_page_exist(page: Path) -> None:
     assert unknown == []
 
 
+def test_pages_name_the_table_of_a_setting_that_is_not_the_commands() -> None:
+    assert "| `null-values` in `[csv]`, no variable |" in load("command_pages").page("infer")
+
+
 def test_pages_of_the_commands_are_up_to_date() -> None:
     script = load("command_pages")
 

@@ -175,7 +175,8 @@ def test_texts_that_stand_for_null_are_stated_in_a_table_for_csv(tmp_path: Path)
     ("text", "line", "hint"),
     [
         ('[csv]\nnull-value = ["x"]\n', 2, "did you mean `null-values`?"),
-        ('null-values = ["x"]\n', 1, None),
+        ('null-values = ["x"]\n', 1, "did you mean `null-values` in `[csv]`?"),
+        ('[infer]\nnull-value = ["x"]\n', 2, "did you mean `null-values` in `[csv]`?"),
         ('schemas = "s"\nshcemas = "x"\n', 2, "did you mean `schemas`?"),
         ('[infer]\n\n  sampel = "x"\n', 3, "did you mean `sample`?"),
         ('[infer]\non_bad_recrod = "skip"\n', 2, "did you mean `on-bad-record`?"),
