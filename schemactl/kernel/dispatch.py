@@ -102,7 +102,8 @@ class Dispatch:
     Attributes:
         path: the keys to the field.
         names: tables by the field's value; any other value is the name of its table.
-        rest: the table of records in which neither a text nor a whole number stands there; None where they have none.
+        rest: the table of records in which neither a text that is not blank nor a whole number stands there; None where
+            they have none.
     """
 
     path: tuple[str, ...]
@@ -137,7 +138,9 @@ class Dispatch:
     def _table_of(self, value: Any) -> str | None:
         if type(value) is int:
             value = str(value)
-        return self.names.get(value, value) if isinstance(value, str) and value else self.rest
+        if not isinstance(value, str) or not value or value.isspace():
+            return self.rest
+        return self.names.get(value, value)
 
 
 _MOST_HELD: Final = 1 << 24

@@ -54,6 +54,7 @@ def plan_for(table, documents):
         ("other", "other"),
         (7, "7"),
         ("", None),
+        (" \t\u00a0", None),
         (None, None),
         (True, None),
         (1.5, None),
