@@ -21,7 +21,7 @@ from schemactl.flows.lineage import lineage_in
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
-from schemactl.flows.resolution import root_table
+from schemactl.flows.resolution import OTHER_TABLE, root_table
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence
@@ -200,7 +200,7 @@ def check_root(table: str) -> None:
         InputError: it is one of them.
     """
     if table.lower() in (REJECTS_TABLE, INPUTS_TABLE):
-        raise InputError(f"`{table}` is a table of schemactl's own", hint="name another one with `--table`")
+        raise InputError(f"`{table}` is a table of schemactl's own", hint=OTHER_TABLE)
 
 
 # --- its id, and the files that earlier loads have taken ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence
@@ -20,6 +21,9 @@ from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
 from schemactl.schema.types import Schema
 
+OTHER_TABLE: Final = "name another table with `--table`, or with `--dispatch VALUE=TABLE` for `--table-by`"
+"""The hint where data cannot go to the table that it names."""
+
 _MOST_ROUNDS = 20
 
 
@@ -34,14 +38,13 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
     breaks_path = config.use_break_path_on_normalize
     root = (naming.normalize_tables_path if breaks_path else naming.normalize_table_identifier)(table)
     if not root:
-        raise InputError(f"`{table}` is not a name for a table")
+        raise InputError(f"`{table}` is not a name for a table", hint=OTHER_TABLE)
     if root in map(naming.normalize_table_identifier, (VERSION_TABLE, LOADS_TABLE)):
         # dlt takes such a schema, and fails when it loads the data.
-        raise InputError(f"`{root}` is dlt's own table", hint="name another one with `--table`")
+        raise InputError(f"`{root}` is dlt's own table", hint=OTHER_TABLE)
     known = schema.tables.get(root)
     if known is not None and known.is_nested:
-        hint = "name another table with `--table`, or with `--dispatch VALUE=TABLE` for `--table-by`"
-        raise InputError(f"`{root}` is nested in `{known.parent}` and cannot be a root table", hint=hint)
+        raise InputError(f"`{root}` is nested in `{known.parent}` and cannot be a root table", hint=OTHER_TABLE)
     return root
 
 

@@ -201,8 +201,13 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
         hint = "`--table TABLE` names a table for such records"
         raise InputError(f"{what} no text in `{stated}` ({_by(request)})", at=first.location, hint=hint)
     by_root: dict[str, list[str]] = {}
-    for name in scan.tables:
-        by_root.setdefault(_root(request, before, name), []).append(name)
+    for name, evidence in scan.tables.items():
+        try:
+            root = _root(request, before, name)
+        except InputError as error:
+            error.at = error.at or (min(evidence.witnesses).location if evidence.witnesses else None)
+            raise
+        by_root.setdefault(root, []).append(name)
     if request.hints is not None and len(by_root) > 1:
         _check_hints(request.hints)
     found = []

@@ -13,15 +13,17 @@ import pyarrow.parquet
 import pytest
 from loading_shop import Shop
 
+from schemactl.engine.scan import Scan
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest
+from schemactl.flows.normalize_call import check_root
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.tables import part_by_table
-from schemactl.inference.evidence import Position
+from schemactl.flows.tables import part_by_table, split_by_table
+from schemactl.inference.evidence import Position, observe
 from schemactl.kernel.dispatch import MOST_TABLES, Dispatch
 from schemactl.normalization.report import Outcome
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 EVENTS = [
@@ -137,6 +139,33 @@ def test_a_table_that_is_nested_in_another_one_is_no_table_of_a_stream(shop: Sho
     shop.write("turned.jsonl", {"kind": "a__b", "x": 1}, {"kind": "a", "b": [1]})
     with pytest.raises(InputError, match="a list in the data of table `a` and other data both go to table `a__b`"):
         shop.load("turned.jsonl", table=None, dispatch=Dispatch(("kind",)))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("_dlt_loads", "`_dlt_loads` is dlt's own table"),
+        ("__", "`__` is not a name for a table"),
+        ("a__b", "`a__b` is nested in `a` and cannot be a root table"),
+    ],
+)
+def test_a_value_that_cannot_name_a_table_is_named_with_its_place_and_a_way_out(value: str, message: str) -> None:
+    documents = {Position("events.jsonl", 3): {"kind": value, "x": 1}, Position("events.jsonl", 5): {"kind": value}}
+    scan = Scan({value: observe(documents.items())}, {}, (), ())
+    before = new_schema("shop").with_table(Table("a")).with_table(Table("a__b", properties={"parent": "a"}))
+    request = InferRequest(("events.jsonl",), "shop", None, Path("schemas"), dispatch=Dispatch(("kind",)))
+
+    with pytest.raises(InputError) as caught:
+        split_by_table(request, scan, before, None)
+
+    assert (caught.value.message, str(caught.value.at)) == (message, "events.jsonl:3")
+    assert "`--dispatch VALUE=TABLE`" in str(caught.value.hint)
+
+
+def test_a_table_of_ours_is_left_by_naming_another_one_for_the_value() -> None:
+    with pytest.raises(InputError, match="is a table of schemactl's own") as caught:
+        check_root("_rejects")
+    assert "`--dispatch VALUE=TABLE`" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
