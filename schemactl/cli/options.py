@@ -392,8 +392,7 @@ class DataOptions(SparkCommandOptions):
 
     sources: Sequence[str] = argument(
         "SOURCE...",
-        "Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that `infer "
-        "--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
+        "Files, globs, folders, object-store paths, or `table:CATALOG.SCHEMA.TABLE`.",
         default=[],
     )
     name: str | None = option(

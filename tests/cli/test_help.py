@@ -92,6 +92,14 @@ def test_options_stand_in_their_groups(capsys: pytest.CaptureFixture[str]) -> No
     assert options["Options"] == ["--check"]
 
 
+def test_evidence_is_a_source_of_infer_alone() -> None:
+    helps = {
+        command: next(each.help for each in option_specs(load_command(command).Options) if each.name == "sources")
+        for command in ("infer", "normalize")
+    }
+    assert [command for command, help in helps.items() if "*.evidence.json" in help] == ["infer"]
+
+
 def test_a_command_that_states_a_shared_option_anew_keeps_its_group() -> None:
     for words in COMMANDS:
         module = load_command(words[0])

@@ -18,17 +18,24 @@ Examples:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, flag, option
+from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, argument, flag, option
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, DataOptions):
+    sources: Sequence[str] = argument(
+        "SOURCE...",
+        "Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that `infer "
+        "--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
+        default=[],
+    )
     to: str | None = option(
         "The destination that the schema is for: names get no longer than it keeps them, and what its "
         "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
