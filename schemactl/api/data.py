@@ -13,8 +13,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
+from schemactl.api.builder import WriteDisposition
+from schemactl.api.choices import check_choice
 from schemactl.errors import InputError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
@@ -29,9 +31,6 @@ from schemactl.inference.report import InferenceReport
 from schemactl.normalization.report import NormalizeReport
 from schemactl.schema.hints import Hints, only_root, parse_column
 from schemactl.store.folder import SchemasFolder
-
-if TYPE_CHECKING:
-    from schemactl.api.builder import WriteDisposition
 
 Document: TypeAlias = Mapping[str, Any]
 """A record as a parser of JSON returns it."""
@@ -333,6 +332,8 @@ def _table_of(request: InferRequest) -> str:
 
 
 def _hints(columns: Sequence[str], write_disposition: WriteDisposition | None) -> Hints | None:
-    if not columns and write_disposition is None:
+    if write_disposition is not None:
+        check_choice("write_disposition", write_disposition, get_args(WriteDisposition))
+    elif not columns:
         return None
     return Hints(columns=tuple(map(parse_column, columns)), write_disposition=write_disposition)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from schemactl.api.choices import check_choice
 from schemactl.errors import InputError, hinting_at_extras, nearest_or_all
 from schemactl.flows.diff import DiffRequest, review_pairs
 from schemactl.flows.import_ import Imported, import_schema, read_source
@@ -124,18 +125,16 @@ def review(
         head=None,
         schemas=Path(schemas),
         today=date.today(),
-        compatibility=_chosen(Compatibility, compatibility),
+        compatibility=_chosen("compatibility", Compatibility, compatibility),
         severities=severities or {},
         silences=tuple(silences),
     )
     return review_pairs((pair,), request)
 
 
-def _chosen(of: type[_Choice], value: str) -> _Choice:
-    try:
-        return of(value)
-    except ValueError:
-        raise InputError(f"`{value}` is none of the choices", hint=nearest_or_all(value, list(of))) from None
+def _chosen(argument: str, of: type[_Choice], value: str) -> _Choice:
+    check_choice(argument, value, of)
+    return of(value)
 
 
 def _referred(stated: Schema | str | Path, side: str, folder: SchemasFolder) -> Referred:
@@ -175,7 +174,7 @@ def plan(
         DestinationError: the destination cannot be reached or read.
     """
     reference = schema if isinstance(schema, Schema) else str(schema)
-    options = PlanOptions(on_unfit=_chosen(OnUnfit, on_unfit))
+    options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
     if dialect is None:
         if start is not None:
             raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
@@ -210,6 +209,6 @@ def apply(
         InputError: the call is wrong, or the schema or the plan cannot be read.
         DestinationError: the destination failed, or is not as it should be afterwards.
     """
-    options = PlanOptions(on_unfit=_chosen(OnUnfit, on_unfit))
+    options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
     request = ApplyRequest(str(reference), to, Path(schemas), options, allow_destructive)
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))

@@ -302,3 +302,12 @@ def test_a_column_of_another_type_has_none_of_the_sizes_of_the_one_before() -> N
     before = build("shop").table("orders").column("total", "decimal", 10, 2).schema()
     after = edit(before).table("orders").column("total", "bigint").schema()
     assert "precision" not in after.tables["orders"].columns["total"].properties
+
+
+def test_a_write_disposition_that_there_is_not_is_refused_before_anything_is_written(work: Path) -> None:
+    with pytest.raises(InputError, match="`apend` is none of the choices of `write_disposition`") as caught:
+        infer([{"id": 1}], "shop", write_disposition="apend")  # type: ignore[arg-type]
+    assert caught.value.hint == "did you mean `append`?"
+    with pytest.raises(InputError, match="`zzz` is none of the choices of `write_disposition`"):
+        api.normalize([{"id": 1}], "shop", "duckdb:///a.duckdb", write_disposition="zzz")  # type: ignore[arg-type]
+    assert list(work.iterdir()) == []

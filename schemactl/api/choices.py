@@ -1,0 +1,18 @@
+"""Checks arguments that take one of a few words, where a type checker has not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from schemactl.errors import InputError, nearest_or_all
+
+
+def check_choice(argument: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a value that an argument does not take.
+
+    Raises:
+        InputError: it is none of those known.
+    """
+    known = tuple(known)
+    if value not in known:
+        raise InputError(f"`{value}` is none of the choices of `{argument}`", hint=nearest_or_all(str(value), known))
