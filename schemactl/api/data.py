@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from schemactl.api.builder import WriteDisposition
 from schemactl.api.choices import check_choice
-from schemactl.errors import InputError, hinting_at_extras
+from schemactl.errors import InputError, SchemactlError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
 from schemactl.flows.models import find_model
@@ -31,6 +32,9 @@ from schemactl.inference.report import InferenceReport
 from schemactl.normalization.report import NormalizeReport
 from schemactl.schema.hints import Hints, only_root, parse_column
 from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Document: TypeAlias = Mapping[str, Any]
 """A record as a parser of JSON returns it."""
@@ -311,18 +315,50 @@ def _write(data: _Documents | ArrowStream, path: Path) -> Path:
         with file.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{text}\n" for _, text in data.texts())
         return file
+    file = path.with_suffix(".parquet")
+    _write_frame(data, file)
+    return file
+
+
+def _write_frame(frame: ArrowStream, file: Path) -> None:
+    """Write a data frame to a file of Parquet.
+
+    Raises:
+        InputError: it cannot be had as Arrow, or Parquet lacks one of its types.
+    """
+    import pyarrow as pa
+
+    try:
+        with pa.RecordBatchReader.from_stream(frame) as batches:
+            _write_batches(batches, file)
+    except (SchemactlError, ModuleNotFoundError, OSError, MemoryError):
+        raise
+    except Exception as error:  # pandas, Polars, DuckDB and pyarrow have errors of their own, which share no class
+        # pyarrow says of which column it speaks in an argument of its own.
+        reason = "; ".join(str(each).partition("\n")[0] for each in error.args)
+        hint = "a column has a name of its own and values of one type: `frame.astype({COLUMN: str})`"
+        raise InputError(f"the data frame cannot be read: {reason or type(error).__name__}", hint=hint) from error
+
+
+def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = path.with_suffix(".parquet")
-    with pa.RecordBatchReader.from_stream(data) as batches:
-        # pandas writes an index without a name as a column, which no one has asked for.
-        kept = [name for name in batches.schema.names if not re.fullmatch(r"__index_level_\d+__", name)]
-        schema = pa.schema([batches.schema.field(name) for name in kept])
-        with pq.ParquetWriter(file, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch.select(kept).cast(schema))
-    return file
+    # pandas writes an index without a name as a column, which no one has asked for.
+    kept = [field for field in batches.schema if not re.fullmatch(r"__index_level_\d+__", field.name)]
+    names = [field.name for field in kept]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(f"the data frame has several columns `{twice[0]}`", hint="give each a name of its own")
+    for field in kept:
+        try:
+            pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
+        except pa.ArrowNotImplementedError as error:
+            message = f"the column `{field.name}` of the data frame has a type that Parquet lacks: `{field.type}`"
+            raise InputError(message, hint="convert it, to text for example") from error
+    schema = pa.schema(kept)
+    with pq.ParquetWriter(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch.select(names).cast(schema))
 
 
 def _table_of(request: InferRequest) -> str:

@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -311,3 +312,48 @@ def test_a_write_disposition_that_there_is_not_is_refused_before_anything_is_wri
     with pytest.raises(InputError, match="`zzz` is none of the choices of `write_disposition`"):
         api.normalize([{"id": 1}], "shop", "duckdb:///a.duckdb", write_disposition="zzz")  # type: ignore[arg-type]
     assert list(work.iterdir()) == []
+
+
+def mixed_frame() -> object:
+    import pandas
+
+    return pandas.DataFrame({"id": [1, 2], "note": [1, "x"]})
+
+
+def frame_with_two_columns_of_a_name() -> object:
+    import pandas
+
+    return pandas.DataFrame([[1, 2]], columns=["a", "a"])
+
+
+def arrow_with_two_columns_of_a_name() -> object:
+    import pyarrow as pa
+
+    return pa.table([[1], [2]], names=["a", "a"])
+
+
+def intervals() -> object:
+    import duckdb
+
+    return duckdb.sql("SELECT 1 AS id, INTERVAL 1 DAY AS wait")
+
+
+def failing_query() -> object:
+    import duckdb
+
+    return duckdb.sql("SELECT ('a' || range)::INTEGER AS n FROM range(3)")
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (mixed_frame, "cannot be read: Could not convert 'x' .*; Conversion failed for column note with type object$"),
+        (frame_with_two_columns_of_a_name, "cannot be read: Duplicate column names found"),
+        (arrow_with_two_columns_of_a_name, "has several columns `a`"),
+        (intervals, "column `wait` of the data frame has a type that Parquet lacks: `month_day_nano_interval`"),
+        (failing_query, "cannot be read: Conversion Error: Could not convert string 'a0' to INT32$"),
+    ],
+)
+def test_data_frames_that_cannot_be_read_are_errors_of_the_call(frame: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        infer(frame(), "shop", dry_run=True)
