@@ -143,7 +143,7 @@ def infer(
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     kind = _kind_of(data)
     if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
-        request = replace(request, sources=(_MEMORY,), table=table or _table_of(request))
+        request = replace(request, sources=(_MEMORY,), table=_table_of(request))
         return infer_documents(request, ((Position(_MEMORY, at), each) for at, each in kind.checked()))
     with _readable(kind, request, spark) as (readable, open_session):
         return infer_sources(readable, open_session=open_session)
@@ -219,6 +219,7 @@ def _with_row_options(
     typing_errors: TypingErrors,
 ) -> InferRequest:
     """Return the request with the model, the typing and the field of tables that a call states."""
+    check_choice("typing_errors", typing_errors, get_args(TypingErrors))
     if isinstance(model, type):
         model = f"{model.__module__}:{model.__qualname__}"
     found = find_model(model, request.contract) if model else None
@@ -297,7 +298,7 @@ def _readable(
             request = replace(request, sources=kind)
         else:
             if request.dispatch is None:
-                request = replace(request, table=request.table or _table_of(request))
+                request = replace(request, table=_table_of(request))
             if isinstance(kind, SparkDataFrame):
                 session = kind.sparkSession
                 source = left.enter_context(view_of(kind, f"schemactl_{request.name}"))
@@ -362,7 +363,9 @@ def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
 
 
 def _table_of(request: InferRequest) -> str:
-    """Return the root table of data that has no name of its own."""
+    """Return the root table that a call states, or that of data without a name of its own."""
+    if request.table is not None:
+        return request.table
     stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
     return (only_root(stored) if stored else None) or request.name
 

@@ -27,6 +27,7 @@ from schemactl.formats._folding import fold
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, PlanReport
 from schemactl.review.report import Compatibility, Report, Silence
+from schemactl.review.severities import parse_severity
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff as diff_schemas
@@ -100,7 +101,7 @@ def review(
     head: Schema | str | Path,
     *,
     compatibility: Literal["readers", "writers", "full", "none"] = "full",
-    severities: Mapping[str, Severity] | None = None,
+    severities: Mapping[str, Severity | Literal["none", "info", "warn", "error"]] | None = None,
     silences: Sequence[Silence] = (),
     schemas: str | Path = "schemas",
 ) -> Report:
@@ -115,7 +116,7 @@ def review(
         schemas: the folder that names are looked up in.
 
     Raises:
-        InputError: there is no such schema, or it cannot be read.
+        InputError: there is no such schema or rule, or a schema cannot be read.
         DestinationError: the destination cannot be read.
     """
     folder = SchemasFolder.at(Path(schemas))
@@ -126,7 +127,7 @@ def review(
         schemas=Path(schemas),
         today=date.today(),
         compatibility=_chosen("compatibility", Compatibility, compatibility),
-        severities=severities or {},
+        severities={rule: parse_severity(rule, level) for rule, level in (severities or {}).items()},
         silences=tuple(silences),
     )
     return review_pairs((pair,), request)

@@ -75,11 +75,12 @@ def infer(
 
 
 def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
-    """Infer the schema of documents in memory and save it, without Spark.
+    """Infer the schema of documents in memory, of all of them, and save it, without Spark.
 
     Raises:
-        InputError: the schema cannot be read, or there are no documents.
+        InputError: the schema or the sample cannot be read, or there are no documents.
     """
+    parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
     with noted_warnings() as noted:
         check_request(request, folder)

@@ -357,3 +357,26 @@ def failing_query() -> object:
 def test_data_frames_that_cannot_be_read_are_errors_of_the_call(frame: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         infer(frame(), "shop", dry_run=True)
+
+
+def test_severities_are_of_rules_that_there_are_and_may_be_words() -> None:
+    base = build("shop").table("orders").column("total", "double").schema()
+    head = edit(base).table("orders").column("total", "text").schema()
+    rule = review(base, head).findings[0].rule
+    judged = review(base, head, severities={rule: "error"}).findings
+    assert {each.severity for each in judged if each.rule == rule} == {Severity.ERROR}
+    with pytest.raises(InputError, match="there is no rule `D999`"):
+        review(base, head, severities={"D999": Severity.ERROR})
+    with pytest.raises(InputError, match=f"`inof` is not a severity for `{rule}`") as caught:
+        review(base, head, severities={rule: "inof"})  # type: ignore[dict-item]
+    assert caught.value.hint == "did you mean `info`?"
+
+
+def test_options_that_documents_do_without_are_checked_nevertheless(work: Path) -> None:
+    with pytest.raises(InputError, match="`-1` is not a sample"):
+        infer([{"id": 1}], "shop", sample="-1")
+    with pytest.raises(InputError, match="`zz` is none of the choices of `typing_errors`"):
+        infer([{"id": 1}], "shop", typing_errors="zz")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="`` is not a name for a table"):
+        infer([{"id": 1}], "shop", table="")
+    assert list(work.iterdir()) == []

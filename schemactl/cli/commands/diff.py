@@ -43,7 +43,7 @@ from schemactl.cli.options import (
 )
 from schemactl.cli.settings import Surroundings, resolve
 from schemactl.cli.terminal import Terminal, write_in_formats
-from schemactl.errors import ExitCode, InputError, did_you_mean, nearest_or_all
+from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from schemactl.flows.diff import DiffRequest
@@ -256,22 +256,12 @@ def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
     Raises:
         InputError: one is not ``RULE=LEVEL``, or there is no such rule or level.
     """
-    from schemactl.review.rules import rule_ids
-    from schemactl.review.severity import Severity
+    from schemactl.review.severities import parse_severity
 
-    levels = {each.value: each for each in Severity if each is not Severity.DEPENDS}
     found = {}
     for pair in stated:
         rule, _, level = (part.strip() for part in pair.partition("="))
-        if rule not in rule_ids():
-            near = did_you_mean(rule.upper(), rule_ids()) or "`schemactl rules` lists them"
-            raise InputError(f"there is no rule `{rule}`", hint=near)
-        if level not in levels:
-            known = ", ".join(f"`{each}`" for each in levels)
-            if not level:
-                raise InputError(f"`{rule}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
-            raise InputError(f"`{level}` is not a severity for `{rule}`", hint=nearest_or_all(level, levels))
-        found[rule] = levels[level]
+        found[rule] = parse_severity(rule, level)
     return found
 
 
