@@ -210,6 +210,11 @@ def apply(
         InputError: the call is wrong, or the schema or the plan cannot be read.
         DestinationError: the destination failed, or is not as it should be afterwards.
     """
+    if not isinstance(reference, (str, Path)):
+        message = (
+            f"`apply` takes a plan's file, a schema file or a REF, not a value of type `{type(reference).__name__}`"
+        )
+        raise InputError(message, hint='`plan(schema, to, out="x.plan.json")` keeps a plan; apply that')
     options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
     request = ApplyRequest(str(reference), to, Path(schemas), options, allow_destructive)
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))

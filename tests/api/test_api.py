@@ -380,3 +380,13 @@ def test_options_that_documents_do_without_are_checked_nevertheless(work: Path) 
     with pytest.raises(InputError, match="`` is not a name for a table"):
         infer([{"id": 1}], "shop", table="")
     assert list(work.iterdir()) == []
+
+
+def test_a_schema_in_memory_is_applied_by_a_plan_that_is_kept() -> None:
+    schema = build("shop").table("orders").column("id", "bigint").schema()
+    with pytest.raises(InputError) as caught:
+        apply(schema, "sqlite:///a.db")  # type: ignore[arg-type]
+    message = "`apply` takes a plan's file, a schema file or a REF, not a value of type `Schema`"
+    assert (str(caught.value), caught.value.hint) == (
+        message, '`plan(schema, to, out="x.plan.json")` keeps a plan; apply that',
+    )  # fmt: skip
