@@ -27,7 +27,7 @@ from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.flows.request import InferRequest, OpenSession, dispatch_by
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing
-from schemactl.inference.evidence import Position
+from schemactl.inference.evidence import Position, too_deep
 from schemactl.inference.report import InferenceReport
 from schemactl.normalization.report import NormalizeReport
 from schemactl.schema.hints import Hints, only_root, parse_column
@@ -244,19 +244,30 @@ class _Documents:
         """Yield the documents as JSON, numbered from 1.
 
         Raises:
-            InputError: one holds what JSON cannot.
+            InputError: one holds what JSON cannot, or nests too deep for Python, which is too deep for schemas.
         """
         for number, each in enumerate(self.stated, 1):
             try:
                 yield number, json.dumps(each, allow_nan=False, default=_as_dict)
-            except (TypeError, ValueError, RecursionError) as error:
+            except RecursionError as error:
+                raise too_deep(Position(_MEMORY, number)) from error
+            except (TypeError, ValueError) as error:
                 hint = "make it text, or pass a data frame, whose columns have types"
                 message = f"document {number} holds what JSON cannot: {error}"
                 raise InputError(message, hint=hint) from error
 
     def checked(self) -> Iterator[tuple[int, Any]]:
-        """Yield the documents as they are read from JSON, numbered from 1."""
-        return ((number, json.loads(text)) for number, text in self.texts())
+        """Yield the documents as they are read from JSON, numbered from 1.
+
+        Raises:
+            InputError: as of ``texts``.
+        """
+        for number, text in self.texts():
+            try:
+                document = json.loads(text)
+            except RecursionError as error:
+                raise too_deep(Position(_MEMORY, number)) from error
+            yield number, document
 
 
 def _as_dict(value: Any) -> dict[str, Any]:

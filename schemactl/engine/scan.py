@@ -25,12 +25,11 @@ from schemactl.engine.typed import count_by_block, stated_types, text_rows, type
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
-from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge
+from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge, too_deep
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
 from schemactl.inference.survival import Tally, add
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch
-from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import (
     BUCKETS,
@@ -472,7 +471,7 @@ def _evidence(located: _Located, table: str) -> Evidence:
     """
     deep = [located.position(part.too_deep) for part in located.parts if part.too_deep is not None]
     if deep:
-        raise InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=min(deep).location)
+        raise too_deep(min(deep))
     shares = [part.found[table].evidence for part in located.parts if table in part.found]
     return merge(
         *(

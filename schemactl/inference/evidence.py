@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from schemactl.errors import Location
+from schemactl.errors import InputError, Location
 from schemactl.inference.classes import NULL, OBJECT, classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.widening import widen
 from schemactl.schema.paths import ELEMENT, Path
@@ -26,6 +26,9 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 MAX_EXAMPLE_LENGTH = 80
+
+MOST_LEVELS: Final = 200
+"""How deep documents may nest: what comes after goes through them level by level, as Python's stack allows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -220,7 +223,11 @@ def example_of(value: str | float | bool) -> str:
 
 
 def observe(documents: Iterable[tuple[Position, Any]]) -> Evidence:
-    """Collect evidence from documents in memory: what a Spark scan collects, for tests and for small inputs."""
+    """Collect evidence from documents in memory: what a Spark scan collects, for tests and for small inputs.
+
+    Raises:
+        InputError: a document nests too deep.
+    """
     paths: dict[Path, dict[str, ClassEvidence]] = {}
     first: dict[Position, Any] = {}
     counts: Counter[str] = Counter()
@@ -232,7 +239,14 @@ def observe(documents: Iterable[tuple[Position, Any]]) -> Evidence:
     return Evidence(paths=paths, witnesses=cut_witnesses(paths, first), files=files)
 
 
+def too_deep(position: Position) -> InputError:
+    """Return the error for a document that nests deeper than ``MOST_LEVELS``."""
+    return InputError(f"a record nests deeper than {MOST_LEVELS} levels", at=position.location)
+
+
 def _observe_value(value: Any, path: Path, position: Position, paths: dict[Path, dict[str, ClassEvidence]]) -> None:
+    if len(path) > MOST_LEVELS:
+        raise too_deep(position)
     name = classify(value)
     seen = _observe_one(value, position)
     classes = paths.setdefault(path, {})

@@ -19,7 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.classes import KEYED_OBJECT, LIST, NULL, OBJECT, is_row_key
-from schemactl.inference.evidence import ClassEvidence, Evidence, Position, as_float, cut_witnesses, example_of
+from schemactl.inference.evidence import (
+    MOST_LEVELS,
+    ClassEvidence,
+    Evidence,
+    Position,
+    as_float,
+    cut_witnesses,
+    example_of,
+)
 from schemactl.kernel.arrays import numbers_of, string_array
 from schemactl.kernel.value_classes import (
     class_of_code,
@@ -32,10 +40,6 @@ from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 
 _BOOL: Final = str(DataType.BOOL)
-
-
-MOST_LEVELS: Final = 200
-"""How deep documents may nest: what comes after goes through them level by level, as Python's stack allows."""
 
 _MOST_AT_ONCE: Final = 1 << 16
 """Objects whose values are taken together."""

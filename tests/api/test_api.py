@@ -390,3 +390,21 @@ def test_a_schema_in_memory_is_applied_by_a_plan_that_is_kept() -> None:
     assert (str(caught.value), caught.value.hint) == (
         message, '`plan(schema, to, out="x.plan.json")` keeps a plan; apply that',
     )  # fmt: skip
+
+
+def nested(levels: int) -> dict[str, Any]:
+    document: dict[str, Any] = {"x": 1}
+    for _ in range(levels - 1):
+        document = {"x": document}
+    return document
+
+
+@pytest.mark.parametrize("levels", [201, 900, 5_000])
+def test_documents_that_nest_too_deep_are_refused_as_files_are(levels: int) -> None:
+    with pytest.raises(InputError, match="a record nests deeper than 200 levels") as caught:
+        infer([{"id": 1}, nested(levels)], "deep", dry_run=True)
+    assert str(caught.value.at) == "documents:2"
+
+
+def test_documents_may_nest_as_deep_as_files() -> None:
+    assert infer([nested(200)], "deep", dry_run=True).schema is not None

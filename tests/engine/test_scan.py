@@ -20,10 +20,9 @@ from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference.classes import is_row_key
-from schemactl.inference.evidence import ClassEvidence, Evidence, Position, observe
+from schemactl.inference.evidence import MOST_LEVELS, ClassEvidence, Evidence, Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.inference.sample import Sample, parse_sample
-from schemactl.kernel.observation import MOST_LEVELS
 from schemactl.kernel.partitions import MAX_BAD_RECORDS
 from schemactl.schema import paths
 from schemactl.schema.templates import new_schema
