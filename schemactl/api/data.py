@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, r
 
 from schemactl.api.builder import WriteDisposition
 from schemactl.api.choices import check_choice
-from schemactl.errors import InputError, SchemactlError, hinting_at_extras
+from schemactl.errors import InputError, Problem, SchemactlError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
 from schemactl.flows.models import find_model
@@ -235,6 +235,9 @@ def _with_row_options(
 _MEMORY = "documents"
 """How messages call documents in memory."""
 
+_FRAME = "the data frame"
+"""How messages call a data frame."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
@@ -315,9 +318,30 @@ def _readable(
                 source = left.enter_context(view_of(kind, f"schemactl_{request.name}"))
             else:
                 folder = Path(left.enter_context(tempfile.TemporaryDirectory(prefix="schemactl-")))
-                source = str(_write(kind, folder / (request.table or request.name)))
+                file = _write(kind, folder / "data")
+                left.enter_context(_renaming_in_errors(file, _MEMORY if isinstance(kind, _Documents) else _FRAME))
+                source = str(file)
             request = replace(request, sources=(source,))
         yield request, None if session is None else lambda _: open_sibling_session(session)
+
+
+@contextmanager
+def _renaming_in_errors(file: Path, name: str) -> Iterator[None]:
+    """Let errors within the block call a temporary file by a name that the caller knows."""
+    # A path may be an address, or relative to the working folder; the folder's name is like no other one.
+    path = re.compile(rf"`?[^\s`'\"(]*{re.escape(f'{file.parent.name}/{file.name}')}`?")
+
+    def renamed(problem: Problem) -> Problem:
+        at = problem.at and replace(problem.at, path=path.sub(name, problem.at.path))
+        return Problem(path.sub(name, problem.message), at, problem.hint and path.sub(name, problem.hint))
+
+    try:
+        yield
+    except SchemactlError as error:
+        shown = renamed(Problem(error.message, error.at, error.hint))
+        error.message, error.at, error.hint = shown.message, shown.at, shown.hint
+        error.problems = tuple(map(renamed, error.problems))
+        raise
 
 
 def _write(data: _Documents | ArrowStream, path: Path) -> Path:
@@ -349,7 +373,7 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
         # pyarrow says of which column it speaks in an argument of its own.
         reason = "; ".join(str(each).partition("\n")[0] for each in error.args)
         hint = "a column has a name of its own and values of one type: `frame.astype({COLUMN: str})`"
-        raise InputError(f"the data frame cannot be read: {reason or type(error).__name__}", hint=hint) from error
+        raise InputError(f"{_FRAME} cannot be read: {reason or type(error).__name__}", hint=hint) from error
 
 
 def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
@@ -360,12 +384,12 @@ def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
     kept = [field for field in batches.schema if not re.fullmatch(r"__index_level_\d+__", field.name)]
     names = [field.name for field in kept]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"the data frame has several columns `{twice[0]}`", hint="give each a name of its own")
+        raise InputError(f"{_FRAME} has several columns `{twice[0]}`", hint="give each a name of its own")
     for field in kept:
         try:
             pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
         except pa.ArrowNotImplementedError as error:
-            message = f"the column `{field.name}` of the data frame has a type that Parquet lacks: `{field.type}`"
+            message = f"the column `{field.name}` of {_FRAME} has a type that Parquet lacks: `{field.type}`"
             raise InputError(message, hint="convert it, to text for example") from error
     schema = pa.schema(kept)
     with pq.ParquetWriter(file, schema) as writer:

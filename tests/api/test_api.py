@@ -408,3 +408,23 @@ def test_documents_that_nest_too_deep_are_refused_as_files_are(levels: int) -> N
 
 def test_documents_may_nest_as_deep_as_files() -> None:
     assert infer([nested(200)], "deep", dry_run=True).schema is not None
+
+
+def test_errors_call_data_in_memory_by_what_it_is_and_not_by_a_temporary_file(spark) -> None:
+    import pyarrow as pa
+
+    settings = api.SparkSettings(session=spark)
+    with pytest.raises(InputError) as caught:
+        infer([{"id": 1}], "shop", table_by="type", dry_run=True, spark=settings)
+    assert str(caught.value) == "documents:1: 1 record has no text in `type` (--table-by)"
+    with pytest.raises(InputError, match=r"^there are no records in the data frame$"):
+        infer(pa.table({"id": pa.array([], "int64")}), "shop", dry_run=True, spark=settings)
+
+
+def test_a_data_frame_goes_to_a_table_whose_name_is_not_one_of_a_file(spark) -> None:
+    import pyarrow as pa
+
+    frame, settings = pa.table({"id": [1]}), api.SparkSettings(session=spark)
+    schema = infer(frame, "shop", table="crm/orders", dry_run=True, spark=settings).schema
+    assert schema is not None
+    assert "crm_orders" in schema.tables
