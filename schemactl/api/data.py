@@ -372,8 +372,10 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
     except Exception as error:  # pandas, Polars, DuckDB and pyarrow have errors of their own, which share no class
         # pyarrow says of which column it speaks in an argument of its own.
         reason = "; ".join(str(each).partition("\n")[0] for each in error.args)
+        message = f"{_FRAME} cannot be read: {reason or type(error).__name__}"
+        is_of_types = isinstance(error, (ValueError, TypeError, pa.ArrowException))
         hint = "a column has a name of its own and values of one type: `frame.astype({COLUMN: str})`"
-        raise InputError(f"{_FRAME} cannot be read: {reason or type(error).__name__}", hint=hint) from error
+        raise InputError(message, hint=hint if is_of_types else None) from error
 
 
 def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:

@@ -355,8 +355,9 @@ def failing_query() -> object:
     ],
 )
 def test_data_frames_that_cannot_be_read_are_errors_of_the_call(frame: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as caught:
         infer(frame(), "shop", dry_run=True)
+    assert (caught.value.hint is None) == (frame is failing_query)
 
 
 def test_severities_are_of_rules_that_there_are_and_may_be_words() -> None:
