@@ -312,12 +312,6 @@ def find_file(folder: Path) -> SettingsFile | None:
     return next((file for path in file_paths(folder) if (file := read_file(path))), None)
 
 
-def project_folder() -> Path:
-    """Return the top of the repository that the working folder is in, else the working folder."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-
-
 def file_paths(folder: Path) -> Iterator[Path]:
     """Yield where a settings file may be, the nearest place first."""
     for each in (folder, *folder.parents):

@@ -298,6 +298,12 @@ def _rename(new: str, old: str) -> Problem:
     return Problem(f"`{old}` is to become `{new}`")
 
 
+def missing_value(column: str, table: str) -> DestinationError:
+    """Return the error for rows without a value that the schema requires, where columns have no defaults."""
+    message = f"column `{column}` of `{table}` takes no nulls, and rows of this load have some"
+    return DestinationError(message, hint="leave out the records that lack it, or let the schema allow nulls")
+
+
 def check_nulls(chains: Iterable[Chain]) -> None:
     """Raise ``DestinationError`` where rows lack a value that the schema requires; for what forbids no nulls itself."""
     for staged in (each for chain in chains for each in chain.staged.values()):
@@ -314,8 +320,7 @@ def _check_nulls(staged: StagedTable) -> None:
         with pyarrow.parquet.ParquetFile(path) as file:
             name = next((each for each in sorted(required) if _has_nulls(file, each)), None)
         if name is not None:
-            message = f"column `{name}` of `{staged.table.name}` takes no nulls, and rows of this load have some"
-            raise DestinationError(message, hint="leave out the records that lack it, or let the schema allow nulls")
+            raise missing_value(name, staged.table.name)
 
 
 def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:

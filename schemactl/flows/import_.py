@@ -200,7 +200,7 @@ def read_source(
 def _text_of(path: Path) -> tuple[str, str]:
     """Return where a text stands, for messages, and the text: that of a file or of standard input.
 
-    The mark that editors of Windows put before UTF-8 is none of it: most formats have no word for it.
+    A byte order mark, which editors of Windows write, is left out: most formats do not allow one.
     """
     origin, text = (STDIN_PATH, read_stdin()) if str(path) == STDIN else (str(path), read_text(path))
     return origin, text.removeprefix("\ufeff")

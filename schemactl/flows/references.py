@@ -362,12 +362,12 @@ def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Ref
         if reference.count(":") > 1:
             raise
         if error.elsewhere:
-            raise InputError(error.message, hint=_look_elsewhere(reference, head, folder, error.elsewhere)) from error
+            raise InputError(error.message, hint=_hint_elsewhere(reference, head, folder, error.elsewhere)) from error
         warnings.warn(f"{error.message}, nor anywhere else: all is new", CommandWarning, stacklevel=1)
         return ()
 
 
-def _look_elsewhere(reference: str, head: str | None, folder: SchemasFolder, elsewhere: Sequence[Path]) -> str:
+def _hint_elsewhere(reference: str, head: str | None, folder: SchemasFolder, elsewhere: Sequence[Path]) -> str:
     """Return how to compare the schemas of other folders of a revision: each by itself, or what was moved to here."""
     moved = [each for each in elsewhere if not each.exists()] if folder.names else []
     place = (moved or elsewhere)[0]

@@ -84,9 +84,9 @@ def _violation(violation: Violation) -> Text:
     return Text("contract", style=ERROR).append(escape(f": `{thing}`: {what}"), style="default")
 
 
-def import_document(imported: Any) -> dict[str, Any]:
-    """Return what ``schemactl import --format json`` prints."""
-    found: dict[str, Any] = document(imported, _SHOWN)
+def report_document(report: Any) -> dict[str, Any]:
+    """Return what ``schemactl import``, ``edit`` and ``accept`` print with ``--format json``."""
+    found: dict[str, Any] = document(report, _SHOWN)
     return found
 
 
@@ -181,12 +181,6 @@ def print_edit(edited: Any, look: Look) -> str:
     return print_sections([lines], look)
 
 
-def edit_document(edited: Any) -> dict[str, Any]:
-    """Return what ``schemactl edit --format json`` prints."""
-    found: dict[str, Any] = document(edited, _SHOWN)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """Findings that were accepted, and the settings file that says so; None where there were none."""
@@ -207,12 +201,6 @@ def print_accepted(report: Accepted, look: Look) -> str:
         what = f"accepted {each.rule} ({each.fingerprint}) of {where!r}"
         lines.append(Text(escape(f"{what} until {report.until} in {report.path}")))
     return print_sections([lines], look)
-
-
-def accepted_document(report: Accepted) -> dict[str, Any]:
-    """Return what ``schemactl accept --format json`` prints."""
-    found: dict[str, Any] = document(report, _SHOWN)
-    return found
 
 
 def _problem(path: Path, problem: Problem) -> Iterator[Text]:

@@ -18,6 +18,7 @@ from schemactl.review.report import Compatibility, Finding, Report, Review, Sile
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted, short_hash
+from schemactl.store.folder import repository_top
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
 """Severities as findings show them; findings of others are details."""
@@ -256,7 +257,7 @@ def file_name(path: str) -> str | None:
     if path == "-" or (path.startswith("<") and path.endswith(">")):
         return None
     folder = Path.cwd()
-    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    top = repository_top(folder) or folder
     if not Path(path).is_absolute() and (revision := _REVISION.fullmatch(path)):
         path = revision["path"].replace("\\", "/")
         if not path or path.startswith("/"):

@@ -29,7 +29,7 @@ class Side:
         hashes: its own hash and earlier ones, or those that the destination was loaded with; the newest first. Stated
             where one side is a catalog.
         open_questions: what only data can say of an edited import file that nobody has taken over yet.
-        unfilled: columns, after their tables, that may not be null and no field of the model fills that loads go by.
+        unfilled: table and name of each column that must not be null and that no field of the model fills.
     """
 
     schema: Schema

@@ -106,11 +106,16 @@ def read_file(path: Path) -> str:
     return read_text(path)
 
 
+def repository_top(folder: Path) -> Path | None:
+    """Return the nearest folder that holds ``.git``, from ``folder`` upward; None where there is none."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
 def _repository_left(path: Path) -> Path | None:
     """Return the top of the repository that a path is in by its name, and what it leads to is not; else None."""
     plain = Path(os.path.normpath(path.absolute()))
     try:
-        top = next((each for each in plain.parents if (each / ".git").exists()), None)
+        top = repository_top(plain.parent)
         return None if top is None or plain.resolve().is_relative_to(top.resolve()) else top
     except OSError:
         return None  # longer than a path can be, or a ring of links: reading it says so

@@ -32,7 +32,6 @@ from schemactl.cli.settings import (
     find_file,
     find_files,
     parse_file,
-    project_folder,
     resolve,
 )
 from schemactl.cli.terminal import Terminal, write_report
@@ -67,7 +66,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """
     from schemactl.cli.commands import diff
     from schemactl.flows.diff import diff_schemas
-    from schemactl.render.files import Accepted, accepted_document, print_accepted
+    from schemactl.render.files import Accepted, print_accepted, report_document
 
     until, reason = _until(options.until), (options.reason or "").strip()
     if not reason:
@@ -83,7 +82,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     found = _chosen(report, options.fingerprints, has_base=options.base is not None)
     path = str(_save(found, until, reason)) if found else None
     accepted = Accepted(path, until, reason, tuple(found))
-    return write_report(terminal, options, accepted, accepted_document, print_accepted)
+    return write_report(terminal, options, accepted, report_document, print_accepted)
 
 
 def _until(stated: str | None) -> date:
@@ -123,10 +122,11 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     import tomllib
 
     from schemactl.review.silences import write_silence
+    from schemactl.store.folder import repository_top
     from schemactl.store.text import replace_file
 
     file = find_file(Path.cwd())
-    path = file.path if file else project_folder() / FILE_NAME
+    path = file.path if file else (repository_top(Path.cwd()) or Path.cwd()) / FILE_NAME
     name = "tool.schemactl.diff.silence" if path.name == PROJECT_FILE_NAME else "diff.silence"
     silences = "\n".join(write_silence(each, until, reason, name) for each in findings)
     text = f"{_without_empty_list(file).rstrip()}\n\n{silences}" if file else silences

@@ -51,7 +51,7 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Edit, and print what changed in the import file."""
     from schemactl.flows.edit import edit_import
-    from schemactl.render.files import edit_document, print_edit
+    from schemactl.render.files import print_edit, report_document
     from schemactl.schema.hints import Hints, parse_column
 
     stated = options.column or options.write_disposition or options.contract
@@ -67,4 +67,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         contract=options.contract,
         naming=options.naming,
     )
-    return write_report(terminal, options, edited, edit_document, print_edit)
+    return write_report(terminal, options, edited, report_document, print_edit)

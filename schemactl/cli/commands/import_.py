@@ -77,13 +77,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     imported = import_files(request)
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema", is_verbose=options.verbose))
-    from schemactl.render.files import import_document, print_import
+    from schemactl.render.files import print_import, report_document
 
     return write_report(
         terminal,
         options,
         imported,
-        import_document,
+        report_document,
         lambda of, look: print_import(of.before, of.after, of.changes, of.violations, of.written, look),
         fails=imported.violations or (options.check and imported.changes_schema),
     )

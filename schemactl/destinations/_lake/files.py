@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._lake.table import FilesTable, with_mask
-from schemactl.destinations._load import LACKS_VALUE
+from schemactl.destinations._load import missing_value
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable, rows_in
@@ -142,8 +142,7 @@ def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pya
                 hint="widen the column there, or load into a new dataset",
             ) from error
     if not field.nullable and values.null_count:
-        message = f"column `{field.name}` of `{table}` takes no nulls, and rows of this load have some"
-        raise DestinationError(message, hint=LACKS_VALUE)
+        raise missing_value(field.name, table)
     return values
 
 

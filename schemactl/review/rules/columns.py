@@ -516,7 +516,7 @@ N402 = Rule(
 )
 
 
-def find_unfilled(comparison: Comparison) -> Matches:
+def find_required_without_field(comparison: Comparison) -> Matches:
     """Yield each column that may not be null and has no field in the model that the head is made of."""
     for table, column in comparison.head.unfilled:
         if (table, column) not in comparison.base.unfilled:
@@ -532,5 +532,5 @@ N403 = Rule(
     "that every load fails, and files take them, so that readers meet nulls where the schema promises none.",
     fix="Keep the field. Where it has to go, allow nulls first (`nullable: true`), in a change of its own that readers "
     "can object to (rule N402).",
-    find=find_unfilled,
+    find=find_required_without_field,
 )
