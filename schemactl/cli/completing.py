@@ -1,11 +1,15 @@
 """Completes names for shells: of formats, rules, naming conventions, and the schemas of the folder.
 
-Names only: what has them is not imported, so that an answer comes at once.
+Names only: what has them is not imported, so that an answer comes at once. Files and branches of a stranger's checkout
+have any name, and the scripts of zsh and PowerShell run or insert candidates as they come: ``without_shell_syntax``
+filters the candidates of all options.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +17,19 @@ from pathlib import Path
 import typer
 
 from schemactl.errors import InputError
+
+_PLAIN = re.compile(r"[\w./@:=,-]+")
+"""The characters of names, references, ``RULE=LEVEL`` and lists: none that a shell expands or ends a word at."""
+
+
+def without_shell_syntax(completer: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """Return a completer that leaves out the candidates that a shell could read as more than a word."""
+
+    @functools.wraps(completer)  # typer passes what the signature names
+    def complete(*args: object, **named: object) -> list[str]:
+        return [candidate for candidate in completer(*args, **named) if _PLAIN.fullmatch(candidate)]
+
+    return complete
 
 
 def _completer(module: str, name: str) -> Callable[[str], list[str]]:
@@ -111,6 +128,7 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the schemas that begin so, of the folder that the command line or a settings file names."""
     from schemactl.cli.options import CommonOptions
     from schemactl.cli.settings import Surroundings, find_files, resolve
+    from schemactl.schema.templates import is_name
     from schemactl.store.folder import SchemasFolder
 
     stated = (ctx.params, ctx.find_root().params)
@@ -121,4 +139,4 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
         # The command reports it; not while somebody types.
         return []
     folder = SchemasFolder.at(Path(options.schemas))
-    return beginning(incomplete, folder.names)
+    return beginning(incomplete, filter(is_name, folder.names))

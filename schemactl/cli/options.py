@@ -148,6 +148,11 @@ class OptionSpec:
         return VARIABLE_PREFIX + self.name.upper()
 
     @property
+    def completer(self) -> Callable[..., list[str]] | None:
+        """``completes`` without candidates that a shell could run."""
+        return completing.without_shell_syntax(self.completes) if self.completes else None
+
+    @property
     def choices(self) -> tuple[str, ...]:
         """The values it can have; empty where it can have any."""
         return get_args(self._type) if get_origin(self._type) is Literal else ()

@@ -143,7 +143,7 @@ def with_signature(function: Callable[..., Any], options: type[CommonOptions]) -
 
 
 def _parameter(spec: OptionSpec) -> inspect.Parameter:
-    shown: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar, "autocompletion": spec.completes}
+    shown: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar, "autocompletion": spec.completer}
     if spec.is_argument:
         info: Any = typer.Argument(**shown)
     else:

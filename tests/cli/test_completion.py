@@ -194,6 +194,80 @@ def test_contracts_severities_dialects_and_revisions_are_offered(
     assert complete(f"schemactl {words}") == answers
 
 
+COMPLETE = {
+    "bash": lambda words: {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+    "zsh": lambda words: {"_TYPER_COMPLETE_ARGS": words},
+    "fish": lambda words: {"_TYPER_COMPLETE_ARGS": words, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    "powershell": lambda words: {
+        "_TYPER_COMPLETE_ARGS": words,
+        "_TYPER_COMPLETE_WORD_TO_COMPLETE": words.rpartition(" ")[2],
+    },
+}
+"""What each shell's script asks with, for the words typed so far."""
+
+SHELL_SYNTAX = (
+    *(r"\$(touch X)", "$(touch X)", "`touch X`", "a;touch X", "a' touch X'"),
+    *('a"b', "a b", "a\nb", "a|b", "a&b", "*", "~", "é$x"),
+)
+
+
+def strangers_checkout(folder: Path) -> None:
+    """Make a repository whose schemas and branches have names that shells could run."""
+    for part in ("import", "export"):
+        (folder / "schemas" / part).mkdir(parents=True)
+        for name in (*SHELL_SYNTAX, "shop", "größe", "1st", "a-b"):
+            (folder / "schemas" / part / f"{name}.schema.yaml").touch()
+    for call in ("init -q -b main", "-c user.name=a -c user.email=b@c.d commit -q --allow-empty -m first"):
+        subprocess.run(["git", *call.split()], cwd=folder, check=True)
+    for branch in ("$(touch${IFS}X)", "`touch${IFS}X`", "a;b", "a'b", 'a"b', "a&b", "é$x", "feat/größe-2@v1.0"):
+        subprocess.run(["git", "branch", branch], cwd=folder, check=True)
+        subprocess.run(["git", "tag", f"t{branch}"], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("shell", COMPLETE)
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("show ", {"größe", "shop", "git:", "import:", "export:"}),
+        ("show import:", {"import:größe", "import:shop"}),
+        ("show git:", {"git:feat/größe-2@v1.0", "git:main", "git:tfeat/größe-2@v1.0"}),
+        ("infer --name ", {"größe", "shop"}),
+        ("infer --contract $(touch${IFS}X),fr", set()),
+    ],
+)
+def test_a_strangers_names_that_a_shell_could_run_are_not_offered(
+    shell: str, words: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: Commands
+) -> None:
+    strangers_checkout(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    typed = COMPLETE[shell](f"schemactl {words}")
+
+    answer = commands(env={"_SCHEMACTL_COMPLETE": f"complete_{shell}", **typed})
+
+    assert answer.code == 0
+    if shell == "zsh":
+        offered = {name.replace("\\\\:", ":") for name in re.findall(r'"(.*?)"', answer.out)}
+    else:
+        offered = {line.partition("\t")[0].removesuffix("::: ") for line in answer.out.splitlines()}
+    assert offered - {""} == names
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None or not COMMAND.exists(), reason="no zsh, or not installed")
+def test_zsh_runs_nothing_of_a_strangers_names(tmp_path: Path) -> None:
+    strangers_checkout(tmp_path)
+    surroundings = {**on_path(), "TERM": "dumb"}
+    shell = pexpect.spawn("zsh", ["-f", "-i"], encoding="utf-8", env=surroundings, timeout=20, cwd=str(tmp_path))
+    shell.sendline(f"autoload -Uz compinit; compinit -u -D; source {SCRIPTS / '_schemactl'}; echo re''ady")
+    shell.expect_exact("ready")
+    shell.send("schemactl show \t")
+    try:
+        shell.expect_exact("shop")
+    finally:
+        shell.close(force=True)
+
+    assert not (tmp_path / "X").exists()
+
+
 def test_the_script_is_shown_without_a_word_of_an_error() -> None:
     # Typer looks for the shell among the processes above.
     shown = subprocess.run(
