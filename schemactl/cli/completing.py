@@ -93,7 +93,9 @@ def complete_dialects(incomplete: str) -> list[str]:
     """Return the dialects of SQL that begin so."""
     from sqlglot.dialects.dialect import Dialect
 
-    return beginning(incomplete, sorted(name for name in Dialect.classes if name))
+    from schemactl.schema.dialects import ALIASES
+
+    return beginning(incomplete, sorted(name for name in (*Dialect.classes, *ALIASES) if name))
 
 
 def beginning(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -212,7 +212,7 @@ def output_file() -> str | None:
 
 def sql_dialect(used: str) -> str | None:
     """Declare ``--dialect``, by which text of SQL is read or written where it is ``used``."""
-    help = f"{used}: sqlglot's name for the engine, as `snowflake`; by default `postgres`."
+    help = f"{used}: the SQL dialect, such as `snowflake` or `mssql`; by default `postgresql`."
     return option(help, metavar="DIALECT", completes=completing.complete_dialects)
 
 

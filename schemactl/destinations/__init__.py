@@ -38,10 +38,11 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
+from schemactl.schema.dialects import canonical_dialect
 
 if TYPE_CHECKING:
     from schemactl.migration.abilities import Abilities
@@ -423,9 +424,6 @@ class MigrationSession(ABC):
 DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destinations")
 """All destinations by the scheme of their addresses."""
 
-_ALIASES: Final = {"postgres": "postgresql"}
-"""Other names of schemes, which other programs print."""
-
 
 def name_limits(destination: Destination, url: str) -> NameLimits:
     """Return what the destination at an address makes of names: ``NAMES``, unless that depends on the address."""
@@ -464,7 +462,19 @@ def find_address(text: str) -> tuple[str, str] | None:
     ('postgresql', 'postgresql://ann@db/shop')
     """
     scheme, _, rest = text.strip().partition(":")
-    kind = _ALIASES.get(scheme.lower(), scheme.lower())
+    kind = find_kind(scheme) if rest else None
+    return None if kind is None else (kind, f"{kind}:{rest}")
+
+
+def find_kind(name: str) -> str | None:
+    """Return the destination of a scheme, or of another name of an engine's dialect; None if there is none.
+
+    >>> find_kind("postgres"), find_kind("MariaDB"), find_kind("snowflake")
+    ('postgresql', 'mysql', None)
+    """
     # A scheme of a third party is spelled as its package spells it.
-    kind = scheme if scheme in DESTINATIONS else kind
-    return (kind, f"{kind}:{rest}") if rest and kind in DESTINATIONS else None
+    for scheme in (name, name.lower()):
+        if scheme in DESTINATIONS:
+            return scheme
+    dialect = canonical_dialect(name)
+    return next((kind for kind in DESTINATIONS if canonical_dialect(kind) == dialect), None)

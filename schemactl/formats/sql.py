@@ -22,7 +22,8 @@ from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of,
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
 from schemactl.formats._tables import Record, data_tables, empty_schema, record, schema_hints, schema_of, table_hints
-from schemactl.schema.ddl import Dialect, check_dialect
+from schemactl.schema.ddl import Dialect
+from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.sql_types import UPPER_CASE, readable, type_in
 from schemactl.schema.structure import description_of
@@ -557,5 +558,4 @@ write, read, recognises = _POSTGRES.write, _POSTGRES.read, _POSTGRES.recognises
 
 def in_dialect(name: str | None, *, has_references: bool = False) -> SqlDialect:
     """Return the format in a dialect; None for PostgreSQL."""
-    check_dialect(name or DEFAULT)
-    return SqlDialect(name or DEFAULT, has_references)
+    return SqlDialect(resolve_dialect(name or DEFAULT), has_references)

@@ -186,15 +186,15 @@ def _rollback_counts(report: reports.RollbackReport) -> Iterator[RenderableType]
         yield from _counted("data", f"`{name_of(step)}`: {what}", each.examples)
 
 
-def print_script(report: reports.PlanReport, dialect: str) -> str:
+def print_script(report: reports.PlanReport) -> str:
     """Return the statements of a plan as one script."""
-    return "".join(f"{line}\n" for line in _script_lines(report, dialect))
+    return "".join(f"{line}\n" for line in _script_lines(report))
 
 
-def _script_lines(report: reports.PlanReport, dialect: str) -> Iterator[str]:
+def _script_lines(report: reports.PlanReport) -> Iterator[str]:
     target = report.plan.target
     version = f"version {target.version}, hash {target.version_hash}"
-    yield _comment(f"{target.name}, {version}, for {dialect}")
+    yield _comment(f"{target.name}, {version}, for {report.plan.place.kind}")
     yield _comment(
         "No data was looked at. The engine's own cast converts values; one that it would round or cut does not fit."
     )

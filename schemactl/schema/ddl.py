@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column
 
@@ -120,19 +119,6 @@ _WIDTH: Final = {False: 1024, True: 2048}
 def cut_comment(text: str, is_table: bool) -> str:
     """Return as much of a description as MySQL keeps: its catalog is in characters of three bytes at most."""
     return re.sub("[^\0-\uffff]", "?", text)[: _WIDTH[is_table]]
-
-
-def check_dialect(name: str) -> None:
-    """Refuse a dialect that sqlglot does not know.
-
-    Raises:
-        InputError: it is such a one.
-    """
-    from sqlglot.dialects.dialect import Dialect as Sqlglot
-
-    known = sorted(each for each in Sqlglot.classes if each)
-    if name not in known:
-        raise InputError(f"there is no dialect `{name}`", hint=nearest_or_all(name, known))
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,7 @@ def test_a_broken_settings_file_does_not_disturb_who_types(
         ("infer --contract tables=evolve,columns=discard_r", ["tables=evolve,columns=discard_row"]),
         ("diff --severity C204=w", ["C204=warn"]),
         ("migrate plan shop --dialect snow", ["snowflake"]),
+        ("export shop --to sql --dialect postgr", ["postgres", "postgresql"]),
         ("diff git:mai", ["git:main"]),
         ("migrate plan git:", ["git:main", "git:v1"]),
         ("migrate apply git:v", ["git:v1"]),

@@ -112,7 +112,7 @@ def test_a_dash_is_standard_output_and_input(
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
     pipe("create table orders (id bigint);")
-    assert run(["import", "-", "--dialect", "postgres", "--name", "shop"]) == 0
+    assert run(["import", "-", "--dialect", "postgresql", "--name", "shop"]) == 0
     capsys.readouterr()
     assert run(["export", "shop", "--to", "sql", "--output", "-"]) == 0
     written = capsys.readouterr().out

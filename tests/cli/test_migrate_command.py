@@ -327,7 +327,7 @@ def test_a_script_is_for_no_destination_of_the_settings_and_starts_from_the_sche
     other = Path("added.yaml").read_text().replace("name: shop", "name: other")
     Path("schemas/export/other.schema.yaml").write_text(other)
 
-    assert run(["migrate", "plan", "./added.yaml", "--from", "schemas", "--dialect", "snowflake"]) == 0
+    assert run(["migrate", "plan", "./added.yaml", "--from", "schemas", "--dialect", "Snowflake"]) == 0
     assert "Nothing to do" in capsys.readouterr().out
 
 

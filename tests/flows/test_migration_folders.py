@@ -241,6 +241,19 @@ def test_a_migration_of_another_dialect_is_refused(tmp_path: Path) -> None:
         apply(new_dataset("duckdb", tmp_path))
 
 
+def test_a_dialect_has_in_a_folder_the_names_that_it_has_in_scripts() -> None:
+    (path := FOLDER).mkdir()
+    report = add(FIRST, dialects=("postgres", "postgresql", "mariadb"))
+    assert report.migration is not None
+    assert list(report.migration.plans) == ["postgresql", "mysql"]
+    assert sorted(file.name for file in path.glob("*.sql")) == [
+        "0001_create_orders.mysql.sql", "0001_create_orders.postgresql.sql",
+    ]  # fmt: skip
+    assert add(ADDED, "add", dialects=("mysql", "postgres")).is_written
+    with pytest.raises(InputError, match="the migrations of the folder are for postgresql,mysql"):
+        add(COLORED, "color", dialects=("sqlite3",))
+
+
 @pytest.mark.destinations
 def test_a_migration_that_was_applied_and_then_changed_or_removed_is_refused(tmp_path: Path) -> None:
     dataset = new_dataset("duckdb", tmp_path)

@@ -25,6 +25,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("postgresql://u@h/d", "postgresql", "postgresql://u@h/d"),
         (" postgres://u@h/d", "postgresql", "postgresql://u@h/d"),
         ("PostgreSQL://u@h/d", "postgresql", "postgresql://u@h/d"),
+        ("mariadb://u@h/d", "mysql", "mysql://u@h/d"),
     ],
 )
 def test_address_names_a_destination(address: str, kind: str, url: str) -> None:

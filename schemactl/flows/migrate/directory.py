@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from schemactl.destinations import DESTINATIONS, Migrator, is_migrator
+from schemactl.destinations import DESTINATIONS, Migrator, find_kind, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.flows.migrate.saved_plans import risk_and_undo
 from schemactl.flows.migrate.state import find_wanted, names_of
@@ -282,17 +282,18 @@ def _find_blockers(made: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
 
 
 def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
+    kinds = tuple(dict.fromkeys(find_kind(name) or name for name in stated))
     if last is not None:
-        if stated and set(stated) != set(last.plans):
+        if kinds and set(kinds) != set(last.plans):
             known = ",".join(last.plans)
             raise InputError(f"the migrations of the folder are for {known}", hint="leave `--dialect` out")
         return tuple(last.plans)
-    if not stated:
+    if not kinds:
         hint = "`--dialect postgresql`, or several: `--dialect duckdb,postgresql`; or name a destination, `--to DEST`"
         raise InputError("the first migration of a folder says for which dialect they are", hint=hint)
-    for each in stated:
-        module_of(each)
-    return tuple(dict.fromkeys(stated))
+    for kind in kinds:
+        module_of(kind)
+    return kinds
 
 
 def module_of(dialect: str) -> Migrator:

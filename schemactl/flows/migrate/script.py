@@ -25,7 +25,8 @@ from schemactl.migration.retyping import fit
 from schemactl.migration.statements import Engine, Retype, checked_type, render
 from schemactl.migration.steps import ChangeType, Step
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.ddl import Dialect, check_dialect
+from schemactl.schema.ddl import Dialect
+from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hash import bump
 from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, defined_type, type_in
@@ -48,7 +49,7 @@ def write_script(
     Raises:
         InputError: there is no such dialect, or a schema cannot be read.
     """
-    check_dialect(dialect)
+    dialect = resolve_dialect(dialect)
     schema = find_wanted(reference, schemas)
     there = _find_start(start, schema.name, SchemasFolder.at(schemas)) if start else None
     empty = Schema(name=schema.name, tables={})

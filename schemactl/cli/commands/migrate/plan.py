@@ -149,7 +149,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     from schemactl.render.migrate_json import document
 
     fails = report.stops or (options.check and report.plan.steps)
-    return write_report(terminal, options, report, document, lambda of, _: print_script(of, dialect), fails=fails)
+    return write_report(terminal, options, report, document, lambda of, _: print_script(of), fails=fails)
 
 
 def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
