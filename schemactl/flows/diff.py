@@ -32,6 +32,7 @@ from schemactl.schema.nested_types import structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
+from schemactl.store.git import find_repository, is_ancestor
 from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
 
@@ -217,7 +218,7 @@ def _compare(pair: Pair, today: date) -> Comparison:
         # A missing side is the other one without its tables, so that each table is new or gone.
         empty = Side(replace(pair.any_side.schema, tables={}))
         base, head = (_side(each) if each else empty for each in (pair.base, pair.head))
-        return compare(base, head, today)
+        return replace(compare(base, head, today), is_descendant=lambda: _is_descendant(pair))
     from schemactl.flows.migrate.ledger import warn_of_lost
     from schemactl.flows.target import find_destination
 
@@ -231,6 +232,19 @@ def _compare(pair: Pair, today: date) -> Comparison:
     readers = [kind.ABILITIES.structure_in for kind in kinds if is_migrator(kind)]
     reader = readers[0] if readers else structure_in
     return replace(comparison, changes=reported(comparison.changes), structure_in=reader)
+
+
+def _is_descendant(pair: Pair) -> bool:
+    """Return whether the base is a revision that the head's revision, or working tree, comes from."""
+    base, head = pair.base, pair.head
+    if base is None or head is None or base.commit is None or base.history is None or head.history is None:
+        return False
+    try:
+        top = find_repository(base.history)
+        is_same_repository = find_repository(head.history) == top
+    except InputError:
+        return False  # a file that is in no repository has no revisions
+    return is_same_repository and is_ancestor(top, base.commit, head.commit or "HEAD")
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from schemactl.errors import InputError, Location
 from schemactl.flows.schemas import Opened, open_files, open_schemas
 from schemactl.formats.dlt import Document, read
-from schemactl.schema.hash import bump, version_hash
+from schemactl.schema.hash import MAX_PREVIOUS_HASHES, bump, version_hash
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, TextFile, schema_name
 from schemactl.store.git import find_repository, path_inside
@@ -58,8 +58,16 @@ class Meaning:
         from schemactl.flows.lineage import lineage_in
 
         sources = lineage_in(self.folder.exports, schema.name).sources
-        found = merge_import(schema, exported, self._earlier(exported), sources)
-        return replace(found, schema=replace(found.schema, imported_version_hash=self.opened.import_adopted))
+        merged = merge_import(schema, exported, self._earlier(exported), sources)
+        # dlt starts anew from the import file; what is merged into the stored schema is a later version of it.
+        ancestors = dict.fromkeys((exported.version_hash, *exported.previous_hashes, *schema.previous_hashes))
+        content = replace(
+            merged.schema,
+            version=max(schema.version, exported.version),
+            previous_hashes=tuple(ancestors)[:MAX_PREVIOUS_HASHES],
+            imported_version_hash=self.opened.import_adopted,
+        )
+        return replace(merged, schema=content)
 
     @property
     def origin(self) -> str:

@@ -54,6 +54,7 @@ class Referred:
         address: of that destination, which may hold a password; None for a document.
         hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema; None where it is no file.
+        commit: the full hash of the git revision that it was read from; None for what is no revision.
         meaning: what it comes from, where that is a schemas folder.
         unfilled: as of ``review.comparison.Side``.
     """
@@ -64,6 +65,7 @@ class Referred:
     destination: Destination | None = None
     address: str | None = field(default=None, repr=False)
     history: Path | None = None
+    commit: str | None = None
     hashes: tuple[str, ...] = ()
     meaning: Meaning | None = None
     unfilled: tuple[tuple[str, str], ...] = ()
@@ -251,17 +253,21 @@ def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
         is_here = inside.startswith(("./", "../")) or inside in (".", "..")
         path = Path(inside) if is_here else find_repository(Path.cwd()) / inside
     top = find_repository(path)
+    commit = commit_of(top, revision)
 
     def history(file: TextFile) -> Path:
         return top / str(file.path).removeprefix(f"{revision}:")
 
     if inside:
         with suppress(MissingInRevision):
-            found = [replace(_named(file), history=history(file)) for file in read_revision(revision, path)]
-            return tuple(sorted(found, key=lambda each: each.schema.name))
-    read = meanings_at(revision, SchemasFolder.at(path) if inside else folder)
-    files = [each.opened.export_file or each.opened.import_file for each in read]
-    return tuple(Referred.meant(each, history(file) if file else None) for each, file in zip(read, files, strict=True))
+            files = read_revision(revision, path)
+            schemas = [replace(_named(file), history=history(file), commit=commit) for file in files]
+            return tuple(sorted(schemas, key=lambda schema: schema.schema.name))
+    return tuple(
+        replace(Referred.meant(meaning, history(file) if file else None), commit=commit)
+        for meaning in meanings_at(revision, SchemasFolder.at(path) if inside else folder)
+        for file in (meaning.opened.export_file or meaning.opened.import_file,)
+    )
 
 
 def _named(file: TextFile) -> Referred:

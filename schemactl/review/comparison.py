@@ -67,6 +67,7 @@ class Comparison:
         today: the day that announced removals are held against.
         structure_in: reads the types of columns that stand in ``x-database-type``; None where it is not nested.
         settings: the settings that the head changes; they belong to no schema, so a comparison of their own has them.
+        is_descendant: whether git has the base's revision in the history of the head; asked only where hashes differ.
     """
 
     base: Side
@@ -75,6 +76,7 @@ class Comparison:
     today: date
     structure_in: Callable[[str], NestedType | None] = structure_in
     settings: tuple[SettingChange, ...] = ()
+    is_descendant: Callable[[], bool] = lambda: False
 
     def of(self, kind: type[Kind], *names: str) -> Iterator[Kind]:
         """Yield the changes of one kind, in their order; with names, only those of properties that are called so."""

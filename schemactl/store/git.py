@@ -93,6 +93,11 @@ def commit_of(top: Path, revision: str) -> str:
     return result.stdout.decode("ascii").strip()
 
 
+def is_ancestor(top: Path, commit: str, descendant: str) -> bool:
+    """Return whether a commit is in the history of another one, or is that one; false where a clone cuts it off."""
+    return not run_git(top, "merge-base", "--is-ancestor", "--end-of-options", commit, descendant).returncode
+
+
 def _how_to_fetch(revision: str, top: Path) -> str:
     """Return how to bring a revision from the remote; a clone of one branch, as a shallow one is, fetches no other."""
     is_cut = is_shallow(top)

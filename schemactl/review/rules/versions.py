@@ -72,7 +72,7 @@ V002 = Rule(
 
 
 def find_history_broken(comparison: Comparison) -> Matches:
-    """Yield a match where two contents have one version, or the head does not know the base's hash."""
+    """Yield a match where two contents have one version, or neither the head's hashes nor git lead to the base."""
     sentence = _history_fault(comparison)
     if sentence:
         yield Match(
@@ -92,6 +92,11 @@ def _history_fault(comparison: Comparison) -> str | None:
     versions = f"version {head.schema.version}", f"version {base.schema.version}"
     if new in base.schema.previous_hashes:
         return f"the schema goes back to {versions[0]}, which the base ({versions[1]}) has left behind"
+    # dlt forgets the stored schema's ancestors with each edit of the import file. What git has on one line is no fork,
+    # unless the file was made anew: then the two share no ancestor.
+    is_continued = not {new, *known}.isdisjoint((old, *base.schema.previous_hashes))
+    if is_continued and comparison.is_descendant():
+        return None
     if base.schema.version == head.schema.version:
         return f"both schemas are {versions[0]}, with different contents"
     # dlt keeps ten hashes; older ones are no proof of anything.
@@ -105,7 +110,8 @@ V003 = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.UNDETERMINED,
     why="Two branches went on from one version, or the file was made anew. What one of them added is missing in the "
-    "other, and whichever is loaded last is the schema that dlt goes on with.",
+    "other, and whichever is loaded last is the schema that dlt goes on with. A base in the git history of "
+    "the head is no such branch, even if dlt has dropped its hash from `previous_hashes`.",
     fix="Merge the base first, and make the change again on top of it: then `version` counts on, and "
     "`previous_hashes` holds the base's hash. A schema that was inferred from nothing should start from the stored "
     "one.",
