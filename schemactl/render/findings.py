@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +22,8 @@ from schemactl.render.changes import describe, full_name
 from schemactl.render.harmless import escape
 from schemactl.render.json import Shown, document
 from schemactl.render.reviews import OUTPUTS
-from schemactl.render.reviews.markdown import LIMIT, code, fitting_table, heading, prose, word
+from schemactl.render.reviews.markdown import Table, code, finding_table, fitting_table, heading, prose, room_left, word
+from schemactl.render.selection import count_labels
 from schemactl.review import migration_rules as rules
 from schemactl.review.migration_rules import finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
@@ -36,7 +36,7 @@ from schemactl.store.sources import TABLE_PREFIX
 _SHOWN: Final[Shown] = {
     "Finding": "migration=schema severity location rule title message why fix table column fingerprint"
 }
-_TABLE: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
+_STEPS: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
 
 
@@ -47,23 +47,42 @@ def render_findings(report: Report, plans: Sequence[MigrationPlan], name: str, t
 
 def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) -> str:
     """Return a comment: what was found, and the steps with risk, lock and undo, as far as there is room."""
-    found = sorted(report.findings, key=lambda finding: -finding.severity.rank)
-    counts = review_words.summary(report) if found else "nothing to report"
-    worst = next((each.severity for each in found if each.severity.rank >= Severity.WARN.rank), None)
+    findings = report.findings
+    counts = review_words.summary(report) if findings else "nothing to report"
+    severities = (finding.severity for finding in findings if finding.severity.rank >= Severity.WARN.rank)
+    worst = max(severities, key=lambda severity: severity.rank, default=None)
     parts = [heading(report, worst, f"{title}: {counts}")]
-    parts += fitting_table(_FINDINGS, [partial(_finding_row, finding) for finding in found], "finding", parts)
+    parts += fitting_table(finding_table(_FINDINGS, _finding_row), findings, parts)
+    left = list[MigrationPlan]()
     for plan in plans:
-        parts.append(f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n")
-        steps = [partial(_step_row, at, planned, plan.own_of(at)) for at, planned in enumerate(plan.steps, 1)]
-        parts += fitting_table(_TABLE, steps, "step", parts)
-    text = "".join(parts)
-    return (text if len(text) <= LIMIT else text[: LIMIT - 1]).rstrip("\n") + "\n"
+        caption = f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n"
+        table = fitting_table(_step_table(plan), enumerate(plan.steps, 1), (*parts, caption))
+        if room_left(parts) < len(caption) + sum(map(len, table)):
+            left.append(plan)
+        else:
+            parts += (caption, *table)
+    if left:
+        risks = count_labels(planned.risk for plan in left for planned in plan.steps)
+        parts.append(f"{counted(len(left), 'more plan')} did not fit into this comment{risks and f': {risks}'}.\n")
+    return "".join(parts).rstrip("\n") + "\n"
 
 
 def _finding_row(finding: Finding) -> str:
     place = str(finding.location or "")
     at = f"<br>{code(place)}" if place not in finding.message else ""  # of data the sentence names it
     return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{at} |\n"
+
+
+def _step_table(plan: MigrationPlan) -> Table[tuple[int, PlannedStep]]:
+    """Return a table of numbered steps, in their order."""
+    return Table(
+        _STEPS,
+        show=lambda step: _step_row(*step, plan.own_of(step[0])),
+        thing="step",
+        kind=lambda step: (step[1].risk, type(step[1].step)),
+        label=lambda step: step[1].risk,
+        order=lambda step: step[0],
+    )
 
 
 def _step_row(number: int, planned: PlannedStep, own: Sequence[OwnSql]) -> str:

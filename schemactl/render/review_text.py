@@ -29,6 +29,7 @@ from schemactl.render.console import (
     warning,
 )
 from schemactl.render.harmless import escape, show_name, show_sources
+from schemactl.render.selection import kind_of
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
@@ -107,7 +108,7 @@ def _shorten(report: Report) -> tuple[Report, list[Text]]:
     for review in report.reviews:
         kept = []
         for finding in review.findings:
-            kind = (finding.rule, finding.severity, finding.silence is not None)
+            kind = kind_of(finding)
             is_listed = words.is_shown(finding) or finding.silence is not None
             met[kind] += is_listed
             if not is_listed or met[kind] <= MOST_ALIKE:

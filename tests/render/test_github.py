@@ -10,9 +10,10 @@ from review_samples import broken, clean, cosmetic, hostile
 
 from schemactl.errors import Location
 from schemactl.render.reviews.github import render
-from schemactl.review.report import Report
+from schemactl.review.report import Report, Silence
 from schemactl.review.severity import Severity
 
+SEVERITIES = (Severity.ERROR, Severity.WARN, Severity.INFO)
 COMMAND = re.compile(r"::(?P<name>[a-z]+) (?P<properties>[^\n]*?)::(?P<message>[^\n]*)")
 
 
@@ -169,3 +170,39 @@ def test_no_more_annotations_are_asked_for_than_github_shows_and_the_last_one_co
 def test_ten_of_each_kind_need_no_summary() -> None:
     assert len(read(render(with_many(error=10, warn=10, info=10)))) == 30
     assert "beyond" not in render(with_many(error=10, warn=10, info=10))
+
+
+def test_the_first_of_each_rule_is_shown_before_others_and_the_rules_left_out_are_counted() -> None:
+    report = broken()
+    first = report.reviews[1].findings[0]
+    crowd = [replace(first, severity=severity) for severity in SEVERITIES for _ in range(900)]
+    removed = [replace(first, rule="T102", severity=severity) for severity in SEVERITIES]
+    silenced = replace(first, rule="K501", silence=Silence("K501", "agreed"))
+    review = replace(report.reviews[1], findings=(*crowd, *removed, silenced))
+
+    commands = read(render(replace(report, reviews=(review,), unmatched=(Silence("C204", "old"),), expired=())))
+
+    shown = [(name, properties["title"].split()[0]) for name, properties, _ in commands]
+    assert shown == [
+        *[("error", "C204"), ("error", "T102"), *[("error", "C204")] * 8],
+        *[("warning", "C204"), ("warning", "T102"), ("warning", "unused"), *[("warning", "C204")] * 7],
+        *[
+            ("notice", "C204"),
+            ("notice", "T102"),
+            ("notice", "K501"),
+            *[("notice", "C204")] * 6,
+            ("notice", "schemactl"),
+        ],
+    ]
+    assert "C204 error (891), C204 warning (892), C204 note (893)" in commands[-1][2]
+
+
+def test_more_rules_than_github_shows_are_named() -> None:
+    report = broken()
+    first = report.reviews[1].findings[0]
+    findings = tuple(replace(first, rule=f"C3{number:02}") for number in range(12))
+    review = replace(report.reviews[1], findings=findings)
+
+    last = read(render(replace(report, reviews=(review,), unmatched=(), expired=())))[-1][2]
+
+    assert "2 errors beyond what GitHub shows for a step: C310 error (1), C311 error (1)" in last

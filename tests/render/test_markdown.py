@@ -16,6 +16,7 @@ from schemactl.review.report import Compatibility, Finding, Report
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import ColumnPropertyChanged
 
+ORDER = (Severity.ERROR, Severity.WARN, Severity.INFO)
 SITUATIONS = ("clean", "cosmetic", "broken", "hostile")
 OWN_TAGS = {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "br", "code", "details", "summary", "ul", "li"}
 
@@ -193,6 +194,66 @@ def test_worst_findings_survive_a_cut() -> None:
     assert markdown.count("\n| :x:") == 300
     assert f"{3_000 - rows:,} more findings did not fit" in markdown
     assert "details did not fit" in markdown
+
+
+def _crowded(number: int, name: str, *others: Finding) -> Report:
+    """Return a report with so many errors of one rule, of columns called so, and other findings behind them."""
+    sample = review_samples.broken().reviews[1]
+    error = next(each for each in sample.findings if each.rule == "C204")
+    crowd = tuple(
+        replace(error, table=name, column=f"{name}{each}", message=f"column `{name}{each}` is gone from `{name}`")
+        for each in range(number)
+    )
+    return Report(compatibility=Compatibility.FULL, reviews=(replace(sample, findings=(*crowd, *others)),))
+
+
+@pytest.mark.parametrize("name", ["a", "long" * 150, "`<@|" * 150])
+def test_no_rule_hides_behind_many_findings_of_another(name: str) -> None:
+    sample = review_samples.broken().reviews[1]
+    error, warning, note = (next(each for each in sample.findings if each.severity is severity) for severity in ORDER)
+    removed = replace(error, rule="T102", table="invoices", column=None, message="table `invoices` is gone")
+    hidden = (
+        removed,
+        replace(removed, rule="P001", message="`fail-on` is never", is_violation=False),
+        replace(warning, rule="C204", message="column `tax` may be missed"),
+        replace(note, rule="T101", message="table `new` is new"),
+    )
+
+    markdown = render(_crowded(900, name, *hidden))
+
+    rows = re.findall(r"^\| :(\w+): [\w ]+ \| `(\w+)`", markdown, re.MULTILINE)
+    firsts = [("x", "C204"), ("x", "T102"), ("x", "P001"), ("warning", "C204"), ("information_source", "T101")]
+    assert len(markdown) <= LIMIT
+    assert rows[:3] == firsts[:3]
+    assert rows[-2:] == firsts[3:]
+    assert set(rows) == set(firsts)
+    assert f"{900 + 4 - len(rows)} more findings did not fit" in markdown
+    assert f"this comment: C204 error ({900 + 4 - len(rows)})." in markdown
+
+
+def test_rules_of_which_no_finding_fits_are_named_with_their_counts() -> None:
+    names = [f"C{number}" for number in range(300, 400)]
+    sample = review_samples.broken().reviews[1].findings[0]
+    long = replace(sample, table="@" * 600, column="@" * 600, message="@" * 600, advice="", counted=None)
+    findings = tuple(replace(long, rule=rule) for rule in names for _ in range(2))
+
+    markdown = render(_crowded(0, "a", *findings))
+
+    shown = set(re.findall(r"^\| :x: [\w ]+ \| `(\w+)`", markdown, re.MULTILINE))
+    left = dict(re.findall(r"(C\d+) error \((\d)\)", markdown))
+    assert len(markdown) <= LIMIT
+    assert 0 < len(shown) < 10
+    assert left == {rule: "1" if rule in shown else "2" for rule in names}
+
+
+def test_silenced_rules_are_named_where_their_details_do_not_fit() -> None:
+    silence = next(each.silence for each in review_samples.broken().reviews[1].findings if each.silence)
+    sample = review_samples.broken().reviews[1].findings[0]
+    silenced = tuple(replace(sample, rule=rule, silence=silence) for rule in ("T102", "T102", "K501"))
+
+    markdown = render(_crowded(900, "a", *silenced))
+
+    assert "Silenced: T102 error (2), K501 error (1)." in markdown
 
 
 @pytest.mark.parametrize("length", [1, 300, 5_000])

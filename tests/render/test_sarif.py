@@ -182,6 +182,22 @@ def test_of_more_findings_than_github_takes_the_worst_are_written() -> None:
     assert "toolExecutionNotifications" not in run_of(report)["invocations"][0]
 
 
+def test_the_first_of_each_rule_is_written_before_others_and_the_rules_left_out_are_counted() -> None:
+    review = broken().reviews[1]
+    crowd = review.findings[0]
+    hidden = replace(crowd, rule="T102"), replace(crowd, rule="C204", severity=Severity.WARN)
+    many = replace(broken(), reviews=(replace(review, findings=(*[crowd] * 6_000, *hidden)),))
+
+    run = run_of(many)
+
+    kinds = [(result["ruleId"], result["level"]) for result in run["results"]]
+    assert len(kinds) == 5_000
+    assert kinds[:2] == [("C204", "error"), ("T102", "error")]
+    assert kinds[-2:] == [("C204", "error"), ("C204", "warning")]
+    text = run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    assert "1,002 results left out: C204 error (1,002); GitHub" in text
+
+
 def test_silences_that_cover_nothing_are_notifications_of_the_configuration() -> None:
     first, second = run_of(broken())["invocations"][0]["toolConfigurationNotifications"]
 

@@ -1,12 +1,16 @@
 """A review as workflow commands of GitHub Actions: each finding becomes an annotation of the pull request.
 
-GitHub shows ten annotations of each kind for a step and drops the others without a word: the worst come first, and a
-last one says how many there are beyond them.
+GitHub shows ten annotations of each kind for a step and drops the others without a word: the first of each rule and
+severity come first, and a last annotation counts the others by rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from schemactl.errors import Location
@@ -19,7 +23,8 @@ from schemactl.render.review_words import (
     summary,
     unused_silences,
 )
-from schemactl.review.report import Report
+from schemactl.render.selection import count_labels, first_of_each_kind, label
+from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
 
@@ -36,30 +41,55 @@ _COMMANDS: Final[Mapping[Severity, str]] = {
 def render(report: Report) -> str:
     """Return a workflow command for each finding, worst first, a line each, as many as GitHub shows.
 
-    What is silenced is a notice that says why, a silence that covers nothing a warning.
+    What is silenced is a notice that says why, a silence that covers nothing a warning. Of more than ``LIMIT``
+    annotations of a kind the first of each rule and severity come first.
 
     Findings without a file stand without one; the empty text means that there is nothing to say.
     """
-    found: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
-    every = (finding for review in report.reviews for finding in review.findings if not finding.is_cosmetic)
-    for finding in (*report.findings, *(finding for finding in every if finding.silence)):
-        if finding.severity in _COMMANDS:
-            kind = "notice" if finding.silence else _COMMANDS[finding.severity]
-            message = "\n".join(finding_details(finding))
-            found[kind].append(_command(kind, stated_place(finding), finding_title(finding), message))
+    annotations: dict[str, list[_Annotation]] = {"error": [], "warning": [], "notice": []}
+    silenced = (finding for review in report.reviews for finding in review.findings if finding.silence)
+    for finding in (*report.findings, *silenced):
+        if finding.severity in _COMMANDS and not finding.is_cosmetic:
+            command = "notice" if finding.silence else _COMMANDS[finding.severity]
+            annotations[command].append(_Annotation(_kind(finding), partial(_of_finding, command, finding)))
     for silence, message in unused_silences(report):
-        found["warning"].append(_command("warning", file_place(silence.at), "unused silence", escape(message)))
-    shown = {kind: some[:LIMIT] for kind, some in found.items()}
-    if shown == found:
-        last = ""
-    else:
-        # The last one is a notice as well.
-        shown["notice"] = shown["notice"][: LIMIT - 1]
-        left = {kind: len(some) - len(shown[kind]) for kind, some in found.items()}
-        more = ", ".join(counted(number, kind) for kind, number in left.items() if number)
-        message = f"{summary(report)}\n{more} beyond what GitHub shows for a step; `{report.command}` prints all"
-        last = f"::notice title={report.command}::{_escape_message(escape(message))}\n"
-    return "".join(f"{command}\n" for some in shown.values() for command in some) + last
+        place = file_place(silence.at)
+        show = partial(_command, "warning", place, "unused silence", escape(message))
+        annotations["warning"].append(_Annotation("unused silence", show))
+    limits = dict.fromkeys(annotations, LIMIT)
+    if any(len(some) > LIMIT for some in annotations.values()):
+        limits["notice"] -= 1  # the last annotation is a notice
+    shown, left, numbers = list[_Annotation](), list[_Annotation](), []
+    for command, limit in limits.items():
+        some = annotations[command]
+        if len(some) > limit:
+            some = list(chain(*first_of_each_kind(some, attrgetter("kind"))))
+            numbers.append(counted(len(some) - limit, command))
+        shown += some[:limit]
+        left += some[limit:]
+    lines = [annotation.show() for annotation in shown]
+    if left:
+        rules = count_labels(annotation.kind for annotation in left)
+        message = f"{summary(report)}\n{', '.join(numbers)} beyond what GitHub shows for a step: {rules}"
+        text = _escape_message(escape(f"{message}; `{report.command}` prints all"))
+        lines.append(f"::notice title={report.command}::{text}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    """An annotation with the words for its kind; its text is rendered only if it is shown."""
+
+    kind: str
+    show: Callable[[], str]
+
+
+def _kind(finding: Finding) -> str:
+    return f"silenced {label(finding)}" if finding.silence else label(finding)
+
+
+def _of_finding(command: str, finding: Finding) -> str:
+    return _command(command, stated_place(finding), finding_title(finding), "\n".join(finding_details(finding)))
 
 
 def _command(kind: str, place: Location | None, title: str, message: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from schemactl.render import review_words as words
+from schemactl.render import selection
 from schemactl.render.changes import describe, show_value
 from schemactl.render.harmless import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Version
@@ -23,9 +25,8 @@ LIMIT: Final = 65_000
 
 _LONGEST_TEXT: Final = 600
 _RESERVE: Final = 500
-"""Characters kept for the sentences that say what was left out."""
+"""Characters kept for the sentence that says how many details were left out."""
 _SYMBOLS: Final = {Severity.ERROR: ":x:", Severity.WARN: ":warning:", Severity.INFO: ":information_source:"}
-_TABLE: Final = "| Severity | Rule | Where | What |\n|---|---|---|---|\n"
 _CLOSE: Final = "\n</details>\n\n"
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<#|~&$]")
 _PLAIN_CODE: Final = re.compile(r"[^`|\\<>&\s]([^`|\\<>&\n]*[^`|\\<>&\s])?")
@@ -34,25 +35,33 @@ _PLAIN_CODE: Final = re.compile(r"[^`|\\<>&\s]([^`|\\<>&\n]*[^`|\\<>&\s])?")
 def render(report: Report) -> str:
     """Return the comment: counts, a table of findings, and what unfolds for each schema.
 
-    It has at most ``LIMIT`` characters: details go first, then the last of the findings, and a line says how many
-    were left out. Names and values are shown as they are, and never act as Markdown, HTML, mention or link.
+    It has at most ``LIMIT`` characters: details go first, then findings, of which the first of each rule and severity
+    are the last to go; a line says how many were left out, and of which rules. Names and values are shown as they are,
+    and never act as Markdown, HTML, mention or link.
     """
     worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
     parts = [heading(report, worst, f"Schema review: {words.summary(report)}"), f"{prose(words.scope(report))}\n\n"]
-    parts += fitting_table(_TABLE, [partial(_row, finding, report) for finding in _shown(report)], "finding", parts)
-    notes, left = _fitting([partial(str, f"{note}\n\n") for note in _notes(report)], _room(parts))
+    shown = filter(words.is_shown, report.findings)
+    columns = "| Severity | Rule | Where | What |\n|---|---|---|---|\n"
+    parts += fitting_table(finding_table(columns, partial(_row, report=report)), shown, parts)
+    silenced = (finding for review in report.reviews for finding in review.findings if finding.silence is not None)
+    silenced_rules = _plain(selection.count_labels(map(selection.label, silenced)))
+    notes, left = _fitting(
+        [partial(str, f"{note}\n\n") for note in _notes(report)], room_left((*parts, silenced_rules))
+    )
     parts.extend(notes)
     for review in report.reviews:
         if words.is_same(review):
             continue
         headline = _plain(words.headline(review, is_whole=False))
         opening = f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
-        details, further = _fitting(list(_details(review)), _room(parts) - len(opening) - len(_CLOSE))
+        details, further = _fitting(list(_details(review)), room_left((*parts, silenced_rules, opening, _CLOSE)))
         left += further
         if details:
             parts.extend((opening, *details, _CLOSE))
     if left:
         parts.append(f"{counted(left, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n")
+        parts.append(f"\nSilenced: {silenced_rules}.\n" if silenced_rules else "")
     return "".join(parts).rstrip("\n") + "\n"
 
 
@@ -68,7 +77,8 @@ def _fitting(makers: Sequence[Callable[[], str]], room: int) -> tuple[list[str],
     return texts, len(makers) - len(texts)
 
 
-def _room(parts: Iterable[str]) -> int:
+def room_left(parts: Iterable[str]) -> int:
+    """Return how many characters a comment has left behind some parts, but for the sentence at its end."""
     return LIMIT - _RESERVE - sum(map(len, parts))
 
 
@@ -78,19 +88,56 @@ def heading(report: Report, worst: Severity | None, text: str) -> str:
     return f"<!-- {report.command} -->\n\n### {symbol} {text}\n\n"
 
 
-def fitting_table(head: str, rows: Sequence[Callable[[], str]], thing: str, before: Iterable[str]) -> list[str]:
-    """Return a table of as many rows as there is room for behind ``before``, and how many more things there are."""
-    texts, left = _fitting(rows, _room(before) - len(head))
-    parts = [head, *texts, "\n"] if texts else []
-    if left:
-        parts.append(f"{counted(left, f'more {thing}')} did not fit into this comment.\n\n")
-    return parts
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Item]):
+    """A table of a comment that shows as many items as there is room for.
+
+    Attributes:
+        head: the lines of its header.
+        show: returns the line of an item.
+        thing: the word for an item, in the singular.
+        kind: of which the first item is shown before second ones of other kinds.
+        label: the words by which items that do not fit are counted.
+        order: the key that sorts the items.
+    """
+
+    head: str
+    show: Callable[[Item], str]
+    thing: str
+    kind: Callable[[Item], Hashable]
+    label: Callable[[Item], str]
+    order: Callable[[Item], Any]
 
 
-def _shown(report: Report) -> list[Finding]:
-    """Return the findings that are shown without being asked for, worst first, whatever their schema."""
-    shown = [finding for finding in report.findings if words.is_shown(finding)]
-    return sorted(shown, key=lambda finding: (-finding.severity.rank, not finding.is_violation))
+def finding_table(head: str, show: Callable[[Finding], str]) -> Table[Finding]:
+    """Return a table of findings, worst first."""
+    return Table(head, show, "finding", selection.kind_of, selection.label, selection.worst_first)
+
+
+def fitting_table(table: Table[Item], items: Iterable[Item], before: Iterable[str]) -> list[str]:
+    """Return a table of as many items as there is room for behind ``before``, and counts of the items left out.
+
+    If not all fit, the first item of each kind gets room before all others, and comes first among those of its order.
+    """
+    ordered = sorted(items, key=table.order)
+    firsts, others = selection.first_of_each_kind(range(len(ordered)), lambda index: table.kind(ordered[index]))
+    room = room_left(before) - len(table.head) - len(_left_out(table, ordered))
+    lines: dict[int, str] = {}
+    for index in firsts:
+        line = table.show(ordered[index])
+        if len(line) <= room:
+            room -= len(line)
+            lines[index] = line
+    lines |= zip(others, _fitting([partial(table.show, ordered[index]) for index in others], room)[0], strict=False)
+    left = [item for index, item in enumerate(ordered) if index not in lines]
+    shown = sorted(lines, key=lambda index: table.order(ordered[index])) if left else sorted(lines)
+    parts = [table.head, *(lines[index] for index in shown), "\n"] if shown else []
+    return [*parts, _left_out(table, left)] if left else parts
+
+
+def _left_out(table: Table[Item], items: Sequence[Item]) -> str:
+    which = _plain(selection.count_labels(map(table.label, items)))
+    return f"{counted(len(items), f'more {table.thing}')} did not fit into this comment: {which}.\n\n"
 
 
 def _row(finding: Finding, report: Report) -> str:

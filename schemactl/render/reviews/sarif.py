@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from schemactl.render.review_words import (
     silence_text,
     unused_silences,
 )
+from schemactl.render.selection import count_labels, first_of_each_kind, kind_of, label, worst_first
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted
@@ -40,12 +42,15 @@ _LEVELS: Final[Mapping[Severity, str]] = {
 def render(report: Report) -> str:
     """Return a SARIF log with one run: the rules that occur, and a result for each finding but the cosmetic ones.
 
-    Silenced findings are results with a suppression. Where there are more than ``LIMIT`` the worst are taken, and a
-    notification says how many are left out. Silences that cover nothing are notifications of the configuration.
+    Silenced findings are results with a suppression. Of more than ``LIMIT`` the first of each rule and severity are
+    taken, then the worst, and a notification counts the others by rule. Silences that cover nothing are notifications
+    of the configuration.
     """
     every = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
-    worst = sorted(every, key=lambda each: (each[1].silence is not None, -each[1].severity.rank))
-    listed = every if len(every) <= LIMIT else worst[:LIMIT]
+    worst = sorted(every, key=lambda each: (each[1].silence is not None, worst_first(each[1])))
+    selected = list(chain(*first_of_each_kind(worst, lambda each: kind_of(each[1]))))
+    left = selected[LIMIT:]
+    listed = sorted(selected[:LIMIT], key=lambda each: worst_first(each[1])) if left else every
     rules = _worst_by_rule(finding for _, finding in listed)
     numbers = {rule: number for number, rule in enumerate(rules)}
     driver = {
@@ -58,17 +63,18 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed],
-        **_invocations(len(every) - len(listed), report),
+        **_invocations([finding for _, finding in left], report),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _invocations(left_out: int, report: Report) -> dict[str, Any]:
+def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
     """Return what there is to say of the run itself; nothing where there is nothing."""
     said: dict[str, list[dict[str, Any]]] = {}
     if left_out:
         command = f"`{report.command} --format json`"
-        message = f"{counted(left_out, 'result')} left out: GitHub shows {LIMIT:,}; {command} has all"
+        which = escape(count_labels(map(label, left_out)))
+        message = f"{counted(len(left_out), 'result')} left out: {which}; GitHub shows {LIMIT:,}; {command} has all"
         said["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
     if unused := unused_silences(report):
         said["toolConfigurationNotifications"] = [
