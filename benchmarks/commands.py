@@ -71,12 +71,11 @@ def main() -> None:
 def infers(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
     """Return the commands that infer a schema of a file; ``{}`` stands for a folder that no other round has."""
     master = f"local[{arguments.cores}]"
-    ours = [COMMAND, "infer", str(path), "--name", "events", "--schemas", "{}", "--master", master]
+    ours = [COMMAND, "infer", str(path), "--name", "events", "--schemas", "{}"]
     return {
         "plain PySpark": [sys.executable, "-c", SPARK_SCHEMA, master, str(path)],
-        "schemactl": ours,
-        "schemactl --java-cache": [*ours, "--java-cache", str(path.parent / "java")],
-        "schemactl --keep-spark": [*ours, "--keep-spark", "2m"],
+        "schemactl": [*ours, "--master", master],
+        **_on_server("schemactl --remote", ours, arguments),
         "DuckDB": [sys.executable, "-c", DUCKDB_SCHEMA, str(path)],
     }
 
@@ -84,16 +83,21 @@ def infers(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
 def loads(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
     """Return the commands that load a file."""
     master = f"local[{arguments.cores}]"
-    ours = [COMMAND, "normalize", str(path), "--name", "events", "--schemas", "{}", "--master", master]
+    ours = [COMMAND, "normalize", str(path), "--name", "events", "--schemas", "{}"]
+    into_duckdb = [*ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop"]
     found = {
         "plain PySpark, one table": [sys.executable, "-c", SPARK_LOAD, master, str(path), "{}/parquet"],
-        "schemactl into Parquet": [*ours, "--to", "parquet:{}/lake?dataset=shop"],
-        "schemactl into DuckDB": [*ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop"],
-        "the same, --keep-spark": [*ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop", "--keep-spark", "2m"],
+        "schemactl into Parquet": [*ours, "--to", "parquet:{}/lake?dataset=shop", "--master", master],
+        "schemactl into DuckDB": [*into_duckdb, "--master", master],
+        **_on_server("the same, --remote", [*into_duckdb, "--staging", "{}/staging"], arguments),
     }
     if path.stat().st_size <= arguments.dlt_megabytes * 1_000_000:
         found["dlt into DuckDB"] = [sys.executable, "-c", DLT_LOAD, str(path), "{}"]
     return found
+
+
+def _on_server(name: str, command: list[str], arguments: argparse.Namespace) -> dict[str, list[str]]:
+    return {name: [*command, "--remote", arguments.remote]} if arguments.remote else {}
 
 
 def compare(title: str, commands: dict[str, list[str]], rounds: int) -> None:
@@ -102,10 +106,9 @@ def compare(title: str, commands: dict[str, list[str]], rounds: int) -> None:
     for at in range(rounds + 1):
         for name, command in commands.items():
             taken = time_process(command)
-            # The first round fills the disk's cache, makes the Java cache, and leaves a Spark behind.
+            # The first round fills the disk's cache, and a server compiles its code.
             if at:
                 seconds[name].append(taken)
-    subprocess.run([COMMAND, "engine", "stop"], capture_output=True, check=False)
     medians = {name: statistics.median(taken) for name, taken in seconds.items()}
     note(title, medians)
     base = next(iter(medians.values()))
@@ -115,7 +118,7 @@ def compare(title: str, commands: dict[str, list[str]], rounds: int) -> None:
 
 
 def time_process(command: list[str]) -> float:
-    """Return the seconds that a command takes; a kept Spark serves one working folder, so all share this one."""
+    """Return the seconds that a command takes."""
     environment = {**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false"}
     # As installed, modules are compiled once: a clone would compile its own in each process that may not write them.
     environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir(), "schemactl-benchmark-compiled")))
@@ -148,6 +151,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--columns", type=int, nargs="*", default=[1_000, 10_000], help="(default: 1000 10000)")
     parser.add_argument("--dlt-megabytes", type=int, default=5, help="dlt loads files up to this size (default: 5)")
     parser.add_argument("--cores", type=int, default=2, help="for Spark (default: 2)")
+    parser.add_argument("--remote", metavar="sc://HOST:PORT", help="a Spark Connect server to use as well")
     parser.add_argument("--rounds", type=int, default=3, help="beside a first one (default: 3)")
     return parser.parse_args()
 

@@ -11,10 +11,8 @@ RESULTS = "SCHEMACTL_BENCHMARK_RESULTS"
 
 TARGETS = {
     ("infer, 1 MB, whole process", "schemactl / plain PySpark"): 1.3,
-    ("infer, 1 MB, whole process", "schemactl --java-cache / plain PySpark"): 0.8,
     ("infer, 200 MB, whole process", "schemactl / plain PySpark"): 1.6,
     ("normalize, 1 MB, whole process", "schemactl into DuckDB / plain PySpark, one table"): 1.6,
-    ("normalize, 1 MB, whole process", "the same, --keep-spark / dlt into DuckDB"): 1.0,
     ("infer, CSV of 1,000 columns and 100 rows", "schemactl / plain PySpark"): 1.5,
     ("infer, CSV of 10,000 columns and 100 rows", "schemactl / plain PySpark"): 2.0,
     ("infer, 200 MB, warm", "schemactl / Spark read.json().schema"): 5.0,

@@ -21,7 +21,6 @@ GUIDES = {
     "accept": "review",
     "diff": "review",
     "edit": "schema-files",
-    "engine": "performance",
     "export": "schema-files",
     "fmt": "schema-files",
     "import": "schema-files",

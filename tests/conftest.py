@@ -44,8 +44,6 @@ LEAST_MEMORY_BYTES = 8 << 30
 SLOW_MARKS = ("spark", "e2e", "parity", "destinations")
 FOLDER_MARKS = {"parity": "parity", "e2e": "e2e", "ci": "e2e", "destinations": "destinations"}
 """The mark of all tests in a folder."""
-SHARES_KEPT_SPARK = ("tests/e2e/test_infer_process.py", "tests/e2e/test_normalize_process.py")
-"""Files that are run by the same worker: starting the Spark of their ``keep_spark`` takes nine seconds."""
 FILE_MARK = re.compile(r"^pytestmark = pytest\.mark\.(\w+)$", re.MULTILINE)
 """The mark of all tests in a file, where it is one alone."""
 
@@ -183,10 +181,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class BothEnds(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file: str = super()._split_scope(nodeid)
-            return SHARES_KEPT_SPARK[0] if file in SHARES_KEPT_SPARK else file
-
         def _assign_work_unit(self, node: Any) -> None:
             if node is not self.nodes[0]:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
@@ -218,9 +212,16 @@ def _share_java_classes() -> None:
         if not (found := [*folder.glob("*.jsa")]):
             # A load uses more of Spark's classes than a look at the data.
             load = ("normalize", str(REPOSITORY / "fixtures" / "orders.jsonl"), "--schemas", "schemas")
-            command = [sys.executable, "-m", "schemactl", *load, "--to", "warehouse", "--java-cache", "."]
-            subprocess.run(command, cwd=folder, check=True, capture_output=True)
-            found = [*folder.glob("*.jsa")]
+            # Java writes the file as it ends, which takes longer than commands wait for it.
+            script = (
+                "import sys; from schemactl.cli.app import run; from schemactl.engine.session import driver; "
+                "driver.EXIT_LIMIT_SECONDS = 300; sys.exit(run(sys.argv[1:]))"
+            )
+            command = [sys.executable, "-c", script, *load, "--to", "warehouse"]
+            option = f"-XX:ArchiveClassesAtExit={folder / 'making'}"
+            environment = {**os.environ, "JDK_JAVA_OPTIONS": f'{os.environ["JDK_JAVA_OPTIONS"]} "{option}"'}
+            subprocess.run(command, cwd=folder, check=True, capture_output=True, env=environment)
+            found = [(folder / "making").rename(folder / "classes.jsa")]
     # Java goes on without a file that does not fit, with a warning.
     quiet = "-Xlog:cds*=off -Xlog:class+path=off"
     os.environ["JDK_JAVA_OPTIONS"] += f' "-XX:SharedArchiveFile={found[0]}" {quiet}'
@@ -269,7 +270,7 @@ def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None
         yield spark
 
     @contextmanager
-    def begun(options: object, progress: object = None) -> Iterator[object]:
+    def begun(options: object) -> Iterator[object]:
         yield options
 
     monkeypatch.setattr("schemactl.engine.session.open_session", opened)

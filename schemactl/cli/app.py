@@ -25,7 +25,16 @@ from schemactl.cli.commands import CommandModule, all_options, command_names, lo
 from schemactl.cli.environments import at_environment, at_references
 from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions, flag
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
-from schemactl.cli.settings import check_keys, find_place, find_surroundings, is_true, resolve, warn_of_misspelt
+from schemactl.cli.removed import check_removed_command, check_removed_option
+from schemactl.cli.settings import (
+    check_keys,
+    find_place,
+    find_surroundings,
+    is_true,
+    resolve,
+    warn_of_misspelt,
+    warn_of_removed,
+)
 from schemactl.cli.terminal import (
     Terminal,
     describe_terminal,
@@ -107,6 +116,8 @@ class LazyGroup(PlainGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known = args[0], command_names(self.package)
         if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+            if not self.words:
+                check_removed_command(name)
             call = " ".join((PROGRAM, *self.words))
             hint = did_you_mean(name, known) or f"`{call} --help` lists the commands"
             raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
@@ -171,6 +182,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
     examples = Examples(shown) if shown else Examples.MASKED if os.environ.get("CI") else None
     with _reported_warnings(invocation, terminal), admit_modules(options.naming_module), show_examples(examples):
         warn_of_misspelt(os.environ, module.Options, all_options)
+        warn_of_removed(surroundings)
         try:
             invocation.code = module.run(options, terminal)
         except InputError as error:
@@ -286,6 +298,7 @@ def _invoke(args: list[str], invocation: Invocation) -> int:
     except typer.Abort:
         return ExitCode.INTERRUPTED
     except typer.TyperException as error:
+        check_removed_option(getattr(error, "option_name", ""))
         near = getattr(error, "possibilities", None)
         message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
         context = getattr(error, "ctx", None)

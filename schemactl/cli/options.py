@@ -5,7 +5,6 @@ A field ``NAME: TYPE = option(HELP, ...)`` is one option; `parsing` makes typer'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args, 
 
 from schemactl.cli import completing
 from schemactl.errors import InputError, Location, nearest_or_all
-from schemactl.progress import no_progress
 from schemactl.store.sources import is_local
 
 if TYPE_CHECKING:
@@ -36,9 +34,6 @@ T = TypeVar("T")
 
 _SPEC: Final = "option"
 """The key of an option's declaration in the metadata of its field."""
-
-_SMALL_BYTES: Final = 64 << 20
-"""Up to here a driver with one compiler takes less processor time, on every format that was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +78,6 @@ class Group(StrEnum):
     GLOBAL = "Global options"
 
 
-@dataclass(frozen=True, slots=True)
-class Bare:
-    """Marks an option that may stand without a value.
-
-    Attributes:
-        looks_like_value: a pattern; what follows the option on the command line and is no such text is not its value.
-    """
-
-    value: str
-    looks_like_value: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionSpec:
     """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).
@@ -105,7 +88,6 @@ class OptionSpec:
         word: its name on the command line, where that is not the field's.
         short: another name there, of one letter.
         completes: returns the values that begin with a text, for shells.
-        bare: what it is where it stands without a value; None where it cannot.
         is_joined: whether it may be given more than once, and is then one value with commas between.
         is_destination: whether it takes the address of a destination, or a name that settings give one.
         is_reference: whether it takes references to schemas, of which one may be the name of a destination.
@@ -125,7 +107,6 @@ class OptionSpec:
     is_required: bool = False
     is_argument: bool = False
     completes: Callable[..., list[str]] | None = None
-    bare: Bare | None = None
     is_joined: bool = False
     is_destination: bool = False
     is_reference: bool = False
@@ -319,22 +300,6 @@ class SparkCommandOptions(CommonOptions):
         metavar="K=V",
         default=[],
     )
-    java_cache: str | None = option(
-        "Keep what Java learns of Spark there: the first command takes half a minute longer, later ones start "
-        "faster; not with `--remote`.",
-        Group.SPARK,
-        Setting(is_path=True),
-        metavar="DIR",
-    )
-    keep_spark: str | None = option(
-        "Leave Spark running for later commands, for so long after the last one (`90s`, `15m`, `2h`; `off`); "
-        "they start in seconds. `schemactl engine` shows and ends it; not with `--remote` or `--debug`.",
-        Group.SPARK,
-        Setting(),
-        metavar="[15m]",
-        bare=Bare("15m", r"\d+(\.\d+)?[smh]|off"),
-    )
-
     examples: Literal["none", "masked", "plain"] | None = option(
         "How values of rows are shown and kept in evidence: not at all, by their shape, or as they are. By "
         "default masked where `CI` is set and for columns marked as personal (`x-annotation-pii` ...), else plain.",
@@ -346,7 +311,7 @@ class SparkCommandOptions(CommonOptions):
         """Return which Spark to use.
 
         Raises:
-            InputError: a ``--conf`` is not ``K=V``, or ``--keep-spark`` is no time.
+            InputError: a ``--conf`` is not ``K=V``.
         """
         from schemactl.engine.session.settings import SparkOptions
 
@@ -355,14 +320,10 @@ class SparkCommandOptions(CommonOptions):
             remote=self.remote,
             conf=parse_conf(self.conf),
             debug=self.debug,
-            java_cache=Path(self.java_cache) if self.java_cache else None,
-            keep=parse_keep(self.keep_spark) if self.keep_spark else None,
         )
 
     @contextmanager
-    def begun_spark(
-        self, sources: Sequence[str], progress: Callable[[str, float | None], None] | None
-    ) -> Iterator[SparkOptions]:
+    def begun_spark(self, sources: Sequence[str]) -> Iterator[SparkOptions]:
         """Start Java where the sources are data that are there, and return which Spark to use: it is used in the block.
 
         Java takes longer to come up than all else that a command does before it reads data.
@@ -377,18 +338,8 @@ class SparkCommandOptions(CommonOptions):
             return
         from schemactl.engine.session import begun
 
-        options = self.spark()
-        is_own = bool(options.conf or options.java_cache or options.keep is not None)
-        options = replace(options, is_brief=not is_own and is_small(data))
-        with begun(options, progress or no_progress) as spark:
+        with begun(self.spark()) as spark:
             yield spark
-
-
-def is_small(sources: Sequence[str]) -> bool:
-    """Return whether all sources are files of this machine, and so small that Spark mostly starts."""
-    if not all(is_local(each) and Path(each).is_file() for each in sources):
-        return False
-    return sum(Path(each).stat().st_size for each in sources) <= _SMALL_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -674,23 +625,6 @@ def read_seconds(text: str, option: str) -> float:
     if not 0 <= seconds < float("inf"):
         raise InputError(f"`{text}` is not a number of seconds (`{option}`)", hint="write it like `30`, or `0.5`")
     return seconds
-
-
-def parse_keep(text: str) -> float | None:
-    """Return the seconds of a time such as ``15m``, None for ``off``.
-
-    >>> [parse_keep(text) for text in ("90s", "15m", "1.5h", "off")]
-    [90.0, 900.0, 5400.0, None]
-
-    Raises:
-        InputError: it is neither.
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
-    if match is not None:
-        return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
-    if text.strip() == "off":
-        return None
-    raise InputError(f"`{text}` is not a time (`--keep-spark`)", hint="write it like `90s`, `15m` or `2h`, or `off`")
 
 
 def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:

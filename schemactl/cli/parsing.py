@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import cleandoc
 from textwrap import dedent
@@ -13,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from schemactl.cli.options import Bare, CommonOptions, Group, OptionSpec, option_specs
+from schemactl.cli.options import CommonOptions, Group, OptionSpec, option_specs
 
 Stated = Mapping[str, Any]
 """Options by name as they stand on the command line; None where they do not."""
@@ -56,13 +55,9 @@ def _format_groups(params: Sequence[Any], ctx: Any, formatter: Any) -> None:
 
 
 class PlainCommand(TyperCommand):
-    """A command whose values stay the texts that were typed, with options that may stand without a value."""
+    """A command whose values stay the texts that were typed."""
 
-    bare: ClassVar[Mapping[str, Bare]] = {}
     examples: ClassVar[Sequence[str]] = ()
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, fill_bare(args, self.bare))
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _leave_as_typed(super().get_params(ctx))
@@ -90,22 +85,6 @@ def split_examples(text: str) -> tuple[str, tuple[str, ...]]:
     return about, tuple(dedent(examples).strip().splitlines())
 
 
-def fill_bare(args: Sequence[str], bare: Mapping[str, Bare]) -> list[str]:
-    r"""Return the arguments, with the value of each option that stands without one.
-
-    >>> fill_bare(["--keep", "a.csv", "--keep", "5m"], {"--keep": Bare("15m", r"\d+m")})
-    ['--keep=15m', 'a.csv', '--keep', '5m']
-    """
-    end = args.index("--") if "--" in args else len(args)
-    following = (*args[1:], "")
-    return [
-        f"{arg}={bare[arg].value}"
-        if arg in bare and place < end and not re.fullmatch(bare[arg].looks_like_value, following[place])
-        else arg
-        for place, arg in enumerate(args)
-    ]
-
-
 class PlainGroup(TyperGroup):
     """A group whose values stay the texts that were typed."""
 
@@ -126,8 +105,7 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     about, examples = split_examples(text)
-    bare = {spec.words[0]: spec.bare for spec in option_specs(options) if spec.bare is not None}
-    cls = type("Command", (PlainCommand,), {"bare": bare, "examples": examples})
+    cls = type("Command", (PlainCommand,), {"examples": examples})
     command = app.command(name=name, cls=cls, help=about, short_help=about.partition("\n")[0])
     command(with_signature(invoke, options))
     return get_command(app)

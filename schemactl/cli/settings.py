@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
+from schemactl.cli.removed import REMOVED_COMMANDS, REMOVED_OPTIONS
 from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)
@@ -170,6 +171,19 @@ def warn_of_misspelt(
         if near:
             message = f"`{name}` is not a variable of schemactl and was ignored: did you mean `{bare[near[0]]}`?"
             warnings.warn(CommandWarning(message), stacklevel=2)
+
+
+def warn_of_removed(surroundings: Surroundings) -> None:
+    """Warn of variables and settings of removed options: they have no effect."""
+    for name, hint in REMOVED_OPTIONS.items():
+        variable = VARIABLE_PREFIX + name.upper().replace("-", "_")
+        names = [f"`{variable}`"] if variable in surroundings.environ else []
+        for file in surroundings.files:
+            tables = (file.table, *file.table.values(), *file.table.get(DESTINATIONS, {}).values())
+            keys = {key.replace("_", "-") for table in tables if isinstance(table, Mapping) for key in table}
+            names += [f"{location}: `{name}`" for location in file.places(name) if name in keys]
+        for removed in names:
+            warnings.warn(CommandWarning(f"{removed} was removed and has no effect: {hint}"), stacklevel=2)
 
 
 def _default(spec: OptionSpec) -> Any:
@@ -400,9 +414,9 @@ def _check_key(
 ) -> None:
     """Raise InputError where a key is not known; ``sections`` are keys of tables of their own that may be meant."""
     name = key.replace("_", "-")
-    if name in known:
+    if name in known or name in REMOVED_OPTIONS:
         return
     elsewhere = {stated: f"{stated}` in `[{section}]" for section, keys in sections.items() for stated in keys}
     hint = did_you_mean(name, known) or did_you_mean(name, elsewhere, elsewhere.__getitem__)
-    hint = hint or nearest_or_all(name, known)
+    hint = REMOVED_COMMANDS.get(prefix + name) or hint or nearest_or_all(name, known)
     raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)

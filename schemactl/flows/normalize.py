@@ -326,11 +326,8 @@ def _staging(stated: Path | None, spark: SparkOptions) -> Iterator[Path]:
 
 
 def _beside(spark: SparkOptions, stated: Path | None, staging: Path) -> SparkOptions:
-    """Return options that keep Spark's own files in a stated staging folder too: documents wait in them to be rows.
-
-    Not those of a Spark that outlives the command and its staging folder.
-    """
-    if stated is None or spark.keep is not None or _is_far(spark):
+    """Return options that keep Spark's own files in a stated staging folder too: documents wait in them to be rows."""
+    if stated is None or _is_far(spark):
         return spark
     return replace(spark, conf={"spark.local.dir": str((staging / "spark").absolute()), **spark.conf})
 

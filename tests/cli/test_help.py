@@ -87,7 +87,7 @@ def test_options_stand_in_their_groups(capsys: pytest.CaptureFixture[str]) -> No
     }
     assert {"--table", "--input-format", "--sample"} <= set(options["Input"])
     assert {"--contract", "--on-bad-record"} <= set(options["Contract"])
-    assert {"--master", "--remote", "--conf", "--keep-spark"} <= set(options["Spark"])
+    assert {"--master", "--remote", "--conf"} <= set(options["Spark"])
     assert {"--format", "--evidence", "--color"} <= set(options["Output"])
     assert options["Options"] == ["--check"]
 
@@ -144,7 +144,6 @@ def work(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     folder = tmp_path / "work"
     shutil.copytree(project, folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # kept Spark processes of others are theirs
     return folder
 
 

@@ -274,11 +274,11 @@ def test_no_spark_of_the_head_is_used(work: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(diff, "_count", lambda _comparison, request, _progress: seen.append(request.data.spark) or {})
     settings(
         work,
-        'master = "spark://evil:7077"\nremote = "sc://evil"\njava-cache = "evil"\n'
+        'master = "spark://evil:7077"\nremote = "sc://evil"\n'
         '[diff.conf]\n"spark.jars.packages" = "evil:evil:1"\n"spark.pyspark.python" = "./evil"\n',
     )
     assert run(["diff", "git:main", "--data", "rows.jsonl"]) == 1
-    assert [(each.master, each.remote, dict(each.conf), each.java_cache) for each in seen] == [(None, None, {}, None)]
+    assert [(each.master, each.remote, dict(each.conf)) for each in seen] == [(None, None, {})]
 
 
 def test_only_silences_of_what_is_compared_are_said_to_match_nothing(work: Path, capsys: pytest.CaptureFixture[str]):

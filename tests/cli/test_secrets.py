@@ -90,7 +90,7 @@ def _assert_nowhere(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
 
 def test_every_command_is_called_here() -> None:
     named = {words[0] for words in CALLS}
-    assert named | {"engine", "schema"} == set(command_names())  # those take no address
+    assert named | {"schema"} == set(command_names())  # those take no address
     assert {words[1] for words in CALLS if len(words) > 1} == set(command_names(migrate))
 
 

@@ -44,7 +44,7 @@ def test_the_users_own_file_fills_in_what_the_others_leave_open(
     monkeypatch.setenv("XDG_CONFIG_HOME", "not/absolute")
     work = tmp_path / "work"
     write(work / "schemactl.toml", 'sample = "1"\nconf = ["a=1"]\n')
-    own = 'sample = "2"\nmaster = "yarn"\nconf = ["b=2"]\njava-cache = "~/java"\n[infer]\nsample = "3"\n'
+    own = 'sample = "2"\nmaster = "yarn"\nconf = ["b=2"]\nschemas = "~/schemas"\n[infer]\nsample = "3"\n'
     write(tmp_path / "home/.config/schemactl/config.toml", own)
 
     def options() -> Options:
@@ -52,11 +52,11 @@ def test_the_users_own_file_fills_in_what_the_others_leave_open(
 
     found = options()
     assert (found.sample, found.master, found.conf) == ("1", "yarn", ["b=2", "a=1"])
-    assert found.java_cache == str(tmp_path / "home/java")
+    assert found.schemas == str(tmp_path / "home/schemas")
 
     write(tmp_path / "xdg/schemactl/config.toml", 'master = "local[1]"\n')
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    assert (options().master, options().java_cache) == ("local[1]", None)
+    assert (options().master, options().schemas) == ("local[1]", "schemas")
 
 
 def test_defaults_hold_where_nothing_is_stated() -> None:
@@ -146,16 +146,6 @@ def test_folder_in_a_file_is_relative_to_the_file(tmp_path: Path, monkeypatch: p
 
     assert resolved(folder=Path.cwd()).schemas == str(Path("../../contracts"))
     assert resolved(environ={"SCHEMACTL_SCHEMAS": "here"}, folder=Path.cwd()).schemas == "here"
-
-
-def test_folder_of_javas_cache_is_stated_once_for_all_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "schemactl.toml", 'java-cache = "kept"\n')
-    (tmp_path / "a").mkdir()
-    monkeypatch.chdir(tmp_path / "a")
-
-    assert resolved().spark().java_cache is None
-    assert resolved(folder=Path.cwd()).spark().java_cache == Path("../kept")
-    assert resolved(environ={"SCHEMACTL_JAVA_CACHE": "here"}, folder=Path.cwd()).spark().java_cache == Path("here")
 
 
 def test_absolute_folder_stays(tmp_path: Path) -> None:

@@ -78,7 +78,6 @@ def test_spark_arrow_and_pandas_are_not_of_the_core() -> None:
         ("migrate", "plan", "a.yaml", "--to", "sqlite:///x.db"),
         ("migrate", "plan", "a.yaml", "--dialect", "snowflake"),
         ("infer", "orders.evidence.json", "--name", "shop"),
-        ("engine", "status"),
         ("rules", "C204"),
     ],
     ids=lambda args: " ".join(args[:2]),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -34,14 +34,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.jsonl").write_text(ORDERS)
     return tmp_path
-
-
-@pytest.fixture
-def kept(keep_spark: Callable[[pytest.MonkeyPatch], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder as above, whose commands share a Spark."""
-    folder = keep_spark(monkeypatch)
-    (folder / "orders.jsonl").write_text(ORDERS)
-    return folder
 
 
 def start(*args: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
@@ -103,7 +95,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.spark
-def test_life_of_a_schema(kept: Path) -> None:
+def test_life_of_a_schema(work: Path) -> None:
     # first run
     answer = infer("orders.jsonl", "--evidence", "orders.evidence.json")
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -111,30 +103,30 @@ def test_life_of_a_schema(kept: Path) -> None:
     assert "at: text -> timestamp, 1 of 1 value, 1 null, absent in 1 object" in answer.stdout
     written = ("schemas/import/shop.schema.yaml", "schemas/export/shop.schema.yaml", "schemas/export/shop.lineage.json")
     assert f"wrote {', '.join(written)}, orders.evidence.json" in answer.stdout
-    assert export_columns(kept)["id"] == "bigint"
-    assert set(export_columns(kept, "orders__lines")) >= {"n"}
+    assert export_columns(work)["id"] == "bigint"
+    assert set(export_columns(work, "orders__lines")) >= {"n"}
 
     # the same again
-    before = files(kept)
+    before = files(work)
     answer = infer("orders.jsonl", "--format", "json")
     assert (answer.returncode, answer.stderr) == (0, "")
     document = json.loads(answer.stdout)
     check_document(document, "infer")
     assert (document["changes_schema"], document["written"]) == (False, [])
-    assert files(kept) == before
+    assert files(work) == before
 
     # the user edits the import file; what was seen stands for the data from here on
-    path = kept / "schemas" / "import" / "shop.schema.yaml"
-    exported = (kept / "schemas" / "export" / "shop.schema.yaml").read_text()
+    path = work / "schemas" / "import" / "shop.schema.yaml"
+    exported = (work / "schemas" / "export" / "shop.schema.yaml").read_text()
     path.write_text("# ours\n" + exported.replace("data_type: timestamp\n        nullable: true", "data_type: text"))
-    edited = files(kept)
+    edited = files(work)
     answer = infer("orders.evidence.json", "--check")
     assert answer.returncode == 1
-    assert files(kept) == edited
+    assert files(work) == edited
     answer = infer("orders.evidence.json")
     assert answer.returncode == 0
     assert "took over the import file" in answer.stdout
-    assert export_columns(kept)["at"] == "text"
+    assert export_columns(work)["at"] == "text"
     assert path.read_text().startswith("# ours\n")
 
 
@@ -158,11 +150,11 @@ def test_check_and_frozen_contract_leave_nothing_behind(work: Path) -> None:
 
 
 @pytest.mark.spark
-def test_bad_record_stops_or_is_skipped(kept: Path) -> None:
-    (kept / "orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
+def test_bad_record_stops_or_is_skipped(work: Path) -> None:
+    (work / "orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
 
     stopped = infer("orders.jsonl")
-    left = sorted(path.name for path in kept.iterdir())
+    left = sorted(path.name for path in work.iterdir())
     skipped = infer("orders.jsonl", "--on-bad-record", "skip")
 
     assert (stopped.returncode, stopped.stdout) == (2, "")

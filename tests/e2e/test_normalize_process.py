@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -35,14 +35,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.chdir(folder)
-    (folder / "orders.jsonl").write_text(ORDERS)
-    return folder
-
-
-@pytest.fixture
-def kept(keep_spark: Callable[[pytest.MonkeyPatch], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder as above, whose commands share a Spark."""
-    folder = keep_spark(monkeypatch)
     (folder / "orders.jsonl").write_text(ORDERS)
     return folder
 
@@ -86,7 +78,7 @@ def rows_of(table: str) -> int:
 
 
 @pytest.mark.spark
-def test_life_of_a_folder_of_tables(kept: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_life_of_a_folder_of_tables(work: Path) -> None:
     # first load
     answer = normalize("orders.jsonl", "--load-id", "monday")
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -96,18 +88,18 @@ def test_life_of_a_folder_of_tables(kept: Path, monkeypatch: pytest.MonkeyPatch,
     assert (rows_of("orders"), rows_of("orders__lines")) == (3, 1)
 
     # the same again
-    before = files(kept)
+    before = files(work)
     answer = normalize("orders.jsonl", "--load-id", "monday")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout == "shop: load monday was loaded before\n\nnothing to do: parquet:warehouse has it\n"
-    assert files(kept) == before
+    assert files(work) == before
 
     # no new files
     answer = normalize("orders.jsonl", "--new-only", "--format", "json")
     document = json.loads(answer.stdout)
     check_document(document, "normalize")
     assert (answer.returncode, document["outcome"], document["seen"]) == (0, "nothing_new", ["orders.jsonl"])
-    assert files(kept) == before
+    assert files(work) == before
 
     # data that a frozen contract forbids
     Path("more.jsonl").write_text('{"id": 4}\n{"id": 5, "colour": "red"}\n')
@@ -116,20 +108,18 @@ def test_life_of_a_folder_of_tables(kept: Path, monkeypatch: pytest.MonkeyPatch,
     reported = " ".join(answer.stdout.split())
     assert 'orders.colour: expected no new column, found text in 1 value, first in more.jsonl:2: "red"' in reported
     assert answer.stdout.endswith("nothing loaded: the data violates a frozen contract\n")
-    assert {name: each for name, each in files(kept).items() if name != "more.jsonl"} == before
+    assert {name: each for name, each in files(work).items() if name != "more.jsonl"} == before
 
-    # the rest of it, by a Spark of its own
-    monkeypatch.delenv("SCHEMACTL_KEEP_SPARK")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # the rest of it
     answer = normalize("more.jsonl", "--table", "orders", "--contract", "columns=discard_row", "--quiet")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout.startswith("rejected: orders.colour: expected no new column, found text in 1 value")
     assert (rows_of("orders"), rows_of("_rejects")) == (4, 1)
-    assert list(tmp_path.iterdir()) == []
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
 
 
 @pytest.mark.spark
-def test_load_into_duckdb_adds_up(kept: Path) -> None:
+def test_load_into_duckdb_adds_up(work: Path) -> None:
     answer = normalize("orders.jsonl", "--to", "duckdb:///shop.duckdb?dataset=raw", "--format", "json", "--lineage")
 
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -150,14 +140,14 @@ def test_load_into_duckdb_adds_up(kept: Path) -> None:
 
 
 @pytest.mark.spark
-def test_bad_record_stops_the_load(kept: Path) -> None:
+def test_bad_record_stops_the_load(work: Path) -> None:
     Path("orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
 
     answer = normalize("orders.jsonl")
 
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2:8: this cannot be read, ")
-    assert list(files(kept)) == ["orders.jsonl"]
+    assert list(files(work)) == ["orders.jsonl"]
     assert rows_left() == []
 
 
@@ -196,7 +186,7 @@ def test_file_in_place_of_a_folder_is_reported_at_once(work: Path, forked: Comma
 
 
 @pytest.mark.spark
-def test_folder_that_cannot_be_made_is_a_failure_of_the_destination(kept: Path) -> None:
+def test_folder_that_cannot_be_made_is_a_failure_of_the_destination(work: Path) -> None:
     answer = normalize("orders.jsonl", "--to", "/proc/warehouse")
 
     assert answer.returncode == 3
@@ -243,10 +233,10 @@ Event = Annotated[Click | Buy, Field(discriminator="kind")]
 
 
 @pytest.mark.spark
-def test_a_model_of_the_working_folder_judges_records(kept: Path) -> None:
-    (kept / "event_models.py").write_text(MODEL)
+def test_a_model_of_the_working_folder_judges_records(work: Path) -> None:
+    (work / "event_models.py").write_text(MODEL)
     events = [{"kind": "click", "x": "1"}, {"kind": "buy", "total": 2}, {"kind": "click", "x": "a"}, {"kind": "view"}]
-    (kept / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    (work / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     asked = ("--model", "event_models:Event", "--dispatch", "buy=purchases")
 
     stopped = normalize("events.jsonl", *asked, "--format", "json")

@@ -58,7 +58,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Infer, print the report, and return 1 where it holds findings."""
     from schemactl.render.progress import show_progress
 
-    with show_progress(terminal.progress) as progress, options.begun_spark(options.all_sources(), progress) as spark:
+    with show_progress(terminal.progress) as progress, options.begun_spark(options.all_sources()) as spark:
         from schemactl.flows.infer import infer
 
         request = replace(

@@ -64,7 +64,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     with (
         show_progress(terminal.progress) as progress,
         # With a folder for the rows Spark has another one for its own files.
-        options.begun_spark(() if options.staging else options.all_sources(), progress) as spark,
+        options.begun_spark(() if options.staging else options.all_sources()) as spark,
     ):
         from schemactl.flows.normalize import normalize
         from schemactl.flows.normalize_call import NormalizeRequest

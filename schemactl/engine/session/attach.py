@@ -33,23 +33,23 @@ STOP_LIMIT_SECONDS = 5
 
 Answer = TypeVar("Answer")
 
-OpenSession = Callable[[], AbstractContextManager["SparkSession"]]
-"""Opens a session on the gateway that the environment names, and ends it at the end of the block."""
-
 
 @contextlib.contextmanager
-def attached(gateway: Gateway, open_session: OpenSession) -> Iterator[SparkSession]:
-    """Attach PySpark, and detach it at the end of the block; what Spark raises there becomes our errors."""
-    pass_no_numpy()
-    with attach_environment(gateway), kept_interrupt_handler() as keep_handler:
+def attached_session(gateway: Gateway) -> Iterator[SparkSession]:
+    """Attach PySpark to a Java process and start Spark in it; stop Spark and detach PySpark at the end of the block.
+
+    Exceptions of Spark become errors of ours.
+    """
+    _pass_no_numpy()
+    with _attach_environment(gateway), _restored_interrupt_handler() as restore_handler:
         from pyspark import SparkContext
 
         if SparkContext._gateway is not None:
             hint = "close it, or pass it: `SparkSettings(session=...)`"
             raise EngineError("this process has a Spark session already", hint=hint)
         try:
-            with open_session() as spark:
-                keep_handler()
+            with _started_spark() as spark:
+                restore_handler()
                 # Explained here and not further out: Java must be there to be asked for the words.
                 with explained(gateway.log):
                     yield spark
@@ -58,7 +58,7 @@ def attached(gateway: Gateway, open_session: OpenSession) -> Iterator[SparkSessi
 
 
 @contextlib.contextmanager
-def own_session() -> Iterator[SparkSession]:
+def _started_spark() -> Iterator[SparkSession]:
     """Start Spark in the Java process; stop the running jobs and Spark at the end."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -73,35 +73,6 @@ def own_session() -> Iterator[SparkSession]:
             try_bounded(context.cancelAllJobs, context.stop)
         if gateway is not None:
             try_bounded(gateway.shutdown)
-
-
-@contextlib.contextmanager
-def open_shared_session(group: str, report: Callable[[str], None]) -> Iterator[SparkSession]:
-    """Open a session of its own in the Spark that the Java process runs already, and leave both as they are.
-
-    The jobs that this thread starts get the group. ``report`` receives the session's name in the gateway, by which
-    another process can end its jobs.
-    """
-    from pyspark import SparkContext, java_gateway
-    from pyspark.sql import SparkSession
-
-    launch: Any = java_gateway.launch_gateway
-    gateway = launch()
-    context = None
-    try:
-        running = gateway.jvm.org.apache.spark.SparkContext.getOrCreate()
-        context = SparkContext(gateway=gateway, jsc=gateway.jvm.JavaSparkContext.fromSparkContext(running))
-        first = gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
-        spark = SparkSession(context, jsparkSession=first.newSession())
-        report(spark._jsparkSession._target_id)
-        context.setJobGroup(group, "schemactl")
-        yield spark
-    finally:
-        if context is not None:
-            server: Any = context._accumulatorServer
-            # It ends within half a second, which nobody needs to wait for.
-            threading.Thread(target=server.shutdown, daemon=True).start()
-        gateway.close()
 
 
 def bounded(work: Callable[[], Answer], seconds: float) -> tuple[Answer] | None:
@@ -134,7 +105,7 @@ def try_bounded(*steps: Callable[[], object]) -> None:
     bounded(run, STOP_LIMIT_SECONDS)
 
 
-def pass_no_numpy() -> None:
+def _pass_no_numpy() -> None:
     """Take NumPy's values out of those that can be passed to Java: we have none.
 
     To look for one, PySpark imports its test tools with the first call and the first literal, and with them pandas: as
@@ -177,7 +148,7 @@ def _forget_gateway() -> None:
     SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
-def attach_environment(gateway: Gateway) -> AbstractContextManager[None]:
+def _attach_environment(gateway: Gateway) -> AbstractContextManager[None]:
     """Set the variables by which PySpark finds a gateway, for the time of a block."""
     return environment(
         {
@@ -212,7 +183,7 @@ def environment(values: dict[str, str | None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kept_interrupt_handler() -> Iterator[Callable[[], None]]:
+def _restored_interrupt_handler() -> Iterator[Callable[[], None]]:
     """Hand out a function that puts the handler of Ctrl-C back: PySpark's talks to Java inside the signal."""
     handler = signal.getsignal(signal.SIGINT)
 

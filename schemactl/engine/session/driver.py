@@ -15,29 +15,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from schemactl.engine.session.failure import explain_start, explained
 from schemactl.engine.session.java import find_java
-from schemactl.engine.session.java_cache import JavaStart, keep_cache, open_cache
 from schemactl.engine.session.launch import (
     LOG_NAME,
     Launch,
     connection_file,
     java_command,
     java_environment,
-    java_options,
     write_files,
 )
 from schemactl.engine.session.settings import SparkOptions, driver_conf, driver_memory_mb, parse_standalone
 from schemactl.errors import EngineError
-from schemactl.progress import Progress, no_progress
 from schemactl.store.own_folder import held_descriptors, own_folder
 
 REACH_LIMIT_SECONDS: Final = 10
-CACHE_LIMIT_SECONDS: Final = 300
 START_LIMIT_SECONDS: Final = 120
 EXIT_LIMIT_SECONDS: Final = 5
 GRACE_SECONDS: Final = 5
@@ -95,7 +91,7 @@ class Driver:
 
 
 @contextlib.contextmanager
-def started_driver(options: SparkOptions, progress: Progress = no_progress) -> Iterator[Driver]:
+def started_driver(options: SparkOptions) -> Iterator[Driver]:
     """Start a driver, and end it and its children at the end of the block, however that comes.
 
     Raises:
@@ -106,29 +102,19 @@ def started_driver(options: SparkOptions, progress: Progress = no_progress) -> I
         conf = driver_conf(options, folder)
         check_reachable("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
         java = find_java()
-        launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug, is_brief=options.is_brief)
-        start = JavaStart(java, launch.class_path, java_options(launch), launch.memory_mb)
-        cache = stack.enter_context(open_cache(options.java_cache, start))
+        launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug)
         if options.debug:
             chosen = f"Java {java.version} of {java.origin}: {java.home}"
-            print(*java.passed_over, chosen, *([cache] if cache else []), sep="\n", file=sys.stderr)
-        if cache is not None:
-            launch = replace(launch, cache_options=cache.options)
+            print(*java.passed_over, chosen, sep="\n", file=sys.stderr)
         stack.enter_context(explained(None if options.debug else launch.log))
         process = stack.enter_context(spark_process(launch))
         driver = Driver(process, launch, options)
-        makes_cache = cache is not None and cache.made_at is not None
-        has_ended_well = False
         try:
             yield driver
-            has_ended_well = driver.is_used
         finally:
-            # One that nobody used would first come up; one that shall leave by itself would begin to keep.
-            if not driver.is_used or (makes_cache and not has_ended_well):
+            # A driver that nobody used would finish starting before it ends.
+            if not driver.is_used:
                 process.kill()
-        if cache is not None and makes_cache and has_ended_well:
-            progress("keeping what Java learned", None)
-            keep_cache(cache, await_end(process, CACHE_LIMIT_SECONDS))
 
 
 def check_reachable(what: str, address: str, places: tuple[tuple[str, int], ...]) -> None:
@@ -217,23 +203,14 @@ def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
         _end(process)
 
 
-def await_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Let the Java process end by itself, and return whether it did in that time, and said that all is well."""
-    with contextlib.suppress(OSError):
-        if process.stdin:
-            process.stdin.close()
-    try:
-        return process.wait(seconds) == 0
-    except subprocess.TimeoutExpired:
-        return False
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Close the pipe, at whose end the Java process leaves by itself; kill what is left."""
     try:
-        # One whose pipe is closed was waited for already.
-        if process.stdin and not process.stdin.closed:
-            await_end(process, EXIT_LIMIT_SECONDS)
+        with contextlib.suppress(OSError):
+            if process.stdin:
+                process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(EXIT_LIMIT_SECONDS)
     finally:
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):

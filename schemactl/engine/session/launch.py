@@ -79,8 +79,6 @@ class Launch:
         memory_mb: the largest heap, in MiB.
         debug: Spark's log goes to standard error instead of a file.
         application: what Spark runs: PySpark's shell, or the arguments of another main class.
-        cache_options: by which Java makes or uses a cache (`java_cache`).
-        is_brief: whether Java compiles code once (`SparkOptions.is_brief`).
     """
 
     java: Java
@@ -89,8 +87,6 @@ class Launch:
     memory_mb: int
     debug: bool = False
     application: tuple[str, ...] = ("pyspark-shell",)
-    cache_options: tuple[str, ...] = ()
-    is_brief: bool = False
 
     @property
     def class_path(self) -> tuple[str, ...]:
@@ -122,10 +118,7 @@ def java_options(launch: Launch) -> tuple[str, ...]:
         THREAD_STACK,
         LONG_METHODS,
         f"-Xmx{launch.memory_mb}m",
-        # The second compiler takes a third of the processor time of a process that lives for seconds.
-        *(("-XX:TieredStopAtLevel=1",) if launch.is_brief else ()),
         *(() if any(option.endswith("GC") for option in wanted) else ("-XX:+UseParallelGC",)),
-        *launch.cache_options,
         *wanted,
     )
 

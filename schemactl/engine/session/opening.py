@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.engine.session.attach import (
     MISLEADING,
-    attached,
+    attached_session,
     bounded,
     environment,
-    own_session,
     quiet,
     try_bounded,
 )
 from schemactl.engine.session.driver import check_reachable, started_driver
 from schemactl.engine.session.failure import explained, wrap_errors
-from schemactl.engine.session.kept import can_keep, open_kept
 from schemactl.engine.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.errors import EngineError
 from schemactl.progress import Progress, no_progress
@@ -84,8 +82,6 @@ def watched(spark: SparkSession, report: Callable[[float], None]) -> Iterator[No
 
     Sessions of Spark Connect know of no tasks.
     """
-    # In a Spark that other commands work with as well, the jobs of this one have a group.
-    group = spark.sparkContext.getLocalProperty("spark.jobGroup.id")
     is_over = threading.Event()
 
     def look() -> None:
@@ -93,7 +89,7 @@ def watched(spark: SparkSession, report: Callable[[float], None]) -> Iterator[No
 
         while not is_over.wait(SECONDS_BETWEEN_LOOKS):
             try:
-                share = share_done(spark, group)
+                share = share_done(spark)
             except (Py4JError, OSError):
                 return  # Java is gone; who waits for an answer of it says so
             if share is not None and not is_over.is_set():
@@ -108,14 +104,10 @@ def watched(spark: SparkSession, report: Callable[[float], None]) -> Iterator[No
         watcher.join(_JOIN_SECONDS)
 
 
-def share_done(spark: SparkSession, group: str | None) -> float | None:
+def share_done(spark: SparkSession) -> float | None:
     """Return how much of the tasks of running jobs is done, None where no job runs."""
     tracker = spark.sparkContext.statusTracker()
-    # Not each of the group's jobs: a session has had thousands, and each question goes to Java and back.
-    active = set(tracker.getActiveJobsIds())
-    if active and group is not None:
-        active &= set(tracker.getJobIdsForGroup(group))
-    running = [job for job in map(tracker.getJobInfo, active) if job is not None]
+    running = [job for job in map(tracker.getJobInfo, tracker.getActiveJobsIds()) if job is not None]
     stages = [tracker.getStageInfo(stage) for job in running for stage in job.stageIds]
     # A stage that another job has done already is listed, and never begins.
     known = [stage for stage in stages if stage is not None and stage.numActiveTasks + stage.numCompletedTasks]
@@ -125,21 +117,14 @@ def share_done(spark: SparkSession, group: str | None) -> float | None:
 
 @contextlib.contextmanager
 def open_session(options: SparkOptions, progress: Progress = no_progress) -> Iterator[SparkSession]:
-    """Open a Spark session, and end it at the end of the block, however that comes.
-
-    Its process ends with it, but for one that the options want kept.
+    """Open a Spark session, and end it and its process at the end of the block, however that comes.
 
     Raises:
         InputError: the options are wrong, or Spark says that the input is.
         EngineError: Spark cannot be started or reached, or it failed while it worked.
     """
     check_options(options)
-    if options.remote is not None:
-        opened = open_remote(options)
-    elif can_keep(options):
-        opened = open_kept(options)
-    else:
-        opened = _open_own(options, progress)
+    opened = _open_own(options) if options.remote is None else open_remote(options)
     with quiet(options.debug), opened as spark:
         if options.remote is not None:
             yield spark
@@ -149,29 +134,29 @@ def open_session(options: SparkOptions, progress: Progress = no_progress) -> Ite
 
 
 @contextlib.contextmanager
-def begun(options: SparkOptions, progress: Progress = no_progress) -> Iterator[SparkOptions]:
+def begun(options: SparkOptions) -> Iterator[SparkOptions]:
     """Start Java for the session that a command opens later: it comes up while the command reads its files.
 
     Returns:
         The options to open the session with, in the block.
     """
     check_options(options)
-    if options.remote is not None or options.keep is not None:
+    if options.remote is not None:
         yield options
         return
-    with started_driver(options, progress) as driver:
+    with started_driver(options) as driver:
         yield replace(options, begun=driver)
 
 
 @contextlib.contextmanager
-def _open_own(options: SparkOptions, progress: Progress) -> Iterator[SparkSession]:
+def _open_own(options: SparkOptions) -> Iterator[SparkSession]:
     ready = options.begun
     is_ready = ready is not None and ready.options == options and not ready.is_used
-    with contextlib.nullcontext(ready) if ready and is_ready else started_driver(options, progress) as driver:
+    with contextlib.nullcontext(ready) if ready and is_ready else started_driver(options) as driver:
         # The import takes as long as Java needs to come up: they run side by side.
         import pyspark.sql  # noqa: F401
 
-        with attached(driver.await_gateway(), own_session) as spark:
+        with attached_session(driver.await_gateway()) as spark:
             yield spark
 
 

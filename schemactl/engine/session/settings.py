@@ -75,10 +75,6 @@ class SparkOptions:
         remote: a Spark Connect server, ``sc://host:port``; excludes master.
         conf: Spark's own settings; they go before ours.
         debug: Spark's log and Python's warnings go to standard error.
-        java_cache: the folder where what Java learns of Spark is kept for later commands; not with remote.
-        keep: for how many seconds the driver waits for another command after the last one; None to end it with this
-            one. Not with remote or debug.
-        is_brief: whether the driver has little to do, so that Java compiles its code once and not twice.
         begun: a driver that was started for these options, to be used by the first session.
     """
 
@@ -86,9 +82,6 @@ class SparkOptions:
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     debug: bool = False
-    java_cache: Path | None = None
-    keep: float | None = None
-    is_brief: bool = False
     begun: Driver | None = field(default=None, compare=False, repr=False)
 
 

@@ -42,4 +42,4 @@ def test_share_of_the_tasks_that_are_done_is_reported_while_a_job_runs(
 
 
 def test_nothing_is_said_while_no_job_runs(spark: SparkSession) -> None:
-    assert share_done(spark, None) is None
+    assert share_done(spark) is None
