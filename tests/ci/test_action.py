@@ -50,7 +50,7 @@ case " $* " in
 esac
 """
 
-# Stands for GitHub's comments: keeps them in a file, and finds those that begin as the jq expression asks.
+# Stands for GitHub: keeps comments in a file, and finds those that the jq expression selects.
 FAKE_GH = f"""#!{sys.executable} -IS
 import json, os, pathlib, re, sys
 arguments = sys.argv[1:]
@@ -59,16 +59,24 @@ store = pathlib.Path(os.environ["FAKES"], "comments.json")
 comments = json.loads(store.read_text()) if store.exists() else []
 if pathlib.Path(os.environ["FAKES"], "refuse").exists():
     sys.exit("HTTP 403: Resource not accessible by integration")
+if arguments[1] == "graphql":
+    assert arguments[arguments.index("--field") + 1] == "query=query {{ viewer {{ login }} }}"
+    print("schemas[bot]")
+    sys.exit()
 path = next(each for each in arguments if each.startswith("repos/"))
 if "--method" not in arguments:
-    assert "startswith(env.MARKER)" in arguments[arguments.index("--jq") + 1]
-    start = os.environ["MARKER"]
-    print("".join(f"{{each['id']}}\\n" for each in comments if each["body"].startswith(start)), end="")
+    selected = ".user.login == env.LOGIN and (.body | startswith(env.MARKER))"
+    assert arguments[arguments.index("--jq") + 1] == f".[] | select({{selected}}) | .id"
+    for each in comments:
+        if each["user"]["login"] == os.environ["LOGIN"] and each["body"].startswith(os.environ["MARKER"]):
+            print(each["id"])
     sys.exit()
 body = pathlib.Path(arguments[arguments.index("--field") + 1].removeprefix("body=@")).read_text()
+if len(body) > 65_536:
+    sys.exit("HTTP 422: Body is too long (maximum is 65536 characters)")
 if arguments[arguments.index("--method") + 1] == "POST":
     assert path == "repos/someone/shop/issues/7/comments", path
-    comments.append({{"id": 100 + len(comments), "body": body}})
+    comments.append({{"id": 100 + len(comments), "user": {{"login": "schemas[bot]"}}, "body": body}})
 else:
     (comment,) = [each for each in comments if path == f"repos/someone/shop/issues/comments/{{each['id']}}"]
     comment["body"] = body
@@ -101,6 +109,10 @@ class Runner:
     def comments(self) -> list[str]:
         store = self.folder / "comments.json"
         return [each["body"] for each in json.loads(store.read_text())] if store.exists() else []
+
+    def comment(self, login: str, body: str) -> None:
+        """Let a user write the first comment of the pull request."""
+        (self.folder / "comments.json").write_text(json.dumps([{"id": 1, "user": {"login": login}, "body": body}]))
 
     def refuse_comments(self) -> None:
         (self.folder / "refuse").touch()
@@ -328,6 +340,37 @@ def test_a_comment_does_not_outlive_a_review_that_failed(work: Any, runner: Runn
     (comment,) = runner.comments
     assert comment.startswith(MARKER)
     assert "could not be reviewed" in comment
+
+
+def test_a_strangers_comment_with_the_marker_is_not_edited(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, BREAKING)
+    strangers = f"{MARKER}\n\n### :white_check_mark: all is well"
+    runner.comment("mallory", strangers)
+
+    runner.run(comment="true")
+    runner.run(comment="true")
+
+    first, second = runner.comments
+    assert first == strangers
+    assert second.startswith(MARKER)
+    assert "orders.note" in second
+
+
+def test_an_error_longer_than_a_comment_replaces_the_last_review(work: Any, runner: Runner) -> None:
+    open_pull_request(work, runner, ADDING)
+    runner.run(comment="true")
+    program = runner.folder / "fails"
+    program.write_text("#!/bin/sh\nyes '**größe**' | head -n 20000 >&2\nexit 2\n")
+    program.chmod(stat.S_IRWXU)
+
+    outcome = runner.run(comment="true", program=str(program))
+
+    (comment,) = runner.comments
+    assert outcome.code == 2
+    assert "::warning" not in outcome.log
+    assert "could not be reviewed" in comment
+    assert re.search(r"\n    \*\*größe\*\*\n", comment)
+    assert comment.endswith("\n\nThe log of this step has the rest.\n")
 
 
 def test_a_pull_request_that_leaves_the_schemas_alone_gets_no_comment(work: Any, runner: Runner) -> None:
