@@ -1,18 +1,20 @@
 """How alike two names are, by the words they are made of.
 
-Words are alike where they are one word: in another spelling, in the plural, or abbreviated. Letters in common say
-nothing (``country`` and ``county``), and a further word makes another thing (``email`` and ``email_hash``).
+Words are alike if they are one word: in another spelling, in the plural, abbreviated, or mistyped by one letter. Most
+letters in common say nothing (``country`` and ``county``), a further word makes another thing (``email`` and
+``email_hash``), and so does another number (``sales_q1`` and ``sales_q2``).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 _ABBREVIATED: Final = 0.9
-"""Of a word and its abbreviation or plural: ``cust`` and ``customer``, ``order`` and ``orders``."""
+"""Of a word and its abbreviation, plural or misspelling: ``cust`` and ``customer``, ``order`` and ``orders``."""
 
 _ABBREVIATIONS: Final = {
     short: word
@@ -41,26 +43,73 @@ _ENDINGS: Final = (
 )
 """Of the plural and of what goes on (``ship``, ``shipping``), what stands instead, and the least length of words."""
 
+_SHORTEST_SWAPPED: Final = 5
+_SHORTEST_WITH_LETTER: Final = 6
+"""Letters of the shortest words in which two swapped letters, or one more, are a slip; shorter ones often are words."""
+
+_WORDS: Final = """
+action addiction addition angel angle auction backed backer baked baker banker barely barley beach beast beats bleach
+boast boasting boating boats boost boots bother bought brain breach breadth breast breath brian bride bridge brother
+brought brunt burnt casual causal cause clause closest closet closets clover cluster coast coats comic compete competed
+complaint complete completed compliant contact contacted contacting contactor contract contracted contracting contractor
+corner coroner cosmic country county coupe couple course cover crate create created creation cremated cremation curse
+custer dairy deceased decent decreased deleted deletion depleted depletion deport depot derive descent diary diver
+divided dividend drive driver either eternal ether ethic ethnic except excerpt excited exciting exert exist existed
+existing exited exiting exits expert external faction faculty failed failing famed farmed farming farther father faulty
+feast feather feats fiction field fiend fight filed filing filmed finer finger fired flight founded founding fraction
+framed framing freight friction fried friend fright funded funding grade grande granted granting grated grating handed
+handled hated hater haunting health heated heater heath hostel hotel hunting immoral immortal indeed indexed indicated
+indicted inert insect insert inspect insulated insulted lager larger launch lawyer layer leaned learned linear lined
+liner linger linked loner longer lunch macro maker marco margin marie marin marine marital marker martial medal medial
+mediation medical medication meditation mental metal meteor meter money monkey moral morality mortal mortality naive
+native needles needless neural neuron neutral neutron nobel noble nothing noting ordinance ordnance outage outrage
+overlay overly paced pacing packed packing palace panned pantry panty parity partly party patent patient payed payer
+perfect phase phrase piece pierce place placed placing planet planned plant planted plated played player portion posed
+poser posted poster potion powder power prayer prefect present preset price prince princes princess proper prosper pubic
+public purse pursue quiet quite radial radical raged ranged ranting rating reacted reaction reactor reality realty
+rector redacted redaction refuse refused reign relay relied relieve relive remainder reminder renal rental repay repeal
+repel replay replied reply resent reset reside residue resign reuse reused revered reversed reverted rogue rouge sable
+sacred salted scared seeding seized selling sender sending server setting settling sever shared shingle shipping shred
+siding signed signing singed singing single sipping sized slated slender sliding sorting spared sparked speeding
+spelling spending sporting stable stain stained stale stand staple stared staring started starting state stated stating
+statue stature statute steam steamed sting stocked stoked stored storied storing stormed storming strain strained strand
+stream streamed string struck stuck there thorough though thread threading three through tiered tilted timber timer
+tired titled topical tough traced tracer tracing tracked tracker tracking trading trail transit transmit tread treading
+trial tribal tried tropical trough tuned turned tying typing union unison united untied violent violet waist waiter
+waits water weighed weight weighted widow wight window
+"""
+_CONFUSABLE_WORDS: Final = frozenset(_WORDS.split())
+"""Words that a slip makes of each other, so that neither is a misspelling of the other."""
+
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBER: Final = re.compile(r"(?<![\dvV])\d+")
-"""Digits that are no version: `orders_v2` may well be `orders_v1` of before."""
+"""Digits that are no version: a table `orders_v2` may well be `orders_v1` of before."""
 
 _WORD: Final = re.compile(r"\d+|[^\W\d_]+")
 _DOUBLED: Final = re.compile(r"(.)\1")
+_SHORTEST_DOUBLED: Final = 4
+"""Letters of the shortest words in which doubled letters count once: `ii` is no spelling of `i`."""
 
 
 def name_likeness(before: str, after: str) -> float:
     """Return how alike two names are: 1 for the same words however they are written, 0 for two things."""
     old, new = _name(before), _name(after)
-    common = old.meant & new.meant
-    if not common:
+    if old.numbers != new.numbers or not old.letters:
         return 0.0
     if old.letters == new.letters:
         return 1.0
-    if not all(word in _EMPTY_WORDS or len(word) == 1 for word in old.meant ^ new.meant):
+    only_old, only_new = old.words.keys() - new.words.keys(), new.words.keys() - old.words.keys()
+    is_misspelled = _is_one_misspelling(old, new, only_old, only_new)
+    if not is_misspelled:
+        further = only_old - _EMPTY_WORDS, only_new - _EMPTY_WORDS
+        if all(further) or any(len(word) > 1 for words in further for word in words):
+            return 0.0
+    common = old.words.keys() & new.words.keys()
+    alike = len(common) + is_misspelled
+    if not alike:
         return 0.0
-    equal = min(len(old.words & new.words), len(common))
-    return 2 * (equal + _ABBREVIATED * (len(common) - equal)) / (len(old.meant) + len(new.meant))
+    equal = sum(old.words[word] == new.words[word] for word in common)
+    return 2 * (equal + _ABBREVIATED * (alike - equal)) / (len(old.words) + len(new.words))
 
 
 def are_siblings(before: str, after: str) -> bool:
@@ -68,27 +117,66 @@ def are_siblings(before: str, after: str) -> bool:
     numbers = _NUMBER.findall(before), _NUMBER.findall(after)
     if all(numbers) and numbers[0] != numbers[1]:
         return True
-    old, new = ({word for word in _name(name).meant if not word.isdigit()} for name in (before, after))
-    return all((old & new, old - new, new - old))
+    old, new = _name(before), _name(after)
+    further = tuple(
+        {word for word in words if not word.isdigit()}
+        for words in (old.words.keys() - new.words.keys(), new.words.keys() - old.words.keys())
+    )
+    has_common = any(not word.isdigit() for word in old.words.keys() & new.words.keys())
+    return has_common and all(further) and not _is_one_misspelling(old, new, *further)
+
+
+def is_misspelling(before: str, after: str) -> bool:
+    """Return whether two words differ by a slip: two letters swapped, or one more or less, behind the first letter.
+
+    The last letter is another one in other forms of a word (``close``, ``closed``), so only a doubled one is a slip.
+    """
+    words = before, after
+    if all(word.endswith("s") and not word.endswith("ss") for word in words):
+        words = before[:-1], after[:-1]
+    if before[:1] != after[:1] or any(_CONFUSABLE_WORDS.issuperset(pair) for pair in (words, (before, after))):
+        return False
+    shorter, longer = sorted(words, key=len)
+    place = next((place for place, letter in enumerate(shorter) if letter != longer[place]), len(shorter))
+    rest = shorter[place:]
+    if len(shorter) == len(longer):
+        swapped = rest[1::-1] + rest[2:]
+        return len(shorter) >= _SHORTEST_SWAPPED and shorter != longer and swapped == longer[place:]
+    is_inside = bool(rest) or longer[-1] == shorter[-1]
+    return len(longer) >= _SHORTEST_WITH_LETTER and rest == longer[place + 1 :] and is_inside
+
+
+def _is_one_misspelling(old: _Name, new: _Name, old_words: Collection[str], new_words: Collection[str]) -> bool:
+    """Return whether the words that only one of two names has are one, and are misspelled in the other."""
+    if len(old_words) != 1 or len(new_words) != 1:
+        return False
+    (before,), (after,) = old_words, new_words
+    return is_misspelling(old.words[before], new.words[after])
 
 
 class _Name(NamedTuple):
-    """The letters and words of a name, and what the words mean however they are written."""
+    """The letters of a name, its numbers in order, and its words as they are written, by what they mean."""
 
     letters: str
-    words: frozenset[str]
-    meant: frozenset[str]
+    numbers: tuple[int, ...]
+    words: Mapping[str, str]
 
 
 @lru_cache(maxsize=65536)
 def _name(name: str) -> _Name:
     words = [word.casefold() for word in _WORD.findall(_HUMPS.sub("_", name))]
-    return _Name("".join(words), frozenset(words), frozenset(map(_meant, words)))
+    numbers = tuple(int(word) for word in words if word.isdecimal())
+    return _Name("".join(words), numbers, {_meant(word): word for word in words})
 
 
 @lru_cache(maxsize=65536)
 def _meant(word: str) -> str:
-    """Return a word in full and in the singular, without accents, doubled letters, and what is only British."""
+    """Return a word in full and in the singular, without accents, doubled letters, and what is only British.
+
+    A number is without leading zeros.
+    """
+    if word.isdecimal():
+        return str(int(word))
     stem = _ABBREVIATIONS.get(word, word)
     for ending, instead, least in _ENDINGS:
         if stem.endswith(ending) and len(stem) >= least:
@@ -97,7 +185,7 @@ def _meant(word: str) -> str:
     letters = "".join(each for each in unicodedata.normalize("NFKD", stem) if not unicodedata.combining(each))
     for british, american in _SPELLINGS:
         letters = letters.replace(british, american)
-    return _DOUBLED.sub(r"\1", letters)
+    return _DOUBLED.sub(r"\1", letters) if len(letters) >= _SHORTEST_DOUBLED else letters
 
 
 _EMPTY_WORDS: Final = frozenset(
