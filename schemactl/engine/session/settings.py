@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -118,6 +119,9 @@ def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
         place = {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON") or sys.executable}
     else:
         place = _local_conf(folder, cores, is_own_python)
+        if master.startswith("local-cluster"):
+            # Spark makes the secret of a driver that has no other processes itself.
+            place["spark.authenticate.secret"] = secrets.token_hex(32)
     return {**SESSION_CONF, **DRIVER_CONF, **place, **options.conf, "spark.master": master}
 
 
@@ -198,6 +202,8 @@ def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]
         "spark.local.dir": str(folder),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # All users of the machine can connect to the ports of the driver.
+        "spark.authenticate": "true",
         "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
         "spark.pyspark.python": sys.executable,
         # Hadoop has no `s3` of its own; clusters that have one (EMR) are not local.

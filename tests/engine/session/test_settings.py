@@ -106,6 +106,28 @@ def test_a_cluster_keeps_its_own_folders(tmp_path: Path) -> None:
     assert not {"spark.sql.warehouse.dir", "spark.local.dir", "spark.sql.shuffle.partitions"} & set(conf)
 
 
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[4,2]", "local-cluster[2,1,1024]"])
+def test_spark_on_this_machine_authenticates_connections_unless_the_user_declines(master: str, tmp_path: Path) -> None:
+    assert driver_conf(SparkOptions(master=master), tmp_path)["spark.authenticate"] == "true"
+    declined = SparkOptions(master=master, conf={"spark.authenticate": "false"})
+    assert driver_conf(declined, tmp_path)["spark.authenticate"] == "false"
+
+
+def test_each_local_cluster_has_a_secret_of_its_own(tmp_path: Path) -> None:
+    options = SparkOptions(master="local-cluster[2,1,1024]")
+    first, second = (driver_conf(options, tmp_path)["spark.authenticate.secret"] for _ in range(2))
+    assert len({first, second}) == 2
+    assert all(len(bytes.fromhex(secret)) == 32 for secret in (first, second))
+
+
+@pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://host"])
+def test_a_cluster_decides_by_itself_whether_connections_are_authenticated(master: str, tmp_path: Path) -> None:
+    conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
+    assert not conf.keys() & driver_conf(SparkOptions(master=master), tmp_path).keys()
+    stated = driver_conf(SparkOptions(master=master, conf=conf), tmp_path)
+    assert {name: stated[name] for name in conf} == conf
+
+
 @pytest.mark.parametrize(("machine", "driver"), [(512, 768), (1024, 768), (4096, 2048), (8192, 4096), (65536, 4096)])
 def test_the_driver_takes_half_of_the_memory_within_bounds(machine: int, driver: int) -> None:
     assert default_memory_mb(machine) == driver
