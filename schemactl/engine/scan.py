@@ -197,8 +197,14 @@ def _findings(found: Sequence[_Located], task: TypingTask | None) -> dict[str, t
 
 
 def _become(contract: str) -> str:
-    """Return what becomes of rows that a contract is broken in, as ``--typing-errors`` calls it."""
-    return "fail" if contract.endswith(f"={Mode.FREEZE}") else "reject"
+    """Return what becomes of rows that break a contract, as ``--typing-errors`` calls it, or of their values."""
+    match Mode(contract.partition("=")[2]):
+        case Mode.FREEZE:
+            return "fail"
+        case Mode.DISCARD_VALUE:
+            return "discard"
+        case _:
+            return "reject"
 
 
 def _tables(

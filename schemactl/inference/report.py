@@ -126,14 +126,14 @@ class ViolationFinding:
 
 @dataclass(frozen=True, slots=True)
 class TypingFinding:
-    """Values that could not be typed (``--typing``), or that a model rejects (``--model``).
+    """Values that could not be typed (``--typing``), or that a model rejects or has no field for (``--model``).
 
     Attributes:
         column: the field, as the typing names it; with a model the place of the value, as Pydantic names it, empty for
             whole documents.
         first: the first row that has one.
         message: why, of that row, in Arc's words or Pydantic's.
-        mode: what becomes of such rows: ``column``, ``reject`` or ``fail``.
+        mode: what becomes of such rows: ``column``, ``reject`` or ``fail``; ``discard`` loads them without the value.
         nullable: False where the typing allows no null, and so no error: nothing is written then.
         contract: with a model what the contract says of such values, as ``data_type=freeze``; None for a typing.
     """

@@ -17,6 +17,8 @@ from schemactl.inference.evidence import Position
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from schemactl.kernel.outcome import IgnoredKey
+
 _Value = TypeVar("_Value")
 
 BLOCK_SHIFT: Final = 44
@@ -67,6 +69,7 @@ class Piece:
         texts: of each, as it stands in the data; None where the source states types, and where no model asks for them.
         table: as a dispatch names it; None where nothing says which one.
         columns: of a source that states types, those that the model of the documents may lack.
+        ignored: the keys of each document that its model ignores; empty where there are none.
     """
 
     documents: Sequence[Any]
@@ -74,6 +77,7 @@ class Piece:
     texts: Sequence[bytes] | None
     table: str | None = ONE_TABLE
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
+    ignored: Sequence[Sequence[IgnoredKey]] = ()
 
     def taken(self, places: Sequence[int], table: str | None) -> Piece:
         """Return some of the documents, as those of a table."""
@@ -85,6 +89,7 @@ class Piece:
             None if self.texts is None else _taken(self.texts, places),
             table,
             {name: column.take(list(places)) for name, column in self.columns.items()},
+            _taken(self.ignored, places) if self.ignored else (),
         )
 
 

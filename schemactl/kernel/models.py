@@ -27,13 +27,20 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
-from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
+from schemactl.kernel.ignored_keys import ignored_keys
+from schemactl.kernel.outcome import (
+    REJECTS_SCHEMA,
+    FieldErrors,
+    IgnoredKey,
+    count_errors,
+    name_of,
+    path_of,
+)
 from schemactl.kernel.stored import encodable
 from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.models import as_model, extra_of, keys_of, variants_of
-from schemactl.schema.paths import format_path
 from schemactl.schema.types import DataType
 
 _EXTRA: Final = {Mode.EVOLVE: "allow", Mode.DISCARD_VALUE: "ignore"}
@@ -145,7 +152,7 @@ class ModelError:
     @property
     def name(self) -> str:
         """The place, alike for all elements of a list: ``items.qty``; empty where it is the whole document."""
-        return ".".join(step for step in self.loc if isinstance(step, str))
+        return name_of(self.loc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +176,11 @@ class RejectedDocuments:
 
     def found(self) -> dict[tuple[str, str], FieldErrors]:
         """Return the errors by place and by what the contract says (``data_type=freeze``)."""
-        found: dict[tuple[str, str], FieldErrors] = {}
-        for position, errors in zip(self.piece.positions, self.errors, strict=True):
-            for error in errors:
-                key = (error.name, f"{error.entity}={error.mode}")
-                one = FieldErrors(1, position, error.message)
-                found[key] = found[key].merged(one) if key in found else one
-        return found
+        return count_errors(
+            ((error.name, f"{error.entity}={error.mode}"), FieldErrors(1, position, error.message))
+            for position, errors in zip(self.piece.positions, self.errors, strict=True)
+            for error in errors
+        )
 
     def describe(self, table: str, _types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
         """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it stands in the data."""
@@ -220,11 +225,14 @@ class Validator:
         if self._task.data_type is Mode.EVOLVE:
             made, errors = self._leave_be(piece.documents)
             made = made if piece.texts is not None else _documents(made)
+            models: Sequence[Any] = ()
         else:
-            made, errors = self._validate(piece)
+            models, errors = self._validate(piece)
+            made = self._dumped(models)
         kept = [at for at in range(len(piece.documents)) if at not in errors]
         if kept:
-            good = replace(replace(piece, texts=None).taken(kept, ONE_TABLE), documents=made)
+            valid = replace(piece, texts=None).taken(kept, ONE_TABLE)
+            good = replace(valid, documents=made, ignored=self._ignored(models, valid.documents))
             for each in (good,) if dispatch is None else dispatch.sort(good):
                 yield self._with_columns(each, dispatch) if each.columns else each
         if errors:
@@ -233,6 +241,33 @@ class Validator:
             for part in (bad,) if dispatch is None else dispatch.sort(bad):
                 described = [[self._error(each) for each in found[position]] for position in part.positions]
                 yield from self._by_variant(part, described)
+
+    def _ignored(self, models: Sequence[Any], documents: Sequence[Any]) -> Sequence[Sequence[IgnoredKey]]:
+        """Return the keys of each document that its model ignores; empty where no document has any.
+
+        ``models`` are those of the documents; none where values are not validated (``data_type`` evolves).
+        """
+        if self._task.data_type is not Mode.EVOLVE:
+            extra = self._extra
+            if extra in ("allow", "forbid"):
+                return ()
+            ignored = [tuple(ignored_keys(*pair, extra)) for pair in zip(models, documents, strict=True)]
+        elif self._task.columns is Mode.DISCARD_VALUE and self._known != ["root"]:
+            known = set(self._known)
+            ignored = [
+                tuple(
+                    IgnoredKey((key,), value)
+                    for key, value in document.items()
+                    if key not in known
+                    if value is not None
+                )
+                if isinstance(document, dict)
+                else ()
+                for document in documents
+            ]
+        else:
+            return ()
+        return ignored if any(ignored) else ()
 
     def _keys_of(self, document: Any) -> frozenset[str]:
         """Return the keys that the model of a document knows."""
@@ -280,7 +315,7 @@ class Validator:
         return self._variants is None or str(value_at(document, (self._variants[0],))) in self._variants[1]
 
     def _validate(self, piece: Piece) -> tuple[list[Any], dict[int, list[Reason]]]:
-        """Return what the model makes of good documents, and the errors of the others by their places."""
+        """Return good documents as models, and the errors of the others by their places."""
         errors: dict[int, list[Reason]] = {}
         places = list(range(len(piece.documents)))
         while places:
@@ -304,7 +339,7 @@ class Validator:
                 break
         else:
             models = []
-        return self._dumped(models), dict(sorted(errors.items()))
+        return models, dict(sorted(errors.items()))
 
     def _validate_each(
         self, piece: Piece, places: Sequence[int], errors: dict[int, list[Reason]]
@@ -357,8 +392,7 @@ class Validator:
         loc = found["loc"]
         # A union puts the variant's name before the place.
         steps = loc[1:] if self._variants and loc and loc[0] in self._variants[1] else loc
-        path = "".join(f"[{step}]" if isinstance(step, int) else format_path((step,))[1:] for step in steps)
-        return ModelError(loc, found["msg"], found["type"], found.get("input"), entity, mode, f"${path}")
+        return ModelError(loc, found["msg"], found["type"], found.get("input"), entity, mode, path_of(steps))
 
 
 def _documents(made: list[Any]) -> list[Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
 
 from schemactl.inference.evidence import Position
+from schemactl.kernel.coercion import text_of
 from schemactl.kernel.stored import stored_type
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import (
@@ -21,6 +22,7 @@ from schemactl.normalization.tally import (
     Tally,
     UnfitFinding,
 )
+from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.judgment import Violation
 from schemactl.schema.paths import ELEMENT, Path, format_path
 
@@ -39,6 +41,57 @@ class FieldErrors:
         """Return the errors of both."""
         first = min(self, other, key=lambda each: each.first)
         return replace(first, count=self.count + other.count)
+
+
+def count_errors(errors: Iterable[tuple[tuple[str, str], FieldErrors]]) -> dict[tuple[str, str], FieldErrors]:
+    """Return errors by field and by what the contract says of them (``data_type=freeze``)."""
+    counts: dict[tuple[str, str], FieldErrors] = {}
+    for key, error in errors:
+        counts[key] = counts[key].merged(error) if key in counts else error
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredKey:
+    """A key of a document that a model has no field for, and its value.
+
+    Attributes:
+        loc: the place in the document: keys, and indexes in lists.
+    """
+
+    loc: tuple[str | int, ...]
+    value: Any
+
+    @property
+    def name(self) -> str:
+        """The place, alike for all elements of a list: ``items.qty``."""
+        return name_of(self.loc)
+
+
+_NO_FIELD: Final = "the model has no such field"
+
+
+def count_ignored(
+    positions: Sequence[Position], ignored: Sequence[Sequence[IgnoredKey]]
+) -> dict[tuple[str, str], FieldErrors]:
+    """Count the ignored keys of documents by field, as errors that cost the value alone."""
+    contract = f"{Entity.COLUMNS}={Mode.DISCARD_VALUE}"
+    return count_errors(
+        ((key.name, contract), FieldErrors(1, positions[at], _NO_FIELD))
+        for at, keys in enumerate(ignored)
+        for key in keys
+    )
+
+
+def name_of(loc: Sequence[str | int]) -> str:
+    """Return a place in a document without indexes in lists."""
+    return ".".join(step for step in loc if isinstance(step, str))
+
+
+def path_of(loc: Sequence[str | int]) -> str:
+    """Return a place in a document as a path: ``$.items[0].qty``."""
+    steps = (f"[{step}]" if isinstance(step, int) else format_path((step,))[1:] for step in loc)
+    return f"${''.join(steps)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +270,29 @@ def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.R
         for column in REJECTS_SCHEMA
     ]
     return pa.RecordBatch.from_arrays(columns, schema=REJECTS_SCHEMA)
+
+
+def describe_ignored(
+    table: str, file: str, keys: Iterable[tuple[int, str, IgnoredKey]], load: LoadTime
+) -> pa.RecordBatch:
+    """Return the values of ignored keys with their places (``REJECTS_COLUMNS``).
+
+    Args:
+        table: the root table of the documents.
+        file: of the documents.
+        keys: each with the number of its record and the ``_dlt_id`` of its row.
+        load: of the rows.
+    """
+    rejects = [
+        {
+            "load_id": load.id, "table_name": table, "column_name": key.name, "entity": str(Entity.COLUMNS),
+            "mode": str(Mode.DISCARD_VALUE), "expected": "no new column", "found": _NO_FIELD,
+            "value": None if key.value is None else text_of(key.value), "path": path_of(key.loc), "file": file,
+            "line": number, "row_key": row_key, "inserted_at": load.inserted_at,
+        }
+        for number, row_key, key in keys
+    ]  # fmt: skip
+    return pa.RecordBatch.from_pylist(rejects, schema=REJECTS_SCHEMA)
 
 
 def _place_texts(path: Path, indexes: Sequence[Sequence[int]], size: int) -> list[str]:

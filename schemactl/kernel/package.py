@@ -245,7 +245,7 @@ def _document_chunks(
         elif piece.table is not None and source is not None:
             yield piece.table, model_chunk(piece, numbers, source)
         elif piece.table is not None:
-            yield piece.table, Chunk(file, numbers, piece.documents)
+            yield piece.table, Chunk(file, numbers, piece.documents, ignored=piece.ignored)
 
 
 def find_records(

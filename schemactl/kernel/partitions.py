@@ -22,7 +22,7 @@ from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
 from schemactl.kernel.observation import Observer
-from schemactl.kernel.outcome import FieldErrors
+from schemactl.kernel.outcome import FieldErrors, count_errors, count_ignored
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
@@ -401,16 +401,20 @@ def observe_partition(
             continue
         if isinstance(each, Piece):
             shares.add(each)
+            if each.ignored:
+                _add_errors(errors, each.table, count_ignored(each.positions, each.ignored))
             continue
         if each.piece.table is None:
             rejected[each.file] += len(each.errors)
         else:
             shares.count(each.piece.table, each.file, len(each.errors), each.piece.positions[0])
-        known = errors.setdefault(each.piece.table, {})
-        for key, found in each.found().items():
-            known[key] = known[key].merged(found) if key in known else found
+        _add_errors(errors, each.piece.table, each.found())
     bad = tuple(reader.bad_records)
     return Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
+
+
+def _add_errors(errors: Errors, table: str | None, more: Mapping[tuple[str, str], FieldErrors]) -> None:
+    errors[table] = count_errors(chain(errors.get(table, {}).items(), more.items()))
 
 
 def count_partition(batches: Iterable[pa.RecordBatch]) -> int:

@@ -21,7 +21,15 @@ from schemactl.inference.values import kind as kind_of
 from schemactl.kernel import keys
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.kinds import KindValues, array_values, split_by_kind, text_array
-from schemactl.kernel.outcome import Problem, Refused, RowOutcome, Seen, describe_rejects
+from schemactl.kernel.outcome import (
+    IgnoredKey,
+    Problem,
+    Refused,
+    RowOutcome,
+    Seen,
+    describe_ignored,
+    describe_rejects,
+)
 from schemactl.kernel.stored import arrow_type, notes_of, python_values, spark_notes
 from schemactl.kernel.structures import build, either
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
@@ -59,6 +67,7 @@ class Chunk:
             keys of its own, and columns come after them.
         whole: paths at which sources state JSON: whatever stands there is a value of that kind.
         omits_nulls: whether documents lack the keys of columns that are null.
+        ignored: the keys of each document that its model ignores; empty where there are none.
     """
 
     file: str
@@ -68,6 +77,7 @@ class Chunk:
     names: Sequence[str] = ()
     whole: frozenset[Path] = frozenset()
     omits_nulls: bool = False
+    ignored: Sequence[Sequence[IgnoredKey]] = ()
 
     @cached_property
     def whole_documents(self) -> Sequence[Any]:
@@ -248,7 +258,8 @@ class _Frame:
             return _Frame(self.level, self.chunk, elements, nested, refused)
         numbers = [self.chunk.numbers[each] for each in at.tolist()]
         columns = {key: column.take(pa.array(at)) for key, column in self.chunk.columns.items()}
-        chunk = replace(self.chunk, numbers=numbers, documents=elements, columns=columns)
+        ignored = [self.chunk.ignored[each] for each in at.tolist()] if self.chunk.ignored else ()
+        chunk = replace(self.chunk, numbers=numbers, documents=elements, columns=columns, ignored=ignored)
         return _Frame(self.level, chunk, elements, None, refused)
 
     def values(self, path: Path) -> Sequence[Any]:
@@ -663,6 +674,8 @@ class _Level:
         refused = either(frame.refused, itself)
         rejected = 0 if itself is None else int(itself.sum())
         values_rejected = self._report(frame, made, found.problems, itself)
+        if frame.above is None and frame.chunk.ignored:
+            values_rejected += self._report_ignored(frame, made, refused)
         outcome.count(table, rejected=rejected, values_rejected=values_rejected)
         self._measure(found, refused)
         self._number(frame, refused)
@@ -800,6 +813,15 @@ class _Level:
             )
             made.rejects.append(describe_rejects(problem, described, self.maker.load))
         return kept_out
+
+    def _report_ignored(self, frame: _Frame, made: MadeRows, refused: Mask) -> int:
+        """Write a reject for each key that a model ignores in a row that is loaded, and return how many there are."""
+        rows = range(frame.size) if refused is None else np.nonzero(~refused)[0].tolist()
+        numbers, row_keys = frame.chunk.numbers, frame.keys
+        keys = [(int(numbers[row]), row_keys[row].as_py(), key) for row in rows for key in frame.chunk.ignored[row]]
+        if keys:
+            made.rejects.append(describe_ignored(self.rows.table, frame.chunk.file, keys, self.maker.load))
+        return len(keys)
 
     def _measure(self, found: _Found, refused: Mask) -> None:
         """Note the range of the numbers that columns of a stated size have no room for, and nanoseconds that go."""

@@ -80,7 +80,7 @@ def model_chunk(piece: Piece, numbers: Sequence[int], source: TypedSource) -> Ch
             for document, row in zip(documents, rows, strict=True)
         ]
     whole = frozenset(path for path in source.whole if path[0] in nested)
-    return Chunk(piece.positions.file, numbers, documents, scalars, (), whole)
+    return Chunk(piece.positions.file, numbers, documents, scalars, (), whole, ignored=piece.ignored)
 
 
 def _parted(columns: Mapping[str, pa.Array], source: TypedSource) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.inference.evidence import Position
-from schemactl.inference.report import InferenceReport
+from schemactl.inference.report import InferenceReport, TypingFinding
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
@@ -200,6 +200,16 @@ def _place(position: Position) -> Location | None:
     return at if is_plain else replace(at, path=f"./{at.path}")
 
 
+def _typing_finding(typing: TypingFinding, name: str) -> Finding:
+    rule, count = rules.UNREAD, counted(typing.count, "value")
+    message = f"`{typing.column}`: {count} cannot be typed, first at {typing.first}"
+    if typing.contract is not None:
+        rule = rules.VIOLATES
+        message = f"`{typing.column}`: {typing.message} ({typing.contract}; {count}, first at {typing.first})"
+    found = finding_of(rule, message, name, at=_place(typing.first), column=typing.column)
+    return replace(found, severity=Severity.ERROR if typing.stops else Severity.WARN)
+
+
 def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
@@ -235,7 +245,4 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
                 place = Position(file.path, file.first_bad)
                 message, at = f"{message}, first at {place}", _place(place)
             yield finding_of(rules.UNREAD, message, name, at=at)
-    for typing in report.typing:
-        message = f"`{typing.column}`: {counted(typing.count, 'value')} cannot be typed, first at {typing.first}"
-        found = finding_of(rules.UNREAD, message, name, at=_place(typing.first), column=typing.column)
-        yield replace(found, severity=Severity.ERROR) if typing.stops else found
+    yield from (_typing_finding(typing, name) for typing in report.typing)

@@ -234,6 +234,8 @@ def test_rows_that_the_model_rejects_are_kept_with_its_reasons(shop: Shop) -> No
     assert [
         (each.column, each.count, str(each.first), each.mode, each.contract) for each in report.inference.typing
     ] == [
+        ("unknown", 1, "orders.jsonl:1", "discard", "columns=discard_value"),
+        ("customer.x", 1, "orders.jsonl:1", "discard", "columns=discard_value"),
         ("at", 1, "orders.jsonl:3", "reject", "data_type=discard_row"),
         ("lines.qty", 1, "orders.jsonl:3", "reject", "data_type=discard_row"),
         ("id", 1, "orders.jsonl:4", "reject", "data_type=discard_row"),
@@ -241,7 +243,7 @@ def test_rows_that_the_model_rejects_are_kept_with_its_reasons(shop: Shop) -> No
     with duckdb.connect() as connection:
         found = connection.execute(
             "SELECT table_name, column_name, entity, expected, value, path, file, line, row "
-            "FROM 'rejects/*.parquet' ORDER BY line, path"
+            "FROM 'rejects/*.parquet' WHERE mode = 'discard_row' ORDER BY line, path"
         ).fetchall()
     assert [row[:8] for row in found] == [
         ("orders", "at", "data_type", "datetime_from_date_parsing", "soon", "$.at", "orders.jsonl", 3),
@@ -249,6 +251,27 @@ def test_rows_that_the_model_rejects_are_kept_with_its_reasons(shop: Shop) -> No
         ("orders", "id", "data_type", "missing", '{"at": "2024-01-01"}', "$.id", "orders.jsonl", 4),
     ]
     assert json.loads(found[0][8]) == wrong[0]
+
+
+@pytest.mark.spark
+def test_keys_that_the_model_ignores_are_reported_and_kept_as_rejects(shop: Shop) -> None:
+    report = load(shop, "Order", ORDERS)
+    assert report.outcome is Outcome.LOADED
+    assert [(each.name, each.rejected, each.values_rejected) for each in report.tables][:1] == [("orders", 0, 2)]
+    assert report.inference is not None
+    assert [(each.column, each.count, each.mode, each.contract) for each in report.inference.typing] == [
+        ("unknown", 1, "discard", "columns=discard_value"), ("customer.x", 1, "discard", "columns=discard_value")
+    ]  # fmt: skip
+    assert report.rejects == "table `_rejects`"
+    with duckdb.connect("ours.duckdb") as connection:
+        rejects = connection.execute(
+            "SELECT column_name, entity, mode, value, path, line, id "
+            "FROM shop._rejects JOIN shop.orders ON row_key = _dlt_id"
+        ).fetchall()
+    assert rejects == [
+        ("unknown", "columns", "discard_value", "1", "$.unknown", 1, 1),
+        ("customer.x", "columns", "discard_value", "1", "$.customer.x", 1, 1),
+    ]
 
 
 @pytest.mark.spark
@@ -279,13 +302,13 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     ]  # fmt: skip
     with duckdb.connect() as connection:
         found = connection.execute("SELECT table_name, line, found FROM 'rejects/*.parquet' ORDER BY line").fetchall()
-    assert [row[:2] for row in found] == [("", 4), ("buy", 5)]
-    assert found[0][2].startswith("Input tag 'view' found using 'kind' does not match")
+    assert [row[:2] for row in found] == [("click", 1), ("", 4), ("buy", 5)]
+    assert found[1][2].startswith("Input tag 'view' found using 'kind' does not match")
     frozen = load(shop, "Event", odd)
     assert frozen.stops == (Stop.TYPING,)
     assert [(each.table, each.documents) for each in frozen.inference.files] == [("click", 2), ("", 1), ("buy", 2)]
     assert [(each.column, str(each.first)) for each in frozen.inference.typing] == [
-        ("", "orders.jsonl:4"), ("buy.total", "orders.jsonl:5")
+        ("", "orders.jsonl:4"), ("y", "orders.jsonl:1"), ("buy.total", "orders.jsonl:5")
     ]  # fmt: skip
     with show_examples(Examples.MASKED):
         masked = load(shop, "Event", odd).inference.typing[0].message
@@ -392,8 +415,8 @@ def write_orders(shop: Shop, form: str, rows: list[Any]) -> str:
 
 
 def as_json(shop: Shop, rows: list[Any]) -> str:
-    kept = ("id", "at", "amount", "tag", "customer", "lines", "free")
-    documents = ({key: value for key, value in row.items() if key in kept} for row in rows)
+    known = ("id", "at", "amount", "tag", "customer", "lines", "free")
+    documents = ({key: value for key, value in row.items() if key in known or value} for row in rows)
     (shop.folder / "orders.jsonl").write_text("".join(json.dumps(each, default=str) + "\n" for each in documents))
     return "orders.jsonl"
 
@@ -421,7 +444,9 @@ def test_rows_that_state_types_are_validated_as_the_same_json_is(shop: Shop, for
         found[name] = (tables(schema.to_dict()), loaded, counts, said, rejects)
     assert found["stated"] == found["documents"]
     assert found["stated"][2][0] == ("orders", 4, 2, 2)
-    assert [each[0] for each in found["stated"][3]] == ["id", "tag", "lines.sku", "amount"]
+    assert [each[0] for each in found["stated"][3]] == [
+        "shipped", "price", "box", "codes", "id", "tag", "lines.sku", "amount"
+    ]  # fmt: skip
 
 
 @pytest.mark.spark

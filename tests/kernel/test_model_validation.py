@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
+import pytest
 from dlt.extract.validation import PydanticValidator
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -22,13 +23,16 @@ from pydantic import (
     Field,
     RootModel,
     ValidationError,
+    computed_field,
     field_validator,
     model_validator,
 )
+from typing_extensions import TypedDict
 
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Dispatch, Piece, Positions
 from schemactl.kernel.models import ModelSource, ModelTask, RejectedDocuments, Validator
+from schemactl.kernel.outcome import path_of
 from schemactl.kernel.partitions import observe_partition
 from schemactl.kernel.reading import ReadOptions
 from schemactl.kernel.typed import TypedSource, documents_of
@@ -464,4 +468,100 @@ def test_rejected_rows_are_described_whole():
     assert json.loads(found[0]["row"]) == {
         "id": None, "at": "2024-01-02T00:00:00+00:00", "price": "2.25", "parts": [], "note": None, "blob": "YQ==",
         "part": {"name": None, "odd": None, "size": None},
+    }  # fmt: skip
+
+
+class Sizes(TypedDict):
+    width: int
+
+
+@dataclasses.dataclass
+class Place:
+    town: str
+
+
+class Aliased(BaseModel):
+    by_alias: int = Field(default=0, alias="byAlias")
+    inner: Part | None = Field(default=None, validation_alias=AliasPath("box", "inner"))
+
+
+class ByName(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    by_alias: int = Field(default=0, alias="byAlias")
+
+
+class Everything(BaseModel):
+    root: Parts | None = None
+    by_key: dict[int, Part] = {}
+    sizes: Sizes | None = None
+    place: Place | None = None
+    either: int | Part = 0
+    aliased: Aliased | None = None
+    by_name: ByName | None = None
+
+    @computed_field
+    def total(self) -> int:
+        return 1
+
+
+def ignored(model: type[BaseModel], *documents: Any, columns="discard_value", data_type="freeze", **options: Any):
+    """Return the ignored keys of each valid document as path and value, by table."""
+    texts = [json.dumps(document).encode() for document in documents]
+    piece = Piece(copy.deepcopy(documents), Positions("f", 0, range(len(documents))), texts)
+    return ignored_in(model, piece, columns, data_type, **options)
+
+
+def ignored_in(model: type[BaseModel], piece: Piece, columns: str, data_type="freeze", is_stated=False, dispatch=None):
+    task = ModelTask(ModelSource(model.__module__, model.__name__), Mode(columns), Mode(data_type), is_stated)
+    pieces = [each for each in Validator(task).sort(piece, dispatch) if isinstance(each, Piece)]
+    return {each.table: [[(path_of(key.loc), key.value) for key in keys] for keys in each.ignored] for each in pieces}
+
+
+@pytest.mark.parametrize(
+    ("document", "lost"),
+    [
+        ({"root": [{"name": "a", "x": 1}]}, [("$.root[0].x", 1)]),
+        ({"by_key": {"01": {"name": "a", "x": 1}}}, [("$.by_key['01'].x", 1)]),
+        ({"by_key": {"1": {"name": "a", "x": 1}}}, [("$.by_key['1'].x", 1)]),
+        ({"sizes": {"width": 1, "height": 2}}, [("$.sizes.height", 2)]),
+        ({"place": {"town": "a", "zip": "1"}}, [("$.place.zip", "1")]),
+        ({"either": {"name": "a", "x": [1]}, "b": {}}, [("$.b", {}), ("$.either.x", [1])]),
+        ({"aliased": {"byAlias": 1, "by_alias": 2}}, [("$.aliased.by_alias", 2)]),
+        ({"aliased": {"box": {"inner": {"name": "a", "x": 1}}}}, [("$.aliased.box.inner.x", 1)]),
+        ({"by_name": {"by_alias": 2}}, []),
+        ({"total": 1}, []),
+        ({"x": None, "sizes": {"width": 1, "height": None}, "aliased": {"z": None}}, []),
+    ],
+)
+def test_keys_that_a_model_ignores_are_named_at_all_levels(document, lost):
+    assert ignored(Everything, {}, document) == {"": [[], lost] if lost else []}
+
+
+def test_ignored_keys_are_those_of_the_models_that_ignore_them():
+    document = {"id": 1, "more": 1, "part": {"name": "n", "extra": 2}}
+    assert ignored(Order, document, columns="evolve", is_stated=True) == {"": []}
+    assert ignored(Open, document, columns="evolve") == {"": [[("$.part.extra", 2)]]}
+    assert ignored(Order, document, data_type="evolve") == {"": [[("$.more", 1)]]}
+    click, buy = {"kind": "click", "x": 1, "y": 2}, {"kind": "buy", "total": 3}
+    by_variant = {"click": [[("$.y", 2)]], "buy": [[]]}
+    assert ignored(Event, click, buy, dispatch=Dispatch(("kind",))) == by_variant
+
+
+def test_keys_that_a_validator_uses_are_not_ignored():
+    assert ignored(Renamed, {"width": 1, "old": 2, "new": 3}) == {"": [[("$.new", 3)]]}
+
+
+def test_values_of_columns_that_a_model_lacks_are_ignored_keys_unless_they_are_null():
+    rows = {"id": pa.array([1, 2]), "more": pa.array([None, datetime(2024, 1, 2, tzinfo=UTC)])}
+    piece = Piece(documents_of(rows, frozenset()), Positions("f", 0, range(2)), None, columns=rows)
+    assert ignored_in(Order, piece, "discard_value") == {"": [[], [("$.more", datetime(2024, 1, 2, tzinfo=UTC))]]}
+
+
+def test_ignored_keys_are_counted_by_field():
+    texts = [b'{"id": 1, "a": 1, "parts": [{"name": "n", "b": 1}, {"name": "n", "b": 2}]}', b'{"id": "x", "a": 1}']
+    batch = pa.record_batch({"file": ["f"] * 2, "block": [0, 0], "text": pa.array(texts, pa.binary())})
+    task = ModelTask(ModelSource(__name__, "Order"), Mode.DISCARD_VALUE, Mode.DISCARD_ROW)
+    (errors,) = observe_partition([batch], "", options=ReadOptions(model=task)).errors.values()
+    assert {key: error.count for key, error in errors.items()} == {
+        ("a", "columns=discard_value"): 1, ("parts.b", "columns=discard_value"): 2, ("id", "data_type=discard_row"): 1
     }  # fmt: skip

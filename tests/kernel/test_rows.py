@@ -18,7 +18,7 @@ import pytest
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import rows
-from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
+from schemactl.kernel.outcome import IgnoredKey, RowOutcome, rejected_by, tally_of
 from schemactl.kernel.rows import Chunk, RowMaker
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
@@ -414,3 +414,23 @@ def test_texts_that_lose_nanoseconds_are_counted():
     # The last row is rejected, and loses nothing.
     assert made.outcome.cut == {("t", "at"): 2, ("t", "clock"): 1, ("t__items", "seen"): 2}
     assert Made([{"at": "2024-01-01T00:00:00.123456Z", "day": "2024-01-01"}], before).outcome.cut == {}
+
+
+def test_keys_that_a_model_ignores_are_rejects_of_the_rows_that_are_loaded():
+    documents = [{"a": 1}, {"a": 2, "new": 1}, {}]
+    plan = Made(documents, with_table(a={"data_type": "bigint"}), {"columns": "discard_row"}).plan
+    maker = RowMaker(plan, LoadTime(LOAD, NOW))
+    ignored = [(IgnoredKey(("l", 0, "z"), {"b": "é"}), IgnoredKey(("y",), "w")), (IgnoredKey(("y",), 1),), ()]
+    made = maker.make(Chunk(FILE, range(1, 4), documents, ignored=ignored))
+    rejects = [row for batch in made.rejects for row in batch.to_pylist() if row["mode"] == "discard_value"]
+    (key, *_) = made.tables["t"][0].column("_dlt_id").to_pylist()
+    shared = {
+        "load_id": LOAD, "table_name": "t", "entity": "columns", "mode": "discard_value", "expected": "no new column",
+        "found": "the model has no such field", "file": FILE, "line": 1, "row_key": key, "row": None,
+        "inserted_at": NOW,
+    }  # fmt: skip
+    assert rejects == [
+        {**shared, "column_name": "l.z", "value": '{"b":"é"}', "path": "$.l[0].z"},
+        {**shared, "column_name": "y", "value": "w", "path": "$.y"},
+    ]
+    assert maker.outcome.tables["t"] == RowCounts(read=3, rejected=1, values_rejected=2)
