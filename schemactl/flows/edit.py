@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.flows.lineage import lineage_in, write_lineage
 from schemactl.flows.meaning import Meaning, meaning_of
 from schemactl.flows.schemas import (
@@ -19,11 +21,12 @@ from schemactl.flows.schemas import (
 from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
 from schemactl.inference.renaming import find_names
-from schemactl.schema.changes import Change
+from schemactl.schema.changes import Change, ColumnAdded, TableAdded
 from schemactl.schema.contract import Contract
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import Hints, only_root, with_hints
+from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
@@ -90,8 +93,27 @@ def edit_import(
         if meant is not None:
             # The file may state what the schema has from data already.
             changes = diff(meant, with_lineage(meaning_of(folder, name).taken_over.schema, meant), guess_renames=False)
+            _warn_of_slips(changes, meant)
         return Edited(name, str(path), changes, (str(path),))
     return Edited(name, str(path), changes)
+
+
+def _warn_of_slips(changes: Iterable[Change], schema: Schema) -> None:
+    """Warn of new tables and columns whose names seem to be misspelled names of the schema."""
+    for change in changes:
+        match change:
+            case TableAdded():
+                what, name = "table", change.table.name
+                fragment = name.removeprefix(change.table.parent or "")
+                near = misspelled_name(name, schema.tables) or misspelled_name(fragment, schema.tables)
+            case ColumnAdded():
+                table = schema.tables.get(change.table)
+                what, name = f"column of `{change.table}`", change.column.name
+                near = misspelled_name(name, table.columns if table else ())
+            case _:
+                continue
+        if near is not None:
+            warnings.warn(CommandWarning(f"`{name}` is a new {what}; did you mean `{near}`?"), stacklevel=2)
 
 
 def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:

@@ -30,6 +30,7 @@ from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode, stated_contract, system_prefix
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
+from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.paths import format_path
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
@@ -166,6 +167,7 @@ def evolve_schema(
             *(() if is_new else _say_detection(before, start, root)),
             *_say_numbers(request, start, resolution, evidence),
             *_say_contracts(before, judgment.schema, request.contract),
+            *(_say_misspelled(known, before, resolution) if request.hints is not None else ()),
         ),
     )
     lineage = lineage_of(evidence, resolution, evolved)
@@ -230,6 +232,18 @@ def _say_numbers(request: InferRequest, start: Schema, resolution: Resolution, e
     if found:
         names = _first_names(found)
         yield f"texts of {names} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+
+
+def _say_misspelled(known: Schema, before: Schema, resolution: Resolution) -> Iterator[str]:
+    """Report columns that the call states, no data fills, and that are nearly called as others of their table."""
+    for name, table in before.tables.items():
+        stored, resolved = known.tables.get(name), resolution.schema.tables.get(name)
+        for column in table.columns:
+            if (stored and column in stored.columns) or (name, column) in resolution.taken or resolved is None:
+                continue
+            near = misspelled_name(column, resolved.columns)
+            if near is not None:
+                yield f"no data fills the new column `{name}.{column}`; did you mean `{near}`?"
 
 
 def _say_contracts(before: Schema, after: Schema, override: str | None) -> Iterator[str]:

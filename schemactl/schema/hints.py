@@ -22,16 +22,23 @@ FLAGS: Final = (
 
 _TYPE = re.compile(r"(?P<name>[a-z]+)(?:\((?P<precision>\d+)(?:,\s*(?P<scale>\d+))?\))?")
 _COMMA = re.compile(r",(?![^()\[\]{}]*[)\]}])")
+_SIZES: Final = ("precision", "scale")
 _EXAMPLE: Final = "for example `id:bigint,primary_key` or `lines.price:decimal(10,2),not_null`"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnHint:
-    """The hints of a column; its table may be named without those around it, None is the root table of the data."""
+    """The hints of a column.
+
+    Attributes:
+        table: may be named without those around it; None for the root table of the data.
+        is_whole_type: whether a type without a size means that the column has none; else a size that is known stays.
+    """
 
     table: str | None
     name: str
     properties: Properties
+    is_whole_type: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ def parse_column(text: str) -> ColumnHint:
     properties: dict[str, Any] = {}
     for part in map(str.strip, _COMMA.split(stated)):
         properties |= _property(part, text)
-    return ColumnHint(table or None, name, properties)
+    return ColumnHint(table or None, name, properties, is_whole_type="data_type" in properties)
 
 
 def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | None = None) -> Schema:
@@ -82,7 +89,10 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | N
             name, table = flat or name, _table(schema, tables, root, hint.name)
         else:
             schema, table = _with_table(schema, tables, naming, naming.normalize_tables_path(hint.table), root)
-        column = (table.columns.get(name) or Column(name)).with_stated(hint.properties)
+        column = table.columns.get(name) or Column(name)
+        if hint.is_whole_type:
+            column = Column(name, {key: value for key, value in column.properties.items() if key not in _SIZES})
+        column = column.with_stated(hint.properties)
         schema = schema.with_table(replace(table, columns={**table.columns, name: column}))
     if hints.write_disposition is not None:
         table = _table(schema, tables, root, "write_disposition")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -137,13 +138,50 @@ def is_misspelling(before: str, after: str) -> bool:
     if before[:1] != after[:1] or any(_CONFUSABLE_WORDS.issuperset(pair) for pair in (words, (before, after))):
         return False
     shorter, longer = sorted(words, key=len)
+    match _slip(shorter, longer):
+        case _Slip.SWAPPED:
+            return len(longer) >= _SHORTEST_SWAPPED
+        case _Slip.ONE_MORE:
+            is_inside = not longer.startswith(shorter) or longer[-1] == shorter[-1]
+            return len(longer) >= _SHORTEST_WITH_LETTER and is_inside
+    return False
+
+
+def misspelled_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a new name may be meant to be: one word differs by a slip, however short the word."""
+    words = _words_in(name)
+    for other in known:
+        others = _words_in(other)
+        pairs = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+        if len(words) == len(others) and len(pairs) == 1:
+            shorter, longer = sorted(pairs[0], key=len)
+            slip = None if longer.isdecimal() else _slip(shorter, longer)
+            if slip is not None and len(longer) >= _SHORTEST_TYPED[slip]:
+                return other
+    return None
+
+
+class _Slip(Enum):
+    """How two words differ by one keystroke."""
+
+    SWAPPED = auto()
+    ONE_MORE = auto()
+    ANOTHER = auto()
+
+
+_SHORTEST_TYPED: Final = {_Slip.SWAPPED: 4, _Slip.ONE_MORE: 4, _Slip.ANOTHER: 6}
+"""Letters of the shortest words that a person is asked about."""
+
+
+def _slip(shorter: str, longer: str) -> _Slip | None:
+    """Return the one slip by which two words differ: two letters swapped, one more, or another one; None for others."""
     place = next((place for place, letter in enumerate(shorter) if letter != longer[place]), len(shorter))
-    rest = shorter[place:]
-    if len(shorter) == len(longer):
-        swapped = rest[1::-1] + rest[2:]
-        return len(shorter) >= _SHORTEST_SWAPPED and shorter != longer and swapped == longer[place:]
-    is_inside = bool(rest) or longer[-1] == shorter[-1]
-    return len(longer) >= _SHORTEST_WITH_LETTER and rest == longer[place + 1 :] and is_inside
+    rest, longer_rest = shorter[place:], longer[place:]
+    if len(shorter) < len(longer):
+        return _Slip.ONE_MORE if rest == longer_rest[1:] else None
+    if rest[1:] == longer_rest[1:]:
+        return _Slip.ANOTHER if rest else None
+    return _Slip.SWAPPED if rest[1::-1] + rest[2:] == longer_rest else None
 
 
 def _is_one_misspelling(old: _Name, new: _Name, old_words: Collection[str], new_words: Collection[str]) -> bool:
@@ -164,9 +202,13 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def _name(name: str) -> _Name:
-    words = [word.casefold() for word in _WORD.findall(_HUMPS.sub("_", name))]
+    words = _words_in(name)
     numbers = tuple(int(word) for word in words if word.isdecimal())
     return _Name("".join(words), numbers, {_meant(word): word for word in words})
+
+
+def _words_in(name: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(_HUMPS.sub("_", name))]
 
 
 @lru_cache(maxsize=65536)

@@ -114,6 +114,44 @@ def test_a_wrong_call_is_reported_and_writes_nothing(call: list[str], message: s
     assert not IMPORT.exists()
 
 
+def test_a_type_without_a_size_takes_the_size_away(capsys: pytest.CaptureFixture[str]):
+    run(["edit", "shop", "--table", "orders", "--column", "note:text(80)", "--column", "total:decimal(10,2)"])
+    run(["sync", "shop"])
+    assert run(["edit", "shop", "--column", "orders.note:text", "--column", "total:decimal(12)"]) == 0
+    assert "orders.note: type text(80) -> text" in capsys.readouterr().out
+    assert run(["sync", "shop"]) == 0
+    columns = exported().tables["orders"].columns
+    assert columns["note"].properties == {"data_type": "text"}
+    assert columns["total"].properties == {"data_type": "decimal", "precision": 12}
+
+
+@pytest.mark.parametrize(
+    ("hint", "warning"),
+    [
+        ("amout:double", "`amout` is a new column of `orders`; did you mean `amount`?"),
+        ("orders.amuont:double", "`amuont` is a new column of `orders`; did you mean `amount`?"),
+        ("totl_net:double", "`totl_net` is a new column of `orders`; did you mean `total_net`?"),
+        ("statis:text", "`statis` is a new column of `orders`; did you mean `status`?"),
+        ("oders.id:bigint", "`orders__oders` is a new table; did you mean `orders`?"),
+        ("amount_net:double", None),
+        ("address_2:text", None),
+        ("is_invalid:bool", None),
+        ("amount:decimal", None),
+    ],
+)
+def test_a_new_name_that_is_nearly_one_of_the_schema_is_reported(
+    hint: str, warning: str | None, capsys: pytest.CaptureFixture[str]
+):
+    columns = ("amount:double", "total_net:double", "status:text", "address_1:text", "is_valid:bool")
+    run(["edit", "shop", "--table", "orders", *(f"--column={column}" for column in columns)])
+    run(["sync", "shop"])
+    assert "did you mean" not in capsys.readouterr().err
+    assert run(["edit", "shop", "--table", "orders", "--column", hint]) == 0
+    errors = " ".join(capsys.readouterr().err.split())
+    assert errors.count("did you mean") == (warning is not None)
+    assert warning is None or warning in errors
+
+
 EXPORT = Path("schemas/export/shop.schema.yaml")
 
 

@@ -145,6 +145,13 @@ def test_hints_of_the_call_go_before_what_data_says(shop: Shop) -> None:
     assert not shop.feed({"id": 1, "n": 2}, hints=hints).written
 
 
+def test_a_stated_column_that_data_nearly_has_is_reported(shop: Shop) -> None:
+    hints = Hints((parse_column("amout:decimal"), parse_column("later:date")))
+    report = shop.feed({"id": 1, "amount": 2.5}, hints=hints)
+    assert report.hints == ("no data fills the new column `orders.amout`; did you mean `amount`?",)
+    assert shop.feed({"id": 1, "amount": 2.5}, hints=hints).hints == ()
+
+
 def test_report_reports_the_version_and_hash_that_the_file_holds(shop: Shop) -> None:
     for document in ({"id": 1}, {"id": 2, "name": "x"}):
         report = shop.feed(document)

@@ -9,7 +9,7 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.formats.dlt import read
-from schemactl.schema.hints import Hints, parse_column, with_hints
+from schemactl.schema.hints import ColumnHint, Hints, parse_column, with_hints
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -86,7 +86,43 @@ def test_another_type_does_not_keep_the_sizes_of_the_one_before():
 
     assert after("total:text") == {"data_type": "text", "description": "paid"}
     assert after("total:bigint(32)") == {"data_type": "bigint", "precision": 32, "description": "paid"}
-    assert after("total:decimal,not_null") == {**decimal.properties, "nullable": False}
+    assert after("total:not_null") == {**decimal.properties, "nullable": False}
+
+
+@pytest.mark.parametrize(
+    ("stored", "hint", "stated"),
+    [
+        ({"data_type": "text", "precision": 80}, "c:text", {"data_type": "text"}),
+        ({"data_type": "text", "precision": 80}, "c:text(20)", {"data_type": "text", "precision": 20}),
+        ({"data_type": "text", "precision": 80}, "c:text,not_null", {"data_type": "text", "nullable": False}),
+        ({"data_type": "text", "precision": 80}, "c:unique", {"data_type": "text", "precision": 80, "unique": True}),
+        ({"data_type": "bigint", "precision": 32}, "c:bigint", {"data_type": "bigint"}),
+        ({"data_type": "binary", "precision": 16}, "c:binary", {"data_type": "binary"}),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, "c:decimal", {"data_type": "decimal"}),
+        (
+            {"data_type": "decimal", "precision": 10, "scale": 2},
+            "c:decimal(12)",
+            {"data_type": "decimal", "precision": 12},
+        ),
+        (
+            {"data_type": "timestamp", "precision": 3, "timezone": False},
+            "c:timestamp",
+            {"data_type": "timestamp", "timezone": False},
+        ),
+    ],
+)
+def test_a_type_without_a_size_is_the_type_without_a_size(stored, hint, stated):
+    schema = new_schema("shop").with_table(Table("orders", {"c": Column("c", stored)}))
+    (column,) = with_hints(schema, Hints((parse_column(hint),)), "orders").tables["orders"].columns.values()
+    assert column.properties == stated
+
+
+def test_hints_of_a_model_or_a_file_keep_the_sizes_that_they_do_not_state():
+    stored = Column("c", {"data_type": "text", "precision": 80})
+    schema = new_schema("shop").with_table(Table("orders", {"c": stored}))
+    file = Hints(schema=new_schema("shop").with_table(Table("orders", {"c": Column("c", {"data_type": "text"})})))
+    for hints in (file, Hints((ColumnHint(None, "c", {"data_type": "text"}),))):
+        assert with_hints(schema, hints, "orders").tables["orders"].columns["c"] == stored
 
 
 def test_values_of_an_enum_are_a_list():

@@ -30,7 +30,8 @@ class Options(CommonOptions):
     format: str = text_or_json()
     name: str = argument("NAME", "The schema.", completes=complete_names)
     column: Sequence[str] = option(
-        "What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may be given more than once.",
+        "What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; a type without a size takes a size "
+        "away. May be given more than once.",
         metavar="NAME:TYPE,HINT",
         default=[],
     )
