@@ -14,7 +14,7 @@ from schemactl.destinations._catalogue import OURS
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads
 from schemactl.schema.settings import DEFAULT_NAMING
-from schemactl.schema.templates import loads_table, new_schema, version_table
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, new_schema, version_table
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 LOADED: Final = 0
@@ -60,6 +60,15 @@ def find_names(names: Collection[str], wanted: str) -> list[str]:
         return [name for name in names if name == wanted]
     found = (name for name in names if name.lower().lstrip("_") == wanted.lower().lstrip("_"))
     return sorted(found, key=lambda name: name != wanted)
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Return whether a table of this name is one of those in which a dataset keeps its loads.
+
+    >>> [is_bookkeeping(name) for name in ("_dlt_loads", "DLT_VERSION", "_schemactl_inputs", "orders")]
+    [True, True, True, False]
+    """
+    return any(find_names((name,), wanted) for wanted in (VERSION_TABLE, LOADS_TABLE, INPUTS_TABLE))
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:

@@ -3,17 +3,23 @@
 No format has a commit for several tables. Where tables have versions, a load that broke off is undone (``Versions``).
 Where they have none it is certain once its journal is there, and is finished (``Moves``, ``Pending``): each step may be
 taken twice. Destinations say where a journal is kept.
+
+Whoever may write to the destination may write a journal. So one is read strictly, and each destination refuses names
+that no load of ours makes before it carries one out.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from schemactl.errors import DestinationError
+
+_ATTEMPT: Final = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,11 @@ class Versions:
     tables: Mapping[str, int | None]
     files: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # It is part of a pattern by which files are removed.
+        if not _ATTEMPT.fullmatch(self.attempt):
+            raise ValueError(f"`attempt` is `{self.attempt}`, not 32 hexadecimal digits")
+
 
 @dataclass(frozen=True, slots=True)
 class Moves:
@@ -50,6 +61,10 @@ class Moves:
     removals: tuple[str, ...] = ()
     moves: tuple[tuple[str, str], ...] = ()
     version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if self.version != Moves.VERSION:
+            raise ValueError(f"it is of version {self.version}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +105,8 @@ class Pending:
 
 
 J = TypeVar("J", Versions, Moves, Pending)
+R = TypeVar("R", Versions, Moves, Pending, TableMove)
+V = TypeVar("V")
 
 
 def journal_text(journal: Versions | Moves | Pending) -> str:
@@ -97,24 +114,106 @@ def journal_text(journal: Versions | Moves | Pending) -> str:
     return json.dumps(asdict(journal), ensure_ascii=False, default=datetime.isoformat)
 
 
+_HINT: Final = (
+    "another version of schemactl may have written it: finish the load with that one; "
+    "else somebody else has: remove the journal, and see to who may write there"
+)
+
+
+def journal_error(place: str, reason: str) -> DestinationError:
+    """Return the error for a journal that is not carried out."""
+    return DestinationError(f"cannot read the journal {place}: {reason}", hint=_HINT)
+
+
 def read_journal(kind: type[J], text: str, place: str) -> J:
     """Return a journal of its text; raises ``DestinationError``, with ``place``, where it is none of this version."""
     try:
-        held = {name: _frozen(name, value) for name, value in json.loads(text).items()}
-        found = kind(**held)
-        if isinstance(found, Moves) and found.version != Moves.VERSION:
-            raise ValueError(f"it is of version {found.version}")
-        return found
-    except (ValueError, AttributeError, TypeError) as error:
-        hint = "another version of schemactl may have written it: finish the load with that one"
-        raise DestinationError(f"cannot read the journal {place}: {error}", hint=hint) from error
+        return _read(kind, json.loads(text))
+    except RecursionError as error:
+        raise journal_error(place, "it is nested too deep") from error
+    except ValueError as error:
+        raise journal_error(place, str(error)) from error
 
 
-def _frozen(name: str, value: Any) -> Any:
-    match name:
-        case "steps":
-            return tuple(TableMove(**{**each, "rows": tuple(each.get("rows", ()))}) for each in value)
-        case "moves":
-            return tuple((old, new) for old, new in value)
-        case _:
-            return tuple(value) if isinstance(value, list) else value
+def _read(kind: type[R], document: Any) -> R:
+    """Return a record of a JSON object; ``ValueError`` unless that has its fields, with values of their types."""
+    if not isinstance(document, dict):
+        raise ValueError("it is not an object")
+    known = {field.name: str(field.type) for field in fields(kind)}
+    if unknown := sorted(document.keys() - known.keys()):
+        raise ValueError(f"it has an unknown field `{unknown[0]}`")
+    values = {}
+    for name, value in document.items():
+        try:
+            values[name] = _READERS[known[name]](value)
+        except ValueError as error:
+            raise ValueError(f"`{name}` {error}") from error
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise ValueError(f"it lacks a field: {error}") from error
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError("is not text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(_text, _list(value)))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("is not a list")
+    return value
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    old_and_new = _texts(value)
+    if len(old_and_new) != 2:
+        raise ValueError("is not a list of pairs")
+    return old_and_new[0], old_and_new[1]
+
+
+def _bool(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("is neither true nor false")
+    return value
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("is not a number of a version")
+    return value
+
+
+def _row(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or any(isinstance(each, dict | list) for each in value.values()):
+        raise ValueError("has a row that is not an object of plain values")
+    return value
+
+
+def _optional(read: Callable[[Any], V]) -> Callable[[Any], V | None]:
+    return lambda value: None if value is None else read(value)
+
+
+def _versions(value: Any) -> Mapping[str, int | None]:
+    if not isinstance(value, dict):
+        raise ValueError("is not an object")
+    return {_text(name): _optional(_number)(version) for name, version in value.items()}
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "str": _text,
+    "str | None": _optional(_text),
+    "int": _number,
+    "bool": _bool,
+    "tuple[str, ...]": _texts,
+    "tuple[tuple[str, str], ...]": lambda value: tuple(map(_pair, _list(value))),
+    "tuple[TableMove, ...]": lambda value: tuple(_read(TableMove, step) for step in _list(value)),
+    "tuple[Mapping[str, Any], ...]": lambda value: tuple(map(_row, _list(value))),
+    "Mapping[str, int | None]": _versions,
+}
+"""What reads the value of a field, by the field's type; each raises ``ValueError``."""

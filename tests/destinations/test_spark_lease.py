@@ -239,3 +239,17 @@ def test_a_holder_whose_name_looks_like_a_secret_is_named(
         held.hold()
         with pytest.raises(DestinationError, match="on `token-service`"):
             lease_of(spark, url).hold()
+
+
+@pytest.mark.parametrize(
+    "written", ["", "zz", "5b5d", b'{"pid": "../../x"}'.hex(), b'{"host": 1}'.hex(), "5b" * 99_999]
+)
+def test_a_table_that_says_nothing_of_its_holder_is_no_lease(spark: Any, url: str, written: str) -> None:
+    name = url.partition(":")[2]
+    stated = f" TBLPROPERTIES ('schemactl.lease' = '{written}')" if written else ""
+    spark.sql(f"CREATE TABLE {name}._schemactl_lease_1 (holder STRING) USING parquet{stated}")
+    with (
+        leased(spark, read_address(url), 0.0) as held,
+        pytest.raises(DestinationError, match="is not a lease that schemactl has made"),
+    ):
+        held.hold()

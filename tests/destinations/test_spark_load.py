@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
@@ -18,7 +19,7 @@ from staged_loads import TEXT, an_input, line, lines, order, orders, package, qu
 from schemactl.destinations import spark as destination
 from schemactl.destinations.spark import commit
 from schemactl.destinations.spark.merge import configured
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import CommandWarning, DestinationError, InputError
 from schemactl.normalization.package import LoadedInput
 from schemactl.schema.types import Column, table_from_dict
 
@@ -151,7 +152,8 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     past = destination.read_past_loads(url, "shop")
     assert past.load_ids == {"1", "2"}
     assert past.inputs == {"/a": seen}
-    destination.load(url, package(tmp_path, schema, "3", {"orders": [order(3, "3")]}), quiet)
+    with pytest.warns(CommandWarning, match="finished load `2`, which had broken off"):
+        destination.load(url, package(tmp_path, schema, "3", {"orders": [order(3, "3")]}), quiet)
     assert rows("orders", "id") == [(1,), (2,), (3,)]
     assert rows("stock", "id") == [(6,)]
     assert rows("_dlt_loads", "load_id", "inserted_at") == [
@@ -160,6 +162,50 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
         ("3", datetime(1970, 1, 1, 0, 0, 3)),
     ]
     assert destination.read_past_loads(url, "shop").inputs == {"/a": seen}
+
+
+def _step(**fields: Any) -> dict[str, Any]:
+    return {"table": "orders", "source": "_schemactl_new_1_orders", **fields}
+
+
+HOSTILE_STEPS: dict[str, Any] = {
+    "rows of another table": _step(source="payroll"),
+    "rows that another load has staged": _step(source="_schemactl_new_2_orders"),
+    "rows that are staged for another table": _step(source="_schemactl_new_1_orders_x"),
+    "another table takes the place": _step(source="payroll", takes_place=True),
+    "a table is emptied by a step that appends": _step(source=None),
+    "a table of ours is emptied": _step(table="_schemactl_migrations", source=None, overwrites=True),
+    "rows of a table that keeps no loads": _step(source=None, rows=[{"id": 7, "_dlt_id": "x"}]),
+    "rows that overwrite the loads": _step(table="_dlt_loads", source=None, overwrites=True, rows=[{"load_id": "7"}]),
+    "a column that is not there": _step(table="_dlt_loads", source=None, rows=[{"load_id": "7", "sum": 1}]),
+    "rows of several forms": _step(table="_dlt_loads", source=None, rows=[{"load_id": "7"}, {"status": 0}]),
+    "a source that is a number": _step(source=7),
+    "no step": "DROP TABLE payroll",
+}
+
+
+@pytest.mark.parametrize("attack", HOSTILE_STEPS)
+def test_steps_that_no_load_takes_are_refused(tmp_path: Path, url: str, rows: Any, spark: Any, attack: str) -> None:
+    schema, name = shop(orders()), url.partition(":")[2]
+    destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)]}), quiet)
+    spark.sql(f"CREATE TABLE {name}.payroll AS SELECT * FROM {name}.orders")
+    journal = {"load_id": "9", "schema_name": "shop", "steps": [HOSTILE_STEPS[attack]], "table": "x"}
+    frame = spark.createDataFrame([(json.dumps(journal),)], "load STRING")
+    frame.write.saveAsTable(f"{name}._schemactl_pending_1")
+    with pytest.raises(DestinationError, match=r"cannot read the journal .*_schemactl_pending_1"):
+        destination.load(url, package(tmp_path, schema, "2", {"orders": [order(2, "2")]}), quiet)
+    for table in ("orders", "payroll"):
+        assert rows(table, "id") == [(1,)]
+    assert rows("_dlt_loads", "load_id") == [("1",)]
+
+
+@pytest.mark.parametrize("columns", ["load BIGINT", "journal STRING", "load STRING, more STRING"])
+def test_a_table_of_other_columns_holds_no_journal(tmp_path: Path, url: str, spark: Any, columns: str) -> None:
+    name = url.partition(":")[2]
+    spark.sql(f"CREATE SCHEMA {name}")
+    spark.sql(f"CREATE TABLE {name}._schemactl_pending_1 ({columns}) USING parquet")
+    with pytest.raises(DestinationError, match="its only column is not `load`"):
+        destination.load(url, package(tmp_path, shop(orders()), "2", {"orders": [order(2, "2")]}), quiet)
 
 
 @pytest.mark.parametrize("moment", ["before", "after", "others have made it"])

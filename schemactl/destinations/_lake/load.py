@@ -11,6 +11,7 @@ its id: tables are restored to the versions in the journal. Columns that it adde
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
-from schemactl.errors import DestinationError, Problem, SchemactlError
+from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
 from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
 from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
@@ -135,7 +136,7 @@ class LakeLoad(Load[_Commit]):
 
     def restore(self, error: BaseException) -> None:
         try:
-            recover(self.lake)
+            take_back(self.lake)
         except DestinationError as second:
             if not isinstance(error, Exception):  # an interrupt stays one
                 return
@@ -150,15 +151,24 @@ class LakeLoad(Load[_Commit]):
 
 
 def recover(lake: Lake) -> None:
-    """End the load that the journal records: undo it unless it is complete.
+    """End the load that an earlier command has left, and warn of it; raises as ``take_back``."""
+    journal = take_back(lake)
+    if journal is not None:
+        message = f"took back load `{journal.load_id}`, which had broken off in `{lake.origin}`"
+        warnings.warn(CommandWarning(message), stacklevel=2)
+
+
+def take_back(lake: Lake) -> Versions | None:
+    """Undo the load that the journal records unless it is complete; return its journal where it was undone.
 
     Raises:
         DestinationError: someone else has written to its tables since.
     """
     journal = lake.read_journal()
     if journal is None:
-        return
-    if not lake.is_complete(journal.schema_name, journal.load_id):
+        return None
+    is_complete = lake.is_complete(journal.schema_name, journal.load_id)
+    if not is_complete:
         for name, version in journal.tables.items():
             if (table := lake.open(name)) is None:
                 continue
@@ -176,6 +186,7 @@ def recover(lake: Lake) -> None:
             table.discard_files(journal.attempt)
         lake.discard_own(journal)
     lake.write_journal(None)
+    return None if is_complete else journal
 
 
 def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:

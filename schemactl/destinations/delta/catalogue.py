@@ -18,6 +18,7 @@ from schemactl.destinations._catalogue import (
     make_catalogue,
     with_nullable,
 )
+from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.parquet.bookkeeping import has_runs, stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
@@ -54,7 +55,10 @@ def read_catalogue(url: str) -> Catalogue:
 
 def catalogue_of(dataset: Path) -> Catalogue:
     """Return the tables in the folder of a dataset; raises as ``read_catalogue``."""
-    tables = {name: open_table(folder) for name, folder in tables_in(dataset).items()}
+    folders = tables_in(dataset)
+    for folder in folders.values():
+        refuse_links(dataset, folder / LOG)
+    tables = {name: open_table(folder) for name, folder in folders.items()}
     columns = (
         (name, column_of(each, kind, is_nullable, description=texts.get(each)))
         for name, table in tables.items()
@@ -120,7 +124,7 @@ def dataset_to_read(address: FolderAddress) -> Path:
 
     Raises:
         InputError: there is none with tables, or there are several.
-        DestinationError: a folder cannot be listed.
+        DestinationError: a folder cannot be listed, or the dataset is a link in the folder.
     """
     folder = address.folder
     if not folder.is_dir():
@@ -128,7 +132,9 @@ def dataset_to_read(address: FolderAddress) -> Path:
     if address.dataset is None and tables_in(folder):
         return folder
     found = {each.name: each for each in folders_in(folder) if tables_in(each)}
-    return found[choose_dataset(found, address.dataset, f"delta:{folder}")]
+    dataset = found[choose_dataset(found, address.dataset, f"delta:{folder}")]
+    refuse_links(folder, dataset)
+    return dataset
 
 
 def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: bool = False) -> Path:
@@ -140,8 +146,14 @@ def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: b
 
     Raises:
         InputError: it may be one of several.
-        DestinationError: the folder is a file, or cannot be listed.
+        DestinationError: the folder is a file, or cannot be listed, or the dataset is a link in the folder.
     """
+    dataset = _find_dataset(address, schema_name, is_migrated=is_migrated)
+    refuse_links(address.folder, dataset)
+    return dataset
+
+
+def _find_dataset(address: FolderAddress, schema_name: str, *, is_migrated: bool) -> Path:
     folder = address.folder
     if folder.exists() and not folder.is_dir():
         raise DestinationError(f"`{folder}` is a file, not a folder")

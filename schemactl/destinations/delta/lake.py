@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import unquote
 
-from schemactl.destinations._bookkeeping import is_loaded
-from schemactl.destinations._journal import Versions, journal_text, read_journal
+from schemactl.destinations._bookkeeping import is_bookkeeping, is_loaded
+from schemactl.destinations._folder import is_link, is_plain_name, read_text, refuse_links, remove_folder
+from schemactl.destinations._journal import Versions, journal_error, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.delta.catalogue import LOG, NAMES, columns_of, new_kind, open_table, wrap_errors
-from schemactl.destinations.parquet.bookkeeping import INIT, new_files, read_rows
-from schemactl.destinations.parquet.journal import list_files, write_text
+from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
+from schemactl.destinations.parquet.journal import INIT, folders_in, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage
 from schemactl.schema.arrow_types import is_nested, plain_type
@@ -115,9 +115,14 @@ class DeltaLakeTable(LakeTable):
             )
             raise DestinationError(message)
         # The log escapes what an address cannot hold.
-        return [
+        files = [
             DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])
         ]
+        for file in files:
+            if Path(file.path).anchor or ".." in Path(file.path).parts:
+                raise DestinationError(f"the log of `{self.folder}` names a file outside the table: `{file.path}`")
+            refuse_links(self.folder, self.folder / file.path)
+        return files
 
     @contextmanager
     def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
@@ -199,10 +204,9 @@ class DeltaLake(Lake):
         """Keep others out, having waited for them as ``holding`` does, and remove what killed ones have left."""
         with holding(self.folder, patience):
             with wrap_errors(f"remove `{self.folder / WORKSHOP}`"):
-                clear(self.folder / WORKSHOP)
-            with wrap_errors(f"read `{self.folder}`"):
-                own = [each for each in self.folder.iterdir() if each.is_dir() and not (each / LOG).is_dir()]
-            for folder in (self.folder, *own):
+                clear(self.folder)
+            inside = [each for each in folders_in(self.folder) if not is_link(each) and not (each / LOG).is_dir()]
+            for folder in (self.folder, *inside):
                 remove_leftovers(folder)
             yield
 
@@ -216,8 +220,13 @@ class DeltaLake(Lake):
         return DeltaLakeTable(folder, open_table(folder))
 
     def place(self, name: str) -> Path:
-        """Return the folder of a table, which may not be there; ``DestinationError`` where no folder is called so."""
+        """Return the folder of a table, which may not be there.
+
+        Raises:
+            DestinationError: no folder is called so, or it is a link.
+        """
         check_name(name)
+        refuse_links(self.folder, self.folder / name / LOG)
         return self.folder / name
 
     def create(
@@ -239,20 +248,26 @@ class DeltaLake(Lake):
             remove_table(self.place(name))
 
     def read_journal(self) -> Versions | None:
-        path = self.folder / JOURNAL
-        try:
-            return read_journal(Versions, path.read_text(encoding="utf-8"), f"of `{self.origin}`")
-        except FileNotFoundError:
+        text = read_text(self.folder, self.folder / JOURNAL)
+        if text is None:
             return None
-        except OSError as error:
-            raise DestinationError(f"cannot read `{path}`: {error.strerror or error}") from error
+        journal = read_journal(Versions, text, f"`{self.folder / JOURNAL}`")
+        for name in journal.tables:
+            if not _is_folder_name(name):
+                raise journal_error(f"`{self.folder / JOURNAL}`", f"no table is called `{name}`")
+        for name in journal.files:
+            folder, _, file = name.rpartition("/")
+            if not (is_bookkeeping(folder) and is_plain_name(file) and file.startswith(f"{journal.schema_name}__")):
+                raise journal_error(f"`{self.folder / JOURNAL}`", f"no load of its schema makes `{name}`")
+            refuse_links(self.folder, self.folder / name)
+        return journal
 
     def write_journal(self, journal: Versions | None) -> None:
         path = self.folder / JOURNAL
         if journal is None:
             path.unlink(missing_ok=True)
         else:
-            write_text(path, journal_text(journal))
+            write_text(self.folder, path, journal_text(journal))
 
     def own_files(self, package: LoadPackage) -> Sequence[str]:
         *others, _ = (name for name, _ in new_files(list_files(self.folder), package))
@@ -263,7 +278,7 @@ class DeltaLake(Lake):
 
     def finish(self, package: LoadPackage) -> None:
         for name, text in new_files(list_files(self.folder), package):
-            write_text(self.folder / name, text)
+            write_text(self.folder, self.folder / name, text)
 
     def discard_own(self, journal: Versions) -> None:
         for name in journal.files:
@@ -272,8 +287,12 @@ class DeltaLake(Lake):
 
 def check_name(name: str) -> None:
     """Raise ``DestinationError`` unless a folder can have a table's name."""
-    if Path(name).name != name or name.startswith(".") or "%" in name:
+    if not _is_folder_name(name):
         raise DestinationError(f"table `{name}` cannot be a folder", hint="choose another naming convention")
+
+
+def _is_folder_name(name: str) -> bool:
+    return is_plain_name(name) and "%" not in name
 
 
 def allow_local_timestamps(table: DeltaTable, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
@@ -364,7 +383,7 @@ def make_table(
     from deltalake import DeltaTable, Schema
 
     made = place.parent / WORKSHOP / place.name
-    clear(made.parent)
+    clear(place.parent)
     DeltaTable.create(
         str(made),
         Schema.from_arrow(pyarrow.schema(fields)),
@@ -373,19 +392,18 @@ def make_table(
         commit_properties=mark,
     )
     os.replace(made, place)  # noqa: PTH105 - in one step, as files are replaced
-    clear(made.parent)
+    clear(place.parent)
 
 
 def remove_table(place: Path) -> None:
     """Remove a table with its files, at once for readers; raises ``OSError`` where that fails."""
     going = place.parent / WORKSHOP / place.name
-    clear(going.parent)
+    clear(place.parent)
     going.parent.mkdir()
     os.replace(place, going)  # noqa: PTH105 - in one step, as files are replaced
-    clear(going.parent)
+    clear(place.parent)
 
 
-def clear(folder: Path) -> None:
-    """Remove a folder, if it is there."""
-    if folder.exists():
-        shutil.rmtree(folder)
+def clear(dataset: Path) -> None:
+    """Remove the hidden folder of a dataset in which tables are made, if it is there."""
+    remove_folder(dataset, dataset / WORKSHOP)

@@ -87,17 +87,17 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
         except ValueError as error:
             raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
     with driver("sqlalchemy", "iceberg"):
-        from pyiceberg.catalog.sql import SqlCatalog
+        from schemactl.destinations.iceberg.folder_catalog import FolderCatalog
     from sqlalchemy.engine import URL
 
     database = address.folder.absolute() / DATABASE
     mode = {"mode": "rwc" if is_written else "ro", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(database))}", query=mode)
     with wrap_errors(f"open the catalog `{database}`"):
-        return SqlCatalog(
+        return FolderCatalog(
             _name_in(database),
+            address.folder.absolute(),
             uri=url.render_as_string(hide_password=False),
-            warehouse=str(address.folder.absolute()),
             init_catalog_tables=str(is_written).lower(),
         )
 

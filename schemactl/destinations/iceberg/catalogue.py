@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, with_nullable
+from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import kind_of, kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
@@ -63,12 +64,22 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
     found = {each.name: each for each in folders_in(folder) if _tables_of_folder(each)}
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
     dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
+    refuse_links(folder, dataset)
+    from pyiceberg.catalog.noop import NoopCatalog
+    from pyiceberg.io import WAREHOUSE
+    from pyiceberg.serializers import FromInputFile
     from pyiceberg.table import StaticTable
 
+    from schemactl.destinations.iceberg.folder_catalog import FolderFileIO
+
+    reader = FolderFileIO({WAREHOUSE: str(dataset)})
     tables: dict[str, Table] = {}
     for name, file in _tables_of_folder(dataset).items():
+        refuse_links(dataset, file)
+        place = str(file.absolute())
         with wrap_errors(f"read `{file}`"):
-            tables[name] = StaticTable.from_metadata(str(file.absolute()))
+            metadata = FromInputFile.table_metadata(reader.new_input(place))
+        tables[name] = StaticTable((name,), metadata, place, reader, NoopCatalog(name))
     return _catalogue(tables, version_hashes(list_files(dataset)), dataset.resolve().name, f"iceberg:{dataset}")
 
 

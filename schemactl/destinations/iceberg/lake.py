@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from schemactl.destinations._bookkeeping import (
     rows_of_load,
 )
 from schemactl.destinations._catalogue import choose_migrated
-from schemactl.destinations._journal import Versions, journal_text, read_journal
+from schemactl.destinations._journal import Versions, journal_error, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
@@ -117,12 +118,27 @@ class IcebergLake(Lake):
 
     def drop(self, name: str) -> None:
         with wrap_errors(f"remove `{name}` from `{self.origin}`"):
-            folder = local_path(self.catalog.load_table((*self.namespace, name)).location())
+            folder = self._local_place(name)
             others = [each for each in tables_in(self.catalog, self.dataset) if each != name]
-            places = {local_path(self.catalog.load_table((*self.namespace, each)).location()) for each in others}
-            self.catalog.purge_table((*self.namespace, name))
-            if folder and folder.is_dir() and folder not in places:  # files that no commit speaks of
+            places = [place for each in others if (place := self._local_place(each)) is not None]
+            if self.address.folder is not None:
+                self.catalog.drop_table((*self.namespace, name))
+            else:
+                self.catalog.purge_table((*self.namespace, name))
+            # Files that no commit speaks of as well.
+            if folder and folder.is_dir() and not any(place.is_relative_to(folder) for place in places):
                 shutil.rmtree(folder)
+
+    def _local_place(self, name: str) -> Path | None:
+        """Return the folder of a table, links followed; None where it is not below a local folder of the catalog."""
+        from pyiceberg.io import WAREHOUSE
+
+        place = local_path(self.catalog.load_table((*self.namespace, name)).location())
+        above = self.address.folder or local_path(self.catalog.properties.get(WAREHOUSE, ""))
+        if place is None or above is None or above == Path():
+            return None
+        real, above = place.resolve(), above.resolve()
+        return real if real != above and real.is_relative_to(above) else None
 
     def read_journal(self) -> Versions | None:
         with wrap_errors(f"read `{self.origin}`"):
@@ -130,7 +146,12 @@ class IcebergLake(Lake):
                 return None
             held = self._pieces()
         text = "".join(held[key] for key in sorted(held))
-        return read_journal(Versions, text, f"of `{self.origin}`") if text else None
+        if not text:
+            return None
+        journal = read_journal(Versions, text, f"of `{self.origin}`")
+        if journal.files:  # a load into a catalog makes none beside tables
+            raise journal_error(f"of `{self.origin}`", f"no load makes `{journal.files[0]}`")
+        return journal
 
     def write_journal(self, journal: Versions | None) -> None:
         text = journal_text(journal) if journal else ""

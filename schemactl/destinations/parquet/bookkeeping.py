@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,18 +20,16 @@ from urllib.parse import quote
 
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import OURS
+from schemactl.destinations._folder import read_text, refuse_links
 from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of
-from schemactl.destinations.parquet.journal import Listing, list_files, write_text
+from schemactl.destinations.parquet.journal import INIT, JSONL_ENDING, Listing, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import VERSION_TABLE, loads_table, version_table
 from schemactl.schema.types import Table
 
-INIT: Final = "init"
 INIT_TEXT: Final = '{"initial_version":2,"current_version":2}'
 """What dlt puts into a new dataset: the version of the layout."""
-
-ENDING: Final = ".jsonl"
 
 _VERSION_FILE: Final = re.compile(r"(?P<name>\w+?)__(?P<time>\d+(?:\.\d+)?)__(?P<hash>[^.]*).*")
 
@@ -86,7 +85,7 @@ def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str,
         lines = [{**each.line(), "inserted_at": each.time} for each in stored]
     else:
         head = f"{equal['schema_name']}__" if "schema_name" in equal else ""
-        tail = f"__{equal['load_id']}{ENDING}" if "load_id" in equal else ENDING
+        tail = f"__{equal['load_id']}{JSONL_ENDING}" if "load_id" in equal else JSONL_ENDING
         files = (pair for folder in find_names(listing.folders(), table.name) for pair in listing.of(folder).items())
         found = [path for name, path in files if name.startswith(head) and name.endswith(tail)]
         lines = [line for path in found for line in lines_of(path, "load_id")]
@@ -108,7 +107,7 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
             # dlt's own names of columns, whatever the naming convention.
             names = table.columns if table.name == INPUTS_TABLE else loads_table().columns
             lines = (_json(dict(zip(names, row, strict=True))) for row in rows)
-            yield f"{table.name}/{package.schema.name}__{package.load_id}{ENDING}", "\n".join(lines)
+            yield f"{table.name}/{package.schema.name}__{package.load_id}{JSONL_ENDING}", "\n".join(lines)
 
 
 def version_file(listing: Listing, folder: str, row: Sequence[Any]) -> tuple[str, str]:
@@ -116,7 +115,7 @@ def version_file(listing: Listing, folder: str, row: Sequence[Any]) -> tuple[str
     held = dict(zip(version_table().columns, row, strict=True))
     latest = max((each.time for each in stored_versions(listing)), default=0.0)
     time = max(held["inserted_at"].timestamp(), latest + 1e-6)
-    name = f"{folder}/{held['schema_name']}__{time:.6f}__{_path_safe(held['version_hash'])}{ENDING}"
+    name = f"{folder}/{held['schema_name']}__{time:.6f}__{_path_safe(held['version_hash'])}{JSONL_ENDING}"
     return name, _json(held)
 
 
@@ -132,12 +131,15 @@ def _json(held: dict[str, Any]) -> str:
 
 def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
     """Return the objects in a file of JSON lines; ``DestinationError`` unless all of them have ``key``."""
+    text = read_text(path.parent, path) or ""
     try:
-        held = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-        if not held or not all(key in each for each in held):
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        if not rows or not all(isinstance(row, dict) and key in row for row in rows):
             raise ValueError(f"it lacks `{key}`")
-        return held
-    except (OSError, ValueError, TypeError) as error:
+        return rows
+    except RecursionError as error:
+        raise DestinationError(f"`{path}` is not what belongs there: it is nested too deep") from error
+    except ValueError as error:
         raise DestinationError(f"`{path}` is not what belongs there: {error}") from error
 
 
@@ -155,8 +157,9 @@ class FolderLedger(Ledger):
         if not table.name.startswith(OURS):
             return read_rows(list_files(self.folder), table, **equal)
         place = self.folder / table.name
-        files = [place / _file_name(equal["run_id"])] if "run_id" in equal else sorted(place.glob(f"*{ENDING}"))
-        return [line for path in files if path.is_file() for line in lines_of(path, "run_id")]
+        refuse_links(self.folder, place)
+        files = [place / _file_name(equal["run_id"])] if "run_id" in equal else sorted(place.glob(f"*{JSONL_ENDING}"))
+        return [line for path in files if os.path.lexists(path) for line in lines_of(path, "run_id")]
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not table.name.startswith(OURS):
@@ -166,16 +169,17 @@ class FolderLedger(Ledger):
             ours = [*self.read_rows(table, run_id=run_id), *(row for row in rows if row["run_id"] == run_id)]
             held = {tuple(row[name] for name in keys_of(table)): row for row in ours}
             lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in held.values())
-            write_text(self.folder / table.name / _file_name(run_id), "".join(f"{line}\n" for line in lines))
+            path = self.folder / table.name / _file_name(run_id)
+            write_text(self.folder, path, "".join(f"{line}\n" for line in lines))
 
     def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not (self.folder / INIT).is_file():
-            write_text(self.folder / INIT, INIT_TEXT)
+            write_text(self.folder, self.folder / INIT, INIT_TEXT)
         for row in rows:
             listing = list_files(self.folder)
             (version_hash,) = (str(row[name]) for name in keys_of(table))
             name, text = version_file(listing, table.name, tuple(row.values()))
-            write_text(self.folder / name, text)
+            write_text(self.folder, self.folder / name, text)
             _remove(stored_versions(listing, version_hash))
 
     def remove_version(self, version_hash: str) -> None:
@@ -183,7 +187,7 @@ class FolderLedger(Ledger):
 
 
 def _file_name(run_id: str) -> str:
-    return quote(run_id, safe="").replace(".", "%2E") + ENDING
+    return quote(run_id, safe="").replace(".", "%2E") + JSONL_ENDING
 
 
 def _remove(versions: Sequence[StoredVersion]) -> None:

@@ -9,9 +9,10 @@ from urllib.parse import unquote
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
+from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.bookkeeping import version_hashes
-from schemactl.destinations.parquet.journal import Listing, folders_in, list_files
+from schemactl.destinations.parquet.journal import PARQUET_ENDING, Listing, folders_in, list_files
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.arrow_types import (
     arrow_type_of,
@@ -28,7 +29,6 @@ from schemactl.schema.types import Column, DataType, Properties
 if TYPE_CHECKING:
     import pyarrow
 
-ENDING: Final = ".parquet"
 NAMES: Final = NameLimits()
 
 _HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -63,8 +63,9 @@ def catalogue_of(dataset: Path) -> Catalogue:
 
 
 def holds_tables(folder: Path) -> bool:
-    """Return whether a folder holds folders of Parquet."""
-    return bool(_tables(list_files(folder)))
+    """Return whether a folder holds folders of Parquet; files in them may be links, which are refused when read."""
+    listing = list_files(folder)
+    return any("/" in name and name.endswith(PARQUET_ENDING) for name in (*listing.files, *listing.links))
 
 
 def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
@@ -74,16 +75,19 @@ def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
 
     Raises:
         InputError: there is none, or there are several.
-        DestinationError: a folder cannot be listed.
+        DestinationError: a folder cannot be listed, or the dataset is a link in the folder.
     """
-    if is_made and address.dataset:
-        return address.folder / address.dataset
     if address.dataset is None and holds_tables(address.folder):
         return address.folder
-    found = {path.name: path for path in folders_in(address.folder) if holds_tables(path)}
-    if is_made and not found:
-        return address.folder
-    return found[choose_dataset(found, address.dataset, f"parquet:{address.folder}")]
+    if is_made and address.dataset:
+        dataset = address.dataset
+    else:
+        found = {path.name for path in folders_in(address.folder) if holds_tables(path)}
+        if is_made and not found:
+            return address.folder
+        dataset = choose_dataset(found, address.dataset, f"parquet:{address.folder}")
+    refuse_links(address.folder, address.folder / dataset)
+    return address.folder / dataset
 
 
 def _tables(listing: Listing) -> dict[str, str]:
@@ -94,7 +98,7 @@ def _tables(listing: Listing) -> dict[str, str]:
 
 def table_files(listing: Listing, table: str) -> dict[str, Path]:
     """Return the files of Parquet that make a table, by their path in its folder."""
-    return {name: path for name, path in listing.of(table).items() if name.endswith(ENDING)}
+    return {name: path for name, path in listing.of(table).items() if name.endswith(PARQUET_ENDING)}
 
 
 def partition_values(name: str) -> dict[str, str | None]:

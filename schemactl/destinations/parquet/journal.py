@@ -11,14 +11,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from schemactl.destinations._journal import Moves, journal_text, read_journal
-from schemactl.errors import DestinationError, InputError
+from schemactl.destinations._bookkeeping import is_bookkeeping
+from schemactl.destinations._folder import is_link, is_plain_name, link_error, read_text, refuse_links, remove_folder
+from schemactl.destinations._journal import Moves, journal_error, journal_text, read_journal
+from schemactl.errors import CommandWarning, DestinationError, InputError
 from schemactl.store.text import replace_file
 
 FOLDER: Final = ".schemactl-load"
@@ -29,6 +32,16 @@ NEW: Final = f"{FOLDER}/new"
 """Where files wait for their places."""
 
 
+INIT: Final = "init"
+"""The file by which dlt recognizes a dataset."""
+
+PARQUET_ENDING: Final = ".parquet"
+"""The ending of files that hold rows of tables."""
+
+JSONL_ENDING: Final = ".jsonl"
+"""The ending of files that say what was loaded and migrated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The files of a dataset as they are once a journal is carried out.
@@ -36,19 +49,30 @@ class Listing:
     Attributes:
         dataset: its folder.
         files: where each file is, by its path in the dataset, sorted.
+        links: the paths in the dataset of links in the place of files and folders that would count.
     """
 
     dataset: Path
     files: Mapping[str, Path] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
 
     def of(self, folder: str) -> dict[str, Path]:
-        """Return the files in one of the folders, and in those below, by their path from there."""
+        """Return the files in one of the folders, and in those below, by their path from there.
+
+        Raises:
+            DestinationError: the folder is a link, or holds one.
+        """
         head = f"{folder}/"
+        for name in self.links:
+            if f"{name}/".startswith(head):
+                raise link_error(self.dataset / name)
         return {name.removeprefix(head): path for name, path in self.files.items() if name.startswith(head)}
 
     def folders(self) -> tuple[str, ...]:
-        """Return the names of the folders that hold files."""
-        return tuple(sorted({name.partition("/")[0] for name in self.files if "/" in name}))
+        """Return the names of the folders that hold files, or links in their place."""
+        held = [name for name in (*self.files, *self.links) if "/" in name]
+        linked = [name for name in self.links if (self.dataset / name).is_dir()]
+        return tuple(sorted({name.partition("/")[0] for name in (*held, *linked)}))
 
 
 def list_files(dataset: Path) -> Listing:
@@ -58,20 +82,56 @@ def list_files(dataset: Path) -> Listing:
         DestinationError: a folder cannot be listed, or the journal of a killed load cannot be read.
     """
     journal = find_journal(dataset) or Moves()
-    files = {name: path for name, path in _walk(dataset, "") if name not in journal.removals}
+    found = dict(_walk(dataset, ""))
+    links = tuple(name for name, path in found.items() if is_link(path))
+    files = {name: path for name, path in found.items() if name not in journal.removals and name not in links}
     waiting = {new: dataset / old for old, new in journal.moves if (dataset / old).is_file()}
-    return Listing(dataset, dict(sorted({**files, **waiting}.items())))
+    return Listing(dataset, dict(sorted({**files, **waiting}.items())), links)
 
 
 def find_journal(dataset: Path) -> Moves | None:
-    """Return what a killed load had still to do, None for nothing; ``DestinationError`` if it is unreadable."""
+    """Return what a killed load had still to do, None for nothing.
+
+    Raises:
+        DestinationError: the journal is unreadable, a link, or not one that a load writes.
+    """
     path = dataset / FOLDER / JOURNAL
-    try:
-        return read_journal(Moves, path.read_text(encoding="utf-8"), f"`{path}`")
-    except (FileNotFoundError, NotADirectoryError):
+    text = read_text(dataset, path)
+    if text is None:
         return None
-    except OSError as error:
-        raise DestinationError(f"cannot read the journal `{path}`: {error}") from error
+    journal = read_journal(Moves, text, f"`{path}`")
+    for old, new in journal.moves:
+        if old != f"{NEW}/{new}":
+            raise journal_error(f"`{path}`", f"`{new}` does not come from `{NEW}/{new}`, but from `{old}`")
+        refuse_links(dataset, dataset / old)
+    _check_places(dataset, journal)
+    return journal
+
+
+def _check_places(dataset: Path, journal: Moves) -> None:
+    """Refuse a journal that names other files than a load does, or passes through links."""
+    place = f"`{dataset / FOLDER / JOURNAL}`"
+    for name in journal.removals:
+        if not _is_of_table(name):
+            raise journal_error(place, f"no load removes `{name}`")
+    targets = [new for _, new in journal.moves]
+    for name in targets:
+        folder, _, file = name.rpartition("/")
+        is_of_load = is_bookkeeping(folder) and is_plain_name(file) and file.endswith(JSONL_ENDING)
+        if not (name == INIT or is_of_load or _is_of_table(name)):
+            raise journal_error(place, f"no load makes `{name}`")
+    # Carried out a second time, it would remove what the first time has brought.
+    if len({*targets, *journal.removals}) < len(targets) + len(journal.removals):
+        raise journal_error(place, "it names a file twice")
+    for name in (*journal.removals, *targets):
+        refuse_links(dataset, dataset / name)
+
+
+def _is_of_table(name: str) -> bool:
+    """Return whether a path in a dataset is that of a table's file, right in its folder or in partitions."""
+    table, *partitions, file = name.split("/") if "/" in name else ("", name)
+    is_named = all(map(is_plain_name, (table, *partitions, file)))
+    return is_named and all("=" in part for part in partitions) and file.endswith(PARQUET_ENDING)
 
 
 def commit(dataset: Path, journal: Moves) -> None:
@@ -81,14 +141,20 @@ def commit(dataset: Path, journal: Moves) -> None:
         OSError: a file cannot be moved; a journal that is written by then stays, for ``recover``.
         DestinationError: the journal cannot be written.
     """
+    _check_places(dataset, journal)
     for old, _ in journal.moves:
         _sync(dataset / old)
-    write_text(dataset / FOLDER / JOURNAL, journal_text(journal))
+    write_text(dataset, dataset / FOLDER / JOURNAL, journal_text(journal))
     _carry_out(dataset, journal)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replace a text file in one step; raises ``DestinationError`` where it cannot be written."""
+def write_text(folder: Path, path: Path, text: str) -> None:
+    """Replace a text file in a destination's folder in one step.
+
+    Raises:
+        DestinationError: it cannot be written, or there is a link on the way to it.
+    """
+    refuse_links(folder, path)
     try:
         replace_file(path, text)
     except InputError as error:
@@ -96,17 +162,20 @@ def write_text(path: Path, text: str) -> None:
 
 
 def recover(dataset: Path) -> None:
-    """Finish or forget what a killed load has left; call it while no other load can write.
+    """Finish or forget what a killed load has left, and warn of it; call it while no other load can write.
 
     Raises:
         OSError: a file cannot be moved or removed.
-        DestinationError: the journal cannot be read, or files that it lists are gone.
+        DestinationError: the journal cannot be read, is not one that a load writes, or files that it lists are gone.
     """
     journal = find_journal(dataset)
-    if journal is not None:
-        _carry_out(dataset, journal)
-    elif (dataset / FOLDER).exists():
-        shutil.rmtree(dataset / FOLDER)
+    if journal is None:
+        remove_folder(dataset, dataset / FOLDER)
+        return
+    _carry_out(dataset, journal)
+    done = f"files moved: {len(journal.moves):,}, removed: {len(journal.removals):,}"
+    message = f"finished a load or a migration step that had broken off in `{dataset}` ({done})"
+    warnings.warn(CommandWarning(message), stacklevel=2)
 
 
 def forget_gathered(dataset: Path) -> None:
@@ -166,20 +235,30 @@ def _sync(path: Path) -> None:
 
 
 def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
-    """Yield files, those of tables right in their folders or in partitions (``day=2024-01-31``)."""
-    for path in entries(folder):
-        if path.is_dir():
-            if head and "=" not in path.name:
-                continue
-            yield from _walk(path, f"{head}{path.name}/")
+    """Yield files, those of tables right in their folders or in partitions (``day=2024-01-31``), and links to any.
+
+    Raises:
+        DestinationError: a folder cannot be listed, or a file that counts is a pipe, a device or the like.
+    """
+    for path in _entries(folder):
+        name = f"{head}{path.name}"
+        counts = not head or path.name.endswith((PARQUET_ENDING, JSONL_ENDING)) or "=" in path.name
+        if is_link(path):
+            if counts:
+                yield name, path
+        elif path.is_dir():
+            if not head or "=" in path.name:
+                yield from _walk(path, f"{name}/")
+        elif counts and not path.is_file():
+            raise DestinationError(f"`{path}` is neither a file nor a folder", hint="remove it")
         else:
-            yield f"{head}{path.name}", path
+            yield name, path
 
 
-def entries(folder: Path) -> Iterable[Path]:
+def _entries(folder: Path) -> list[Path]:
     """Return what stands in a folder, sorted, but for what is hidden; ``DestinationError`` if it is unreadable."""
     if not folder.is_dir():
-        return ()
+        return []
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
@@ -187,5 +266,5 @@ def entries(folder: Path) -> Iterable[Path]:
 
 
 def folders_in(folder: Path) -> list[Path]:
-    """Return the folders in a folder, as ``entries`` does."""
-    return [each for each in entries(folder) if each.is_dir()]
+    """Return the folders in a folder, links to some among them, as ``list_files`` lists."""
+    return [path for path in _entries(folder) if path.is_dir()]

@@ -13,6 +13,7 @@ from typing import Final
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import is_loaded, past_loads
+from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.merge import merge_chain
@@ -21,7 +22,6 @@ from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import (
-    ENDING,
     NAMES,
     file_columns,
     find_dataset,
@@ -31,7 +31,9 @@ from schemactl.destinations.parquet.catalogue import (
 )
 from schemactl.destinations.parquet.journal import (
     FOLDER,
+    INIT,
     NEW,
+    PARQUET_ENDING,
     Listing,
     check_device,
     check_rights,
@@ -196,7 +198,7 @@ def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[st
     """Return files under the names that dlt's layout gives them: load id, id of the file."""
     places = (f"{package.load_id}/{package.schema.name}/{table}/{at}" for at, _ in enumerate(files))
     ids = (hashlib.sha256(place.encode()).hexdigest()[:10] for place in places)
-    return {f"{package.load_id}.{file_id}{ENDING}": file for file_id, file in zip(ids, files, strict=True)}
+    return {f"{package.load_id}.{file_id}{PARQUET_ENDING}": file for file_id, file in zip(ids, files, strict=True)}
 
 
 MOST_NAME_BYTES: Final = 255
@@ -239,6 +241,7 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
     row_id = naming_of(schema).normalize_identifier("_dlt_id")
     for table in tables:
         check_name(table.name)
+        refuse_links(listing.dataset, listing.dataset / table.name)
         _check_layout(listing, table)
         key = first(table, "row_key") or (row_id if row_id in table.columns else None)
         expected: tuple[Column, ...] | None = complete(table)
@@ -278,7 +281,9 @@ def _check_layout(listing: Listing, table: Table) -> None:
     if folder.exists() and not folder.is_dir():
         raise DestinationError(f"`{folder}` is in the place of a table's folder", hint="remove it")
     last = {name: name.rpartition("/")[2] for name in listing.of(table.name)}
-    foreign = (name for name, own in last.items() if not own.endswith(ENDING) and own[:1] != "_" and own != "init")
+    foreign = (
+        name for name, own in last.items() if not own.endswith(PARQUET_ENDING) and own[:1] != "_" and own != INIT
+    )
     other = next(foreign, None)
     if other and not table.name.startswith("_dlt_"):
         hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'

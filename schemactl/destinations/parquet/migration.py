@@ -26,7 +26,6 @@ from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.destinations.parquet.catalogue import (
-    ENDING,
     NAMES,
     catalogue_of,
     file_columns,
@@ -37,6 +36,7 @@ from schemactl.destinations.parquet.catalogue import (
 from schemactl.destinations.parquet.journal import (
     FOLDER,
     NEW,
+    PARQUET_ENDING,
     check_device,
     commit,
     forget_gathered,
@@ -290,7 +290,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
 def _new_name() -> str:
     """Return a name as dlt gives them: the load's id is a time, so it comes after those of earlier loads."""
-    return f"{time.time():.6f}.{uuid.uuid4().hex[:10]}{ENDING}"
+    return f"{time.time():.6f}.{uuid.uuid4().hex[:10]}{PARQUET_ENDING}"
 
 
 def _successor(name: str) -> str:
@@ -298,9 +298,9 @@ def _successor(name: str) -> str:
 
     A journal that is carried out twice removes the old name each time, so the new one must be another.
     """
-    stem = name.removesuffix(ENDING)
+    stem = name.removesuffix(PARQUET_ENDING)
     load_id, dot, _ = stem.rpartition(".")
-    return f"{load_id if dot else stem}.{uuid.uuid4().hex[:10]}{ENDING}"
+    return f"{load_id if dot else stem}.{uuid.uuid4().hex[:10]}{PARQUET_ENDING}"
 
 
 @contextmanager

@@ -6,6 +6,8 @@ are overwritten, or the new one takes the old one's name. ``staging`` makes the 
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import replace
 from itertools import count
 from typing import Final
@@ -13,23 +15,59 @@ from typing import Final
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from schemactl.destinations._journal import Pending, TableMove, journal_text, read_journal
+from schemactl.destinations._bookkeeping import is_bookkeeping
+from schemactl.destinations._catalogue import OURS
+from schemactl.destinations._journal import Pending, TableMove, journal_error, journal_text, read_journal
 from schemactl.destinations.spark.tables import Tables, append_rows, mend_copies, refreshed, take_place
 from schemactl.engine.sql import quoted
-from schemactl.errors import DestinationError
+from schemactl.errors import CommandWarning, DestinationError
+from schemactl.store.text import MAX_BYTES
 
 PENDING: Final = "_schemactl_pending_"
 NEW: Final = "_schemactl_new_"
+_LOAD: Final = "load"
+"""The column of the table that makes a load certain."""
 
 
 def read_pending(target: Tables) -> Pending | None:
-    """Return the load that a killed command left certain, None where there is none."""
+    """Return the load that a killed command left certain, None where there is none.
+
+    Raises:
+        DestinationError: the table that holds it is not one that a load makes.
+    """
     for name in sorted(target.held):
+        if not _is(name, PENDING):
+            continue
+        place = target.namespace.table(name)
+        if list(target.held[name].columns.items()) != [(_LOAD, "string")]:
+            raise journal_error(place, f"its only column is not `{_LOAD}`")
         # One without a row was killed as it was made.
-        for row in target.frame(name).collect() if _is(name, PENDING) else ():
-            return replace(read_journal(Pending, row.load, target.namespace.table(name)), table=name)
+        for row in target.frame(name).select(F.substring(_LOAD, 1, MAX_BYTES + 1)).take(1):
+            if row[0] is None or len(row[0]) > MAX_BYTES:
+                raise journal_error(place, "it is empty, or too long")
+            pending = replace(read_journal(Pending, row[0], place), table=name)
+            for step in pending.steps:
+                _check_step(step, name.removeprefix(PENDING), place)
+            return pending
     return None
+
+
+def _check_step(step: TableMove, number: str, place: str) -> None:
+    """Refuse a step that no load takes: of a table of ours, or with rows of a table that no load has staged.
+
+    ``number`` is that of the lease under which the load was staged.
+    """
+    staged = re.compile(re.escape(f"{NEW}{number}_{step.table}") + r"(_\d+)?", re.IGNORECASE)
+    if step.rows:
+        is_ours = is_bookkeeping(step.table) and step == TableMove(step.table, None, rows=step.rows)
+    elif step.source is None:
+        is_ours = step == TableMove(step.table, None, overwrites=True)
+    else:
+        is_ours = staged.fullmatch(step.source) is not None
+    if not is_ours or (step.table.startswith(OURS) and not step.rows):
+        raise journal_error(place, f"no load takes its step on `{step.table}`")
 
 
 def _is(name: str, head: str) -> bool:
@@ -48,6 +86,8 @@ def recover(target: Tables) -> Tables:
     pending = read_pending(target)
     if pending is not None:
         carry_out(target, pending, is_again=True)
+        message = f"finished load `{pending.load_id}`, which had broken off in {target.namespace}"
+        warnings.warn(CommandWarning(message), stacklevel=2)
     else:
         forget(target)
     return refreshed(target)
@@ -55,7 +95,7 @@ def recover(target: Tables) -> Tables:
 
 def commit(target: Tables, pending: Pending) -> None:
     """Make a staged load certain, and carry it out."""
-    frame = target.spark.createDataFrame(pa.table({"load": [journal_text(pending)]}))
+    frame = target.spark.createDataFrame(pa.table({_LOAD: [journal_text(pending)]}))
     target.check()
     for table in (target.namespace.table(step.table) for step in pending.steps if step.is_new):
         # The load has made it. Unless others have filled it, it makes room for the one with rows.
@@ -81,6 +121,10 @@ def _check_whole(target: Tables, pending: Pending) -> None:
             f"load `{pending.load_id}` into {target.namespace} broke off, and its table `{gone[0]}` is gone",
             hint=f"drop `{pending.table}` to give it up, then load again",
         )
+    for step in pending.steps:
+        columns = {frozenset(row) for row in step.rows}
+        if len(columns) > 1 or any(names - target.held[step.table].columns.keys() for names in columns):
+            raise journal_error(target.namespace.table(pending.table), f"its rows are not of `{step.table}`")
 
 
 def carry_out(target: Tables, pending: Pending, *, is_again: bool) -> None:

@@ -137,8 +137,12 @@ class Lease:
             if number in self._numbers():
                 raise
             return self._last()  # dropped by the next holder
-        said: Mapping[str, Any] = json.loads(bytes.fromhex(next(row[1] for row in shown if row[0] == _PROPERTY)))
-        return number, said
+        held = next((row[1] for row in shown if row[0] == _PROPERTY), "")
+        holder = _read_holder(held)
+        if holder is None:
+            message = f"{self._table(number)} is not a lease that schemactl has made"
+            raise DestinationError(message, hint="drop it, and see to who may make tables there")
+        return number, holder
 
     def _numbers(self) -> frozenset[int]:
         shown = self._spark.sql(f"SHOW TABLES IN {self._namespace} LIKE '{LEASE}*'").collect()
@@ -155,6 +159,17 @@ class Lease:
 def _said(holder: Mapping[str, Any]) -> str:
     # In hexadecimal, as Spark shows no property that looks like a secret (`spark.redaction.regex`).
     return f"{literal(_PROPERTY)} = {literal(json.dumps(holder).encode().hex())}"
+
+
+def _read_holder(written: str) -> Mapping[str, Any] | None:
+    """Return what ``_said`` has written, empty where the lease was given back; None of anything else."""
+    try:
+        holder = json.loads(bytes.fromhex(written))
+    except (ValueError, RecursionError):
+        return None
+    kinds = {"host": str, "user": str, "token": str, "pid": int}
+    is_whole = isinstance(holder, dict) and all(isinstance(holder.get(name), kind) for name, kind in kinds.items())
+    return holder if is_whole or holder == {} else None
 
 
 @contextmanager

@@ -1,0 +1,91 @@
+"""Reads and removes what lies in the folder of a destination, never through a link.
+
+Whoever may write to a shared folder could else have the next load read, write or delete files anywhere. The folder
+itself may be a link, as the user has named it. What changes while a command runs is not defended against.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Final
+
+from schemactl.errors import DestinationError
+from schemactl.store.text import MAX_BYTES
+
+_JUNCTION: Final = 0xA0000003
+"""Windows's ``IO_REPARSE_TAG_MOUNT_POINT``."""
+
+_HINT: Final = "replace the link by what it names, or name its target as the destination"
+
+
+def is_link(path: Path) -> bool:
+    """Return whether a path is a symbolic link, or a junction of Windows; False where there is nothing."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    is_junction = getattr(status, "st_reparse_tag", 0) == _JUNCTION  # which only Windows states
+    return is_junction or stat.S_ISLNK(status.st_mode)
+
+
+def refuse_links(folder: Path, path: Path) -> None:
+    """Raise ``DestinationError`` if ``path``, or a folder between it and ``folder``, is a link."""
+    below = folder
+    for name in path.relative_to(folder).parts:
+        below = below / name
+        if is_link(below):
+            raise link_error(below)
+
+
+def link_error(path: Path) -> DestinationError:
+    """Return the error for a link in a destination."""
+    return DestinationError(f"`{path}` is a link, which could lead anywhere: it is not followed", hint=_HINT)
+
+
+def is_plain_name(name: object) -> bool:
+    r"""Return whether a value is the name of a file that is not hidden: no path, no drive, no NUL.
+
+    >>> [is_plain_name(name) for name in ("orders", "../orders", "/orders", ".", ".ssh", "a\0b", 1)]
+    [True, False, False, False, False, False, False]
+    """
+    return isinstance(name, str) and name[:1] not in ("", ".") and "\0" not in name and Path(name).name == name
+
+
+def read_text(folder: Path, path: Path) -> str | None:
+    """Return the text of a file in a destination's folder; None where there is none.
+
+    Raises:
+        DestinationError: it cannot be read, is a link, no regular file, not UTF-8, or longer than ``MAX_BYTES``.
+    """
+    refuse_links(folder, path)
+    try:
+        # A pipe is not waited for.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise DestinationError(f"`{path}` is not a regular file")
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise DestinationError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB")
+        return content.decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise DestinationError(f"cannot read `{path}`: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DestinationError(f"cannot read `{path}`: it is not UTF-8") from error
+
+
+def remove_folder(folder: Path, path: Path) -> None:
+    """Remove a folder with all that it holds, if it is there.
+
+    Raises:
+        OSError: something cannot be removed.
+        DestinationError: there is a link on the way to it; links in it are removed, not followed.
+    """
+    refuse_links(folder, path)
+    if path.exists():
+        shutil.rmtree(path)
