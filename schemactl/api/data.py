@@ -94,7 +94,7 @@ def infer(
     dispatch: Mapping[str, str] | None = None,
     model: str | type | None = None,
     typing: str | Path | None = None,
-    typing_errors: TypingErrors = "column",
+    typing_errors: TypingErrors | None = None,
     null_values: Sequence[str] = (),
     sample: str = "full",
     dry_run: bool = False,
@@ -118,7 +118,8 @@ def infer(
         model: a Pydantic model that states the columns and validates the data, or ``MODULE:CLASS``. Workers import its
             module by its source, so a model of a notebook has to move to a file.
         typing: an Arc schema file, or the name of a schema that was imported from one: columns of texts become typed.
-        typing_errors: what becomes of rows with texts that cannot be typed, as ``--typing-errors`` has it.
+        typing_errors: what becomes of rows with texts that cannot be typed, as ``--typing-errors`` has it; None loads
+            them with nulls if any text of the column can be typed.
         null_values: texts of CSV, TSV and XML that stand for null.
         sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
         dry_run: whether nothing is written.
@@ -163,7 +164,7 @@ def normalize(
     dispatch: Mapping[str, str] | None = None,
     model: str | type | None = None,
     typing: str | Path | None = None,
-    typing_errors: TypingErrors = "column",
+    typing_errors: TypingErrors | None = None,
     null_values: Sequence[str] = (),
     load_id: str | None = None,
     new_only: bool = False,
@@ -216,10 +217,11 @@ def _with_row_options(
     dispatch: Mapping[str, str] | None,
     model: str | type | None,
     typing: str | Path | None,
-    typing_errors: TypingErrors,
+    typing_errors: TypingErrors | None,
 ) -> InferRequest:
     """Return the request with the model, the typing and the field of tables that a call states."""
-    check_choice("typing_errors", typing_errors, get_args(TypingErrors))
+    if typing_errors is not None:
+        check_choice("typing_errors", typing_errors, get_args(TypingErrors))
     if isinstance(model, type):
         model = f"{model.__module__}:{model.__qualname__}"
     found = find_model(model, request.contract) if model else None

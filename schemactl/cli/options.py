@@ -444,12 +444,12 @@ class DataOptions(SparkCommandOptions):
         Group.INPUT,
         metavar="FILE|NAME",
     )
-    typing_errors: Literal["column", "reject", "fail"] = option(
+    typing_errors: Literal["column", "reject", "fail"] | None = option(
         "What becomes of rows with texts that cannot be typed: nulls, with the reasons in the column "
-        "`_errors`; rejects; or nothing is written. Where a field allows no null, nothing is written anyway.",
+        "`_errors` (default, if any text of the column can be typed); rejects; or nothing is written. "
+        "If a field allows no null, nothing is written anyway.",
         Group.CONTRACT,
         Setting(),
-        default="column",
     )
     null_value: Sequence[str] = option(
         "A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",

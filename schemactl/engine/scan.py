@@ -186,7 +186,10 @@ def _findings(found: Sequence[_Located], task: TypingTask | None) -> dict[str, t
     if task is not None:
         from schemactl.engine.typing import findings_of
 
-        return {ONE_TABLE: findings_of(task, merged.get(ONE_TABLE, {}))}
+        converted: Counter[str] = Counter()
+        for part in (part for located in found for part in located.parts):
+            converted.update(part.converted)
+        return {ONE_TABLE: findings_of(task, merged.get(ONE_TABLE, {}), converted)}
     return {
         table: tuple(
             TypingFinding(name, each.count, each.first, shown_error(each.message), _become(contract), True, contract)

@@ -117,16 +117,22 @@ def _text_sql(sql: str, of: T.DataType) -> str:
     return f"cast({sql} as string)" if isinstance(of, T.NullType) else sql
 
 
-def findings_of(task: TypingTask, errors: Mapping[tuple[str, str], FieldErrors]) -> tuple[TypingFinding, ...]:
-    """Return the errors of each field, in the order of the typing."""
+def findings_of(
+    task: TypingTask, errors: Mapping[tuple[str, str], FieldErrors], converted: Mapping[str, int]
+) -> tuple[TypingFinding, ...]:
+    """Return the errors of each field, in the order of the typing.
+
+    A field all of whose texts are errors stops the command, unless the call says what becomes of errors.
+    """
     return tuple(
         TypingFinding(
             column=field.name,
             count=found.count,
             first=found.first,
             message=shown_error(found.message),
-            mode=str(task.on_error),
+            mode=str(OnError.FAIL if task.is_default and not converted[field.name] else task.on_error),
             nullable=field.nullable,
+            converted=converted[field.name],
         )
         for field in task.typing.fields
         if (found := errors.get((field.name, ""))) is not None

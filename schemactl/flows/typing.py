@@ -19,8 +19,10 @@ from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.text import MAX_BYTES, decode, read_text
 
 
-def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSource:
+def find_typing(stated: str, on_error: str | None, folder: SchemasFolder) -> TypingSource:
     """Read the typing that a call names: a file, the address of one in an object store, or a schema of the folder.
+
+    Without ``on_error`` errors go to their column, and a column all of whose texts are errors stops the command.
 
     Raises:
         InputError: there is no such file or schema, or it is no typing.
@@ -40,7 +42,7 @@ def find_typing(stated: str, on_error: str, folder: SchemasFolder) -> TypingSour
     names = [field.name for field in typing.fields]
     if ERRORS in names:
         raise InputError(f"a field cannot be called `{ERRORS}`: errors have a column of that name", hint="rename it")
-    return TypingSource(stated, TypingTask(typing, OnError(on_error)))
+    return TypingSource(stated, TypingTask(typing, OnError(on_error or OnError.COLUMN), on_error is None))
 
 
 def _read_address(address: str) -> str:

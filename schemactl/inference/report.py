@@ -136,6 +136,7 @@ class TypingFinding:
         mode: what becomes of such rows: ``column``, ``reject`` or ``fail``; ``discard`` loads them without the value.
         nullable: False where the typing allows no null, and so no error: nothing is written then.
         contract: with a model what the contract says of such values, as ``data_type=freeze``; None for a typing.
+        converted: with a typing how many texts of the field became values; None for a model.
     """
 
     column: str
@@ -145,6 +146,7 @@ class TypingFinding:
     mode: str
     nullable: bool
     contract: str | None = None
+    converted: int | None = None
 
     @property
     def stops(self) -> bool:

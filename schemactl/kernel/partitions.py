@@ -362,6 +362,7 @@ class Part:
         too_many: as of ``Shares``.
         errors: of documents that a model rejects, and of texts that cannot be typed.
         rejected: how many of these are of no table, by file.
+        converted: how many texts of each field of a typing became values.
     """
 
     found: Any
@@ -371,6 +372,7 @@ class Part:
     too_many: bool = False
     errors: Errors = field(default_factory=dict)
     rejected: Mapping[str, int] = field(default_factory=dict)
+    converted: Mapping[str, int] = field(default_factory=dict)
 
 
 def observe_partition(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context
@@ -62,10 +63,17 @@ class TypedTexts:
     Attributes:
         values: of the field's type; null where the text is null or an error.
         messages: why a text is an error; null where it is none.
+        replaced: how many of the values replace nulls.
     """
 
     values: pa.Array
     messages: pa.Array
+    replaced: int = 0
+
+    @property
+    def converted(self) -> int:
+        """The number of texts that are values now."""
+        return int(len(self.values) - self.values.null_count - self.replaced)
 
 
 Convert: TypeAlias = Callable[[pa.Array], TypedTexts]
@@ -76,10 +84,14 @@ class Typist:
 
     Args:
         typing: the fields, in the order of the columns.
+
+    Attributes:
+        converted: how many texts of each field became values so far.
     """
 
     def __init__(self, typing: Typing) -> None:
         self.typing = typing
+        self.converted: Counter[str] = Counter()
         self._columns = [TextColumn(field) for field in typing.fields]
 
     def run(self, columns: Sequence[pa.Array]) -> tuple[list[pa.Array], pa.Array]:
@@ -94,6 +106,7 @@ class Typist:
                 made.append(column)
                 continue
             typed = typist.run(column)
+            self.converted[field.name] += typed.converted
             made.append(typed.values)
             if typed.messages.null_count < len(column):
                 messages.append((field.name, typed.messages))
@@ -144,7 +157,9 @@ class TextColumn:
         is_null = texts.is_null()
         if self._replaced is not None:
             value, message = self._replaced.values[0], self._replaced.messages[0]
-            return TypedTexts(pc.if_else(is_null, value, typed.values), pc.if_else(is_null, message, typed.messages))
+            replaced = texts.null_count if value.is_valid else 0
+            messages = pc.if_else(is_null, message, typed.messages)
+            return TypedTexts(pc.if_else(is_null, value, typed.values), messages, replaced)
         if self._field.nullable:
             return typed
         return TypedTexts(typed.values, pc.if_else(is_null, pa.scalar(NO_VALUE), typed.messages))

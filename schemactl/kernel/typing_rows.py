@@ -51,7 +51,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
             number = base + int(places[each.first.number])
             placed = replace(each, first=Position(file, number))
             errors[name, ""] = errors[name, ""].merged(placed) if (name, "") in errors else placed
-    return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors})
+    return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}, converted=typist.converted)
 
 
 def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:

@@ -148,7 +148,11 @@ def show_typing(finding: TypingFinding) -> Text:
         return warning(label, f"{what}: {escape(finding.message)} (contract {finding.contract})", **style)
     what = f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
     if finding.stops:
-        rule = " (no null allowed)" if not finding.nullable else " (--typing-errors fail)"
+        rule = " (--typing-errors fail)"
+        if not finding.nullable:
+            rule = " (no null allowed)"
+        elif finding.converted == 0:
+            rule = "; no text of the column can be typed (--typing-errors column loads nulls)"
         return warning("typing", f"{what}: {escape(finding.message)}{rule}", ERROR)
     become = "rejected" if finding.mode == "reject" else "null, see `_errors`"
     return warning("typing", f"{what}: {escape(finding.message)} ({become})")

@@ -50,12 +50,12 @@ NOT_INSTANT = (
 )
 
 
-def stated(on_error: str = "column", fields: list[dict[str, Any]] | None = None) -> TypingSource:
+def stated(on_error: str | None = None, fields: list[dict[str, Any]] | None = None) -> TypingSource:
     Path("customer.arc.json").write_text(json.dumps(fields or FIELDS))
     return find_typing("customer.arc.json", on_error, SchemasFolder.at(Path("schemas")))
 
 
-def load(shop: Shop, text: str = ROWS, on_error: str = "column", **asked: Any) -> NormalizeReport:
+def load(shop: Shop, text: str = ROWS, on_error: str | None = None, **asked: Any) -> NormalizeReport:
     Path("customer.csv").write_text(text)
     return shop.load("customer.csv", table="customer", typing=stated(on_error), **asked)
 
@@ -118,13 +118,29 @@ def test_rows_with_errors_are_rejected_with_their_place_and_text(shop: Shop):
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("text", "on_error"),
-    [(ROWS, "fail"), ("id,born,amount,seen\n,,,\n", "column"), ("id,born,amount,seen\nx,,,\n", "reject")],
+    [
+        (ROWS, "fail"),
+        ("id,born,amount,seen\n,,,\n", "column"),
+        ("id,born,amount,seen\nx,,,\n", "reject"),
+        ("id,born,amount,seen\n1,,x,\n2,N/A,y,\n", None),
+    ],
 )
-def test_nothing_is_written_where_errors_stop_the_load(shop: Shop, text: str, on_error: str):
+def test_nothing_is_written_where_errors_stop_the_load(shop: Shop, text: str, on_error: str | None):
     report = load(shop, text, on_error)
     assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.TYPING,))
     assert not Path("warehouse").exists()
     assert not Path("schemas").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("on_error", "rows"), [("column", 2), ("reject", 1)])
+def test_a_column_of_errors_alone_is_loaded_where_the_call_says_what_becomes_of_errors(
+    shop: Shop, on_error: str, rows: int
+):
+    report = load(shop, "id,born,amount,seen\n1,,x,\n2,,,\n", on_error)
+    assert (report.outcome, report.rows_loaded) == (Outcome.LOADED, rows)
+    assert report.inference is not None
+    assert [(each.count, each.converted, each.stops) for each in report.inference.typing] == [(1, 0, False)]
 
 
 @pytest.mark.spark

@@ -100,6 +100,12 @@ def test_a_text_is_trimmed_then_compared_with_null_values_then_replaced_then_con
     assert found.messages.to_pylist() == [None, replaced, replaced, replaced, replaced.replace(" 7", "\u00a02")]
 
 
+def test_replaced_nulls_are_not_counted_as_converted_texts():
+    assert typed(["x", None, "1"], type="long", nullReplacementValue="7").converted == 1
+    assert typed(["x", None, None], type="long", nullReplacementValue="7").converted == 0
+    assert typed(["1", None, "2"], type="long", nullReplacementValue="x").converted == 2
+
+
 def test_null_values_are_not_trimmed():
     assert values([" N/A "], type="string", nullableValues=[" N/A "]) == [None]
     assert values([" N/A "], type="string", nullableValues=[" N/A "], trim=True) == ["N/A"]

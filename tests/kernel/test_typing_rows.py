@@ -46,6 +46,7 @@ def test_a_first_look_counts_rows_and_errors_by_field():
         ("a.csv", 5): BlockCounts(3, 3, 3),
         ("b.csv", 0): BlockCounts(1, 1, 1),
     }
+    assert found.converted == {"id": 2, "name": 4}
     message = "Unable to convert 'y' to long using formatters ['#,##0;-#,##0']"
     assert found.errors[ONE_TABLE] == {("id", ""): FieldErrors(3, Position("a.csv", (5 << BLOCK_SHIFT) + 1), message)}
 

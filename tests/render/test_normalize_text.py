@@ -265,6 +265,9 @@ def test_texts_that_could_not_be_typed_are_reported_with_what_becomes_of_them(lo
     assert "Unable to convert 'x' to date (rejected)" in reported
     assert "1 text of `id`, first in a.csv, row 10: Non-null value expected (no null allowed)" in reported
     assert "texts could not be typed" in reported
+    lost = replace(found[0], mode="fail", converted=0)
+    reported = print_load(replace(typed, inference=replace(typed.inference, typing=(lost,))), Look(200))
+    assert "'x' to date; no text of the column can be typed (--typing-errors column loads nulls)" in reported
     by_model = TypingFinding("id", 1, Position("a.csv", 10), "Field required", "fail", True, "data_type=freeze")
     judged = replace(typed, inference=replace(typed.inference, typing=(by_model,)))
     assert "nothing loaded: the model does not take the data" in print_load(judged, Look(200))

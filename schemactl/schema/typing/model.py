@@ -160,10 +160,15 @@ ERRORS: Final = "_errors"
 
 @dataclass(frozen=True, slots=True)
 class TypingTask:
-    """The typing of a source."""
+    """The typing of a source.
+
+    Attributes:
+        is_default: whether ``on_error`` is the default, which loads no column without a value.
+    """
 
     typing: Typing
     on_error: OnError = OnError.COLUMN
+    is_default: bool = False
 
 
 def type_name(of: FieldType) -> str:
