@@ -270,11 +270,11 @@ def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None
         yield spark
 
     @contextmanager
-    def begun(options: object) -> Iterator[object]:
+    def start_java_early(options: object) -> Iterator[object]:
         yield options
 
     monkeypatch.setattr("schemactl.engine.session.open_session", opened)
-    monkeypatch.setattr("schemactl.engine.session.begun", begun)
+    monkeypatch.setattr("schemactl.engine.session.start_java_early", start_java_early)
 
 
 @pytest.fixture(scope="session")

@@ -336,9 +336,9 @@ class SparkCommandOptions(CommonOptions):
         if not data or not all(not is_local(each) or has_magic(each) or Path(each).exists() for each in data):
             yield self.spark()
             return
-        from schemactl.engine.session import begun
+        from schemactl.engine.session import start_java_early
 
-        with begun(self.spark()) as spark:
+        with start_java_early(self.spark()) as spark:
             yield spark
 
 

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
-from schemactl.cli.removed import REMOVED_COMMANDS, REMOVED_OPTIONS
+from schemactl.cli.removed import REMOVED_OPTIONS
 from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
 
 Options = TypeVar("Options", bound=CommonOptions)
@@ -418,5 +418,5 @@ def _check_key(
         return
     elsewhere = {stated: f"{stated}` in `[{section}]" for section, keys in sections.items() for stated in keys}
     hint = did_you_mean(name, known) or did_you_mean(name, elsewhere, elsewhere.__getitem__)
-    hint = REMOVED_COMMANDS.get(prefix + name) or hint or nearest_or_all(name, known)
+    hint = hint or nearest_or_all(name, known)
     raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)

@@ -317,7 +317,7 @@ def _staging(stated: Path | None, spark: SparkOptions) -> Iterator[Path]:
             stated.mkdir(parents=True, exist_ok=True)
         made = ExitStack()
         # A driver that was started before holds the lock of its own folder alone: after a kill it may still write rows.
-        above = spark.begun.launch.folder if stated is None and spark.begun is not None else stated
+        above = spark.driver.launch.folder if stated is None and spark.driver is not None else stated
         folder = made.enter_context(own_folder(ROWS, above))
     except OSError as error:
         raise InputError(f"cannot write to `{stated or tempfile.gettempdir()}`: {error.strerror or error}") from error

@@ -69,12 +69,3 @@ def test_variables_and_settings_are_reported_and_ignored(
         f"warning: schemactl.toml:6: `keep-spark` {removed} {SPARK_CONNECT}",
         f"warning: schemactl.toml:3: `java-cache` {removed} leave it out, nothing is needed in its place",
     ]
-
-
-def test_settings_of_the_command_engine_lead_to_spark_connect(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (work / "schemactl.toml").write_text('[engine]\nformat = "json"\n')
-
-    assert run(["schema", "file"]) == 2
-
-    error = f"error: schemactl.toml:1: there is no setting `engine`\nhint: {SPARK_CONNECT}\n"
-    assert capsys.readouterr() == ("", error)

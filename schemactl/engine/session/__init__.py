@@ -1,15 +1,16 @@
-"""Java and the session: `open_session` is the only door to Spark, `begun` starts Java ahead of it.
+"""Java and Spark sessions: `open_session` is the only way to Spark, `start_java_early` starts Java ahead of it.
 
-opening   opens a session as the options say, here,     settings    the configuration of Spark
-          on a server, or beside one that is open       java        finds Java
-attach    PySpark to a Java process, and off            java_cache  keeps what Java learned
-driver    starts and ends a Java process with Spark     kept        a driver that outlives its command
-launch    how Java is started                           keeper      the process that keeps it
-failure   what Spark raises becomes our error
+opening    opens a session: on a driver, on a server, or beside an open one
+attach     connects PySpark to a driver, and disconnects it
+driver     starts and ends a driver: a Java process with Spark in it
+launch     makes the command, environment and files of that process
+java       finds Java
+settings   makes Spark's configuration
+failure    translates exceptions of Spark into errors of ours
 """
 
 from schemactl.engine.session.failure import reading
-from schemactl.engine.session.opening import begun, open_session
+from schemactl.engine.session.opening import open_session, start_java_early
 from schemactl.engine.session.settings import SparkOptions
 
-__all__ = ["SparkOptions", "begun", "open_session", "reading"]
+__all__ = ["SparkOptions", "open_session", "reading", "start_java_early"]

@@ -1,4 +1,4 @@
-"""Attaches PySpark to a Java process that is there, and puts this process back in order afterwards."""
+"""Attach PySpark to a running Java process, and restore this process afterwards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemactl.engine.session.driver import Gateway
-from schemactl.engine.session.failure import explained
+from schemactl.engine.session.failure import translate_errors
 from schemactl.errors import EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# They turn a session into another kind of session, or into one with settings that nobody here asked for.
-MISLEADING = (
+# Variables that turn a session into one of another kind, or with other settings.
+MISLEADING_VARIABLES = (
     "PYSPARK_SUBMIT_ARGS",
     "SPARK_API_MODE",
     "SPARK_CONNECT_MODE",
@@ -40,7 +40,7 @@ def attached_session(gateway: Gateway) -> Iterator[SparkSession]:
 
     Exceptions of Spark become errors of ours.
     """
-    _pass_no_numpy()
+    _skip_numpy_conversion()
     with _attach_environment(gateway), _restored_interrupt_handler() as restore_handler:
         from pyspark import SparkContext
 
@@ -50,8 +50,8 @@ def attached_session(gateway: Gateway) -> Iterator[SparkSession]:
         try:
             with _started_spark() as spark:
                 restore_handler()
-                # Explained here and not further out: Java must be there to be asked for the words.
-                with explained(gateway.log):
+                # Within the session, since messages come from Java.
+                with translate_errors(gateway.log):
                     yield spark
         finally:
             _forget_gateway()
@@ -69,20 +69,20 @@ def _started_spark() -> Iterator[SparkSession]:
         context: Any = SparkContext._active_spark_context
         gateway: Any = SparkContext._gateway
         if context is not None:
-            # In a thread of its own: an interrupt leaves this thread's connection to Java in mid-answer.
-            try_bounded(context.cancelAllJobs, context.stop)
+            # In another thread: an interrupt leaves this thread's connection to Java in the middle of an answer.
+            try_to_stop(context.cancelAllJobs, context.stop)
         if gateway is not None:
-            try_bounded(gateway.shutdown)
+            try_to_stop(gateway.shutdown)
 
 
-def bounded(work: Callable[[], Answer], seconds: float) -> tuple[Answer] | None:
-    """Return the work's answer in a tuple, None where it takes longer; raise what the work raises."""
+def call_within(seconds: float, function: Callable[[], Answer]) -> tuple[Answer] | None:
+    """Return the answer of a call in a tuple, None if it takes longer; raise its exceptions."""
     answers: list[Answer] = []
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            answers.append(work())
+            answers.append(function())
         except BaseException as error:
             errors.append(error)
 
@@ -94,34 +94,36 @@ def bounded(work: Callable[[], Answer], seconds: float) -> tuple[Answer] | None:
     return (answers[0],) if answers else None
 
 
-def try_bounded(*steps: Callable[[], object]) -> None:
-    """Take the steps in order as far as they work; they have a few seconds together."""
+def try_to_stop(*functions: Callable[[], object]) -> None:
+    """Call the functions in order, whatever they raise, within some seconds in all."""
 
     def run() -> None:
-        for step in steps:
+        for function in functions:
             with contextlib.suppress(Exception):
-                step()
+                function()
 
-    bounded(run, STOP_LIMIT_SECONDS)
+    call_within(STOP_LIMIT_SECONDS, run)
 
 
-def _pass_no_numpy() -> None:
-    """Take NumPy's values out of those that can be passed to Java: we have none.
+def _skip_numpy_conversion() -> None:
+    """Remove the conversion of NumPy values for Java: we pass none.
 
-    To look for one, PySpark imports its test tools with the first call and the first literal, and with them pandas: as
-    much work as all other imports.
+    With the first call and the first literal it imports PySpark's test tools, and with them pandas: as much work as all
+    other imports.
     """
     from py4j import protocol
     from pyspark.sql import functions, types
     from pyspark.sql.functions import builtin
 
     numpy = (types.NumpyScalarConverter, types.NumpyArrayConverter)
-    protocol.INPUT_CONVERTER[:] = [each for each in protocol.INPUT_CONVERTER if not isinstance(each, numpy)]
-    functions.lit = builtin.lit = _literal()  # type: ignore[assignment] # alike, but for values of NumPy
+    protocol.INPUT_CONVERTER[:] = [
+        converter for converter in protocol.INPUT_CONVERTER if not isinstance(converter, numpy)
+    ]
+    functions.lit = builtin.lit = _literal()  # type: ignore[assignment] # the same without NumPy values
 
 
 def _literal() -> Callable[[Any], Any]:
-    """Return PySpark's ``lit``, but for values of NumPy."""
+    """Return PySpark's ``lit`` without NumPy values."""
     from pyspark.sql import Column
     from pyspark.sql.functions import builtin
     from pyspark.sql.utils import enum_to_value, try_remote_functions
@@ -138,21 +140,21 @@ def _literal() -> Callable[[Any], Any]:
 
 
 def _forget_gateway() -> None:
-    """Forget the gateway, so that another session can be opened."""
+    """Make PySpark forget the gateway, so that another session can be opened."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    # Names with an underscore: PySpark expects one Java process in its life and has no public way to drop it.
+    # PySpark expects one Java process in its life, and has no public way to drop it.
     SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 def _attach_environment(gateway: Gateway) -> AbstractContextManager[None]:
-    """Set the variables by which PySpark finds a gateway, for the time of a block."""
+    """Set the variables by which PySpark finds a gateway, within a block."""
     return environment(
         {
-            **dict.fromkeys(MISLEADING),
+            **dict.fromkeys(MISLEADING_VARIABLES),
             "PYSPARK_GATEWAY_PORT": str(gateway.port),
             "PYSPARK_GATEWAY_SECRET": gateway.secret,
             "PYSPARK_PYTHON": gateway.python,
@@ -165,59 +167,59 @@ def _attach_environment(gateway: Gateway) -> AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def environment(values: dict[str, str | None]) -> Iterator[None]:
-    """Set variables of this process (None removes one) for the time of a block."""
-    before = {name: os.environ.get(name) for name in values}
-
-    def apply(wanted: dict[str, str | None]) -> None:
-        for name, value in wanted.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-    apply(values)
+    """Set variables of this process (None removes one) within a block."""
+    previous_values = {name: os.environ.get(name) for name in values}
+    _set_variables(values)
     try:
         yield
     finally:
-        apply(before)
+        _set_variables(previous_values)
+
+
+def _set_variables(values: dict[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @contextlib.contextmanager
 def _restored_interrupt_handler() -> Iterator[Callable[[], None]]:
-    """Hand out a function that puts the handler of Ctrl-C back: PySpark's talks to Java inside the signal."""
+    """Yield a function that restores the handler of Ctrl-C: that of PySpark calls Java inside the signal."""
     handler = signal.getsignal(signal.SIGINT)
 
-    def put_back() -> None:
+    def restore() -> None:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
 
     try:
-        yield put_back
+        yield restore
     finally:
-        put_back()
+        restore()
 
 
 @contextlib.contextmanager
 def quiet(debug: bool) -> Iterator[None]:
-    """Keep what PySpark and py4j say off the terminal: it is about their innards, not the user's data."""
+    """Hide warnings and logs of PySpark and py4j: they are about their internals, not the user's data."""
     if debug:
         yield
         return
 
-    def is_ours(record: logging.LogRecord) -> bool:
+    def is_not_of_py4j(record: logging.LogRecord) -> bool:
         return "py4j" not in record.pathname
 
     root, py4j = logging.getLogger(), logging.getLogger("py4j")
     level = py4j.level
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"pyspark\b")
-        # PySpark asks for pandas before it runs what works on Arrow, and warns of pandas 3, which nothing of ours uses.
+        # PySpark looks for pandas before it runs functions on Arrow, and warns of pandas 3, which we do not use.
         warnings.filterwarnings("ignore", message=r".*PySpark")
         # py4j logs through its own logger and, on an interrupt, through the root.
-        root.addFilter(is_ours)
+        root.addFilter(is_not_of_py4j)
         py4j.setLevel(logging.CRITICAL + 1)
         try:
             yield
         finally:
-            root.removeFilter(is_ours)
+            root.removeFilter(is_not_of_py4j)
             py4j.setLevel(level)

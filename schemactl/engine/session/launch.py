@@ -1,8 +1,7 @@
 """Start the Java process of Spark's driver: its command, its environment and the files that it reads.
 
 PySpark's own way leads through the script `spark-submit`, which insists on a Java module that a small runtime
-lacks, and writes to our terminal. So the class that the script ends in is started directly. It starts nothing;
-`driver` does.
+lacks, and writes to our terminal. So Java runs the class that the script ends in. `driver` starts it.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ _OPENED_PACKAGES = (
     "java.security.jgss/sun.security.krb5",
 )
 
-# Spark takes the driver for a shell, and sets the root's level to the shell's. `redaction` in log4j's words: what Spark
-# and Hadoop log has the addresses as they were stated; behind a colon there may be a port.
+# Spark treats the driver as a shell, and sets the root's level to that of the shell. The pattern redacts as `redaction`
+# does, since Spark and Hadoop log addresses with their passwords; a colon may come before a port.
 _LOG4J = r"""
 status = off
 rootLogger.level = {level}
@@ -58,7 +57,7 @@ appender.stderr.layout.pattern = %replace{{%replace{{%d{{HH:mm:ss.SSS}} %p %c{{1
 """
 
 # The master `local-cluster[…]` (tests that want real executors) starts them from a Spark home and a Java that PySpark's
-# package lacks: both are made for it.
+# package lacks: `_prepare_executors` makes both.
 _JAVA_SCRIPT = """\
 #!/bin/sh
 for argument do
@@ -74,7 +73,7 @@ class Launch:
     """The command, environment and files that start a Java process with Spark in it.
 
     Args:
-        folder: a folder of this process's own for its log, settings and temporary files.
+        folder: the folder of the process for its log, settings and temporary files.
         conf: Spark's configuration, `spark.master` included.
         memory_mb: the largest heap, in MiB.
         debug: Spark's log goes to standard error instead of a file.
@@ -98,9 +97,9 @@ class Launch:
 
 
 def java_options(launch: Launch) -> tuple[str, ...]:
-    """Return Java's options that stand before the class to run."""
+    """Return the Java options that come before the class to run."""
     conf, folder = launch.conf, launch.folder
-    wanted = shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
+    user_options = shlex.split(conf.get("spark.driver.extraJavaOptions", ""))
     return (
         "-XX:+IgnoreUnrecognizedVMOptions",
         *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
@@ -118,8 +117,8 @@ def java_options(launch: Launch) -> tuple[str, ...]:
         THREAD_STACK,
         LONG_METHODS,
         f"-Xmx{launch.memory_mb}m",
-        *(() if any(option.endswith("GC") for option in wanted) else ("-XX:+UseParallelGC",)),
-        *wanted,
+        *(() if any(option.endswith("GC") for option in user_options) else ("-XX:+UseParallelGC",)),
+        *user_options,
     )
 
 
@@ -127,7 +126,7 @@ def spark_home() -> Path:
     """Return the folder of the installed PySpark, which holds Spark's jars, without importing it.
 
     Raises:
-        ModuleNotFoundError: it is not installed, as on importing it.
+        ModuleNotFoundError: PySpark is not installed.
     """
     package = find_spec("pyspark")
     if package is None or package.origin is None:
@@ -147,7 +146,7 @@ def write_properties(values: Mapping[str, str]) -> str:
 
 
 def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the parts of the class path, the jars of each folder in an order that is the same on every machine.
+    """Return the entries of the class path, with the jars of a folder in an order that is the same on every machine.
 
     Args:
         conf: Spark's configuration.
@@ -155,7 +154,7 @@ def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, 
         environment: where Spark's and Hadoop's variables are looked up; the process's own by default.
     """
     environment = os.environ if environment is None else environment
-    places = [
+    class_paths = [
         conf.get("spark.driver.extraClassPath", ""),
         environment.get("SPARK_CONF_DIR", ""),
         str(home / "jars" / "*"),
@@ -163,12 +162,13 @@ def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, 
         environment.get("YARN_CONF_DIR", ""),
         environment.get("SPARK_DIST_CLASSPATH", ""),
     ]
-    return tuple(found for place in places if place for part in place.split(os.pathsep) for found in _expand(part))
+    entries = (entry for class_path in class_paths if class_path for entry in class_path.split(os.pathsep))
+    return tuple(path for entry in entries for path in _expand(entry))
 
 
-def write_classes(path: Path, parts: tuple[str, ...]) -> None:
-    """Write a file with Java's class path: some hundred jars are too much for Windows' command line."""
-    joined = os.pathsep.join(parts).replace("\\", "\\\\").replace('"', '\\"')
+def write_classes(path: Path, entries: tuple[str, ...]) -> None:
+    """Write a file with Java's class path: hundreds of jars are too long for a command line on Windows."""
+    joined = os.pathsep.join(entries).replace("\\", "\\\\").replace('"', '\\"')
     path.write_bytes(os.fsencode(f'-cp "{joined}"\n'))
 
 
@@ -183,7 +183,7 @@ def java_command(launch: Launch) -> list[str]:
 def write_files(launch: Launch) -> None:
     """Write the files that the command line names."""
     _log4j_file(launch.folder).write_text(_LOG4J.format(level="info" if launch.debug else "warn"), encoding="utf-8")
-    # A configuration can hold passwords: it goes through a file in our private folder, not the command line.
+    # A configuration can hold passwords: they go through a file in our private folder, not the command line.
     _conf_file(launch.folder).write_text(write_properties(launch.conf), encoding="utf-8")
     write_classes(_class_path_file(launch.folder), launch.class_path)
 
@@ -213,7 +213,7 @@ def java_environment(launch: Launch) -> dict[str, str]:
 
 
 def python_path() -> dict[str, str]:
-    """Return variables by which another Python sees the modules that we see, and none that lie about where it works."""
+    """Return variables by which another Python finds our modules, and none in its working folder."""
     root = PACKAGE.parent
     paths = (os.environ.get("PYTHONPATH"), str(root) if root.name != "site-packages" else None)
     joined = os.pathsep.join(path for path in paths if path)
@@ -221,7 +221,7 @@ def python_path() -> dict[str, str]:
 
 
 def _prepare_executors(spark_home: Path, java: Java, folder: Path) -> dict[str, str]:
-    """Make what the executors need below a folder, and return the environment that points there."""
+    """Make a Spark home and a Java home for executors below a folder, and return the environment that names them."""
     cores = (spark_home / "jars").glob("spark-core_*.jar")
     return {
         "SPARK_HOME": str(_make_spark_home(spark_home, folder / "spark")),
@@ -231,7 +231,7 @@ def _prepare_executors(spark_home: Path, java: Java, folder: Path) -> dict[str, 
 
 
 def _make_spark_home(home: Path, folder: Path) -> Path:
-    """Make a Spark home that may be written to: executors keep their files in its `work`."""
+    """Make a writable Spark home: executors keep their files in its `work`."""
     folder.mkdir()
     for name in ("jars", "bin", "python"):
         if (home / name).exists():
@@ -248,11 +248,11 @@ def _make_java_home(java: Java, folder: Path) -> Path:
     return folder
 
 
-def _expand(part: str) -> list[str]:
-    """Return the jars that a part whose name is ``*`` stands for, as Java does; another is itself."""
-    path = Path(part)
+def _expand(entry: str) -> list[str]:
+    """Return the jars of an entry whose name is ``*``, as Java does, and any other entry itself."""
+    path = Path(entry)
     if path.name != "*":
-        return [part]
+        return [entry]
     return sorted(str(jar) for jar in path.parent.glob("*") if jar.suffix in (".jar", ".JAR"))
 
 

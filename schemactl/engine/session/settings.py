@@ -1,6 +1,6 @@
-"""Settle what Spark is given before it starts: the user's options, our defaults, the driver's memory.
+"""Make the configuration of Spark of the user's options, our defaults and the memory of the machine.
 
-It starts nothing; `session` does.
+It starts nothing: `driver` does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEFAULT_STANDALONE_PORT = 7077
 _MASTER = re.compile(r"(local|local\[(\d+|\*)(,\d+)?\]|local-cluster\[\d+,\d+,\d+\]|yarn|(spark|k8s)://.+)")
 _SIZE = re.compile(r"(\d+)\s*([kmgtp]?)b?", re.IGNORECASE)
 
-# What the answers depend on; it holds on every Spark, a remote one included.
+# Settings that results depend on, for every Spark, a remote one included.
 SESSION_CONF: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -52,7 +52,7 @@ SESSION_CONF: Mapping[str, str] = {
     "spark.sql.constraintPropagation.enabled": "false",
 }
 
-# What a driver that we start ourselves needs besides.
+# Settings of a driver that we start.
 DRIVER_CONF: Mapping[str, str] = {
     "spark.app.name": "schemactl",
     "spark.api.mode": "classic",
@@ -74,25 +74,25 @@ class SparkOptions:
     Args:
         master: a cluster's address, or ``local[*]`` and its like; None is ``local[*]``.
         remote: a Spark Connect server, ``sc://host:port``; excludes master.
-        conf: Spark's own settings; they go before ours.
+        conf: Spark settings, which override ours.
         debug: Spark's log and Python's warnings go to standard error.
-        begun: a driver that was started for these options, to be used by the first session.
+        driver: a driver that runs with these options already, for the first session.
     """
 
     master: str | None = None
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     debug: bool = False
-    begun: Driver | None = field(default=None, compare=False, repr=False)
+    driver: Driver | None = field(default=None, compare=False, repr=False)
 
 
 def master_of(options: SparkOptions) -> str:
-    """Return the master that a driver is started with: ``master`` goes before the setting ``spark.master``."""
+    """Return the master to start a driver with: ``master`` overrides the setting ``spark.master``."""
     return options.conf.get("spark.master", DEFAULT_MASTER) if options.master is None else options.master
 
 
 def check_options(options: SparkOptions) -> None:
-    """Raise InputError where the options cannot mean anything to Spark."""
+    """Raise InputError for options that Spark cannot have."""
     if options.master is not None and options.remote is not None:
         raise InputError("`--master` and `--remote` exclude each other", hint="give one of them")
     if options.remote is not None:
@@ -101,38 +101,38 @@ def check_options(options: SparkOptions) -> None:
     if master.startswith("sc://"):
         raise InputError(f"`{master}` is not a Spark master", hint=f"use `--remote {master}`")
     if not _MASTER.fullmatch(master):
-        known = "`local[*]`, `local[4]`, `spark://HOST:PORT`, `yarn`, `k8s://HOST:PORT`"
-        raise InputError(f"`{master}` is not a Spark master", hint=f"known forms: {known}")
+        forms = "`local[*]`, `local[4]`, `spark://HOST:PORT`, `yarn`, `k8s://HOST:PORT`"
+        raise InputError(f"`{master}` is not a Spark master", hint=f"known forms: {forms}")
     for name in ("spark.driver.memory", "spark.executor.memory"):
         if name in options.conf and parse_size_mb(options.conf[name]) is None:
             raise InputError(f"`{options.conf[name]}` is not a size (`{name}`)", hint="write it like `2g` or `1500m`")
 
 
 def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
-    """Return the whole configuration of a driver that puts its temporary files into a folder; the user's goes first."""
+    """Return the configuration of a driver with its temporary files in a folder; the user's settings override ours."""
     master = master_of(options)
     cores = local_cores(master)
     # Another Python, or another machine's, may not have schemactl.
     is_own_python = not master.startswith("local-cluster") and "spark.pyspark.python" not in options.conf
     if cores is None:
         # The cluster's machines may have their Python elsewhere.
-        place = {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON") or sys.executable}
+        master_conf = {"spark.pyspark.python": os.environ.get("PYSPARK_PYTHON") or sys.executable}
     else:
-        place = _local_conf(folder, cores, is_own_python)
+        master_conf = _local_conf(folder, cores, is_own_python)
         if master.startswith("local-cluster"):
-            # Spark makes the secret of a driver that has no other processes itself.
-            place["spark.authenticate.secret"] = secrets.token_hex(32)
-    return {**SESSION_CONF, **DRIVER_CONF, **place, **options.conf, "spark.master": master}
+            # Spark itself makes the secret of a driver without executors of their own.
+            master_conf["spark.authenticate.secret"] = secrets.token_hex(32)
+    return {**SESSION_CONF, **DRIVER_CONF, **master_conf, **options.conf, "spark.master": master}
 
 
 def driver_memory_mb(conf: Mapping[str, str]) -> int:
     """Return the driver's largest heap in MiB: the user's, else half of the machine's, at most 4 GiB."""
-    asked = parse_size_mb(conf.get("spark.driver.memory", ""))
-    return asked if asked is not None else default_memory_mb(machine_memory_mb())
+    memory_mb = parse_size_mb(conf.get("spark.driver.memory", ""))
+    return default_memory_mb(machine_memory_mb()) if memory_mb is None else memory_mb
 
 
 def default_memory_mb(machine_mb: int) -> int:
-    """Return what a driver takes of a machine with so much memory (both in MiB).
+    """Return the largest heap of a driver on a machine with so much memory (both in MiB).
 
     >>> [default_memory_mb(machine) for machine in (1024, 4096, 65536)]
     [768, 2048, 4096]
@@ -141,17 +141,17 @@ def default_memory_mb(machine_mb: int) -> int:
 
 
 def parse_size_mb(size: str) -> int | None:
-    """Return a size as Spark writes it in MiB, rounded up; a bare number is MiB; None where it is no size.
+    """Return a size as Spark writes it in MiB, rounded up; a bare number is MiB; None if it is not a size.
 
     >>> [parse_size_mb(size) for size in ("2g", "1500m", "3GB", "512", "900k", "much")]
     [2048, 1500, 3072, 512, 1, None]
     """
-    found = parse_size(size, bare=1 << 20)
-    return None if found is None else max(1, -(-found >> 20))
+    size_bytes = parse_size(size, bare=1 << 20)
+    return None if size_bytes is None else max(1, -(-size_bytes >> 20))
 
 
 def parse_size(size: str, bare: int) -> int | None:
-    """Return a size as Spark writes it in bytes; a bare number is as many times ``bare``; None where it is no size."""
+    """Return a size as Spark writes it in bytes; a bare number is a multiple of ``bare``; None if it is not a size."""
     match = _SIZE.fullmatch(size.strip())
     if not match:
         return None
@@ -176,7 +176,7 @@ def parse_remote(remote: str) -> tuple[str, int]:
     """Return host and port of a Spark Connect address.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not such an address.
     """
     match = re.fullmatch(r"sc://(\[[^\]]+\]|[^:/;\s]+)(?::(\d{1,5}))?(?:/.*)?", remote)
     if not match:
@@ -185,15 +185,16 @@ def parse_remote(remote: str) -> tuple[str, int]:
 
 
 def parse_standalone(master: str) -> tuple[tuple[str, int], ...]:
-    """Return hosts and ports of a `spark://` address, which may name several; () for another master.
+    """Return the hosts and ports of a `spark://` address, which may name several; () for another master.
 
     >>> parse_standalone("spark://a:1,b")
     (('a', 1), ('b', 7077))
     """
     if not master.startswith("spark://"):
         return ()
-    found = (place.rpartition(":") if ":" in place else (place, "", "") for place in master[8:].split(","))
-    return tuple((host, int(port) if port.isdigit() else DEFAULT_STANDALONE_PORT) for host, _, port in found)
+    addresses = master.removeprefix("spark://").split(",")
+    parts = (address.rpartition(":") if ":" in address else (address, "", "") for address in addresses)
+    return tuple((host, int(port) if port.isdigit() else DEFAULT_STANDALONE_PORT) for host, _, port in parts)
 
 
 def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]:

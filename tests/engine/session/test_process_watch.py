@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.session.driver import GRACE_SECONDS, ended_with_us
+from schemactl.engine.session.driver import GRACE_SECONDS, kill_with_us
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 
 # The group is deaf to all but a kill, as a Java that collects garbage.
 STARTER = """
 import subprocess, sys, time
-from schemactl.engine.session.driver import ended_with_us
+from schemactl.engine.session.driver import kill_with_us
 deaf = subprocess.Popen(["/bin/sh", "-c", "trap '' TERM HUP; sleep 600 & sleep 600"], start_new_session=True,
                         stdout=subprocess.DEVNULL)
-with ended_with_us(deaf.pid):
+with kill_with_us(deaf.pid):
     print(deaf.pid, flush=True)
     time.sleep(600)
 """
@@ -59,7 +59,7 @@ def test_a_group_that_does_not_end_by_itself_is_killed_after_its_starter() -> No
 
 def test_a_group_that_is_still_there_at_the_end_of_the_block_is_left_to_its_starter() -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
-        with ended_with_us(process.pid):
+        with kill_with_us(process.pid):
             pass
         assert process.poll() is None
         process.kill()
@@ -70,6 +70,6 @@ def test_without_a_shell_the_block_runs_all_the_same(monkeypatch: pytest.MonkeyP
         raise FileNotFoundError("/bin/sh")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with ended_with_us(2**22):
+    with kill_with_us(2**22):
         ran = True
     assert ran

@@ -144,9 +144,9 @@ def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_
         from schemactl.errors import InputError
         import os, signal
         def look(spark):
-            print(spark._jvm.ProcessHandle.current().pid() == options.begun.process.pid, spark.range(5).count())
+            print(spark._jvm.ProcessHandle.current().pid() == options.driver.process.pid, spark.range(5).count())
         before = dict(os.environ), signal.getsignal(signal.SIGINT)
-        with begun(SparkOptions(master="local[1]")) as options:
+        with start_java_early(SparkOptions(master="local[1]")) as options:
             try:
                 with open_session(options) as spark:
                     look(spark)
@@ -178,8 +178,8 @@ def test_java_that_was_begun_is_the_first_sessions_and_a_second_one_opens_after_
 @needs_proc
 def test_java_that_was_begun_for_nothing_ends_at_once(place: Place) -> None:
     code, out, err = place.run("""
-        with begun(SparkOptions(master="local[1]")) as options:
-            assert options.begun.process.poll() is None
+        with start_java_early(SparkOptions(master="local[1]")) as options:
+            assert options.driver.process.poll() is None
     """)
     assert (code, out, err) == (0, "", "")
     assert place.processes() == []
