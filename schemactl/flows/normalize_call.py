@@ -8,16 +8,17 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import folder_of
-from schemactl.errors import InputError, Location, Problem
+from schemactl.errors import InputError, Problem
 from schemactl.flows.evidence import table_of
 from schemactl.flows.infer import check_request
 from schemactl.flows.lineage import lineage_in
+from schemactl.flows.loaded_files import find_new, remember
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
@@ -26,7 +27,7 @@ from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.fitting import without_long_names
-from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, PastLoads
+from schemactl.normalization.package import INPUTS_TABLE, LoadedInput
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
 from schemactl.schema.dispositions import complete
@@ -120,10 +121,8 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     files = remember(_inputs_of(parts))
     seen: tuple[str, ...] = ()
     if request.new_only:
-        new, seen = without_seen(_inputs_of(parts), files, past)
-        fresh = (replace(part, inputs=tuple(each for each in part.inputs if each in new)) for part in parts)
-        parts = tuple(part for part in fresh if part.inputs)
-        files = remember(new)
+        parts, seen = find_new(parts, past, held)
+        files = remember(_inputs_of(parts))
     # What becomes of longer names is known once the data is.
     checked = without_long_names(held, limit)
     call = Call(request, folder, target, LoadTime(load_id, datetime.now(UTC)), before, checked, parts, files, seen)
@@ -203,9 +202,8 @@ def check_root(table: str) -> None:
         raise InputError(f"`{table}` is a table of schemactl's own", hint=OTHER_TABLE)
 
 
-# --- its id, and the files that earlier loads have taken ---
+# --- its id ---
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOAD_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -221,47 +219,6 @@ def choose_load_id(stated: str | None) -> str:
         hint = "at most 64 letters, digits, `.`, `_` and `-`, a letter or digit first"
         raise InputError(f"`{stated}` cannot be the id of a load", hint=hint)
     return stated
-
-
-def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
-    """Return the local files with size and time of change, for later loads to know them.
-
-    Raises:
-        InputError: one is not there any more.
-    """
-    found = []
-    for path in (each.path for each in inputs if each.is_local):
-        try:
-            status = Path(path).stat()
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
-        modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
-        found.append(LoadedInput(str(Path.cwd() / path), status.st_size, modified))
-    return tuple(found)
-
-
-def without_seen(
-    inputs: Iterable[Input], files: Iterable[LoadedInput], past: PastLoads
-) -> tuple[tuple[Input, ...], tuple[str, ...]]:
-    """Return the inputs that were not loaded before as they are now, and the paths of the others.
-
-    Raises:
-        InputError: one is no file of this machine, so its changes cannot be seen.
-    """
-    now = {file.path: file for file in files}
-    new: list[Input] = []
-    seen: list[str] = []
-    for each in inputs:
-        if not each.is_local:
-            hint = "name files or folders, or leave `--new-only` out"
-            raise InputError(f"it is unknown whether `{each.path}` is new", hint=hint)
-        path = str(Path.cwd() / each.path)
-        if past.inputs.get(path) == now[path]:
-            seen.append(each.path)
-        else:
-            new.append(each)
-    return tuple(new), tuple(seen)
 
 
 # --- files that schemactl itself writes ---

@@ -69,6 +69,18 @@ def appends(root: Table) -> bool:
     return is_keyless and _strategy(root) is Strategy.DELETE_INSERT
 
 
+def keeps_repeated_rows(root: Table) -> bool:
+    """Return whether a root table has rows twice that are loaded twice: no key finds those of the first load."""
+    match root.properties.get("write_disposition", "append"):
+        case "append":
+            return True
+        case "merge":
+            has_key = bool(named(root, "primary_key") or named(root, "merge_key"))
+            return not has_key and _strategy(root) is not Strategy.SCD2
+        case _:
+            return False
+
+
 def keeps_one_of_each(table: Table) -> bool:
     """Return whether of several new rows with one primary key a merge keeps one: of root tables, but histories."""
     if table.parent or table.properties.get("write_disposition") != "merge" or not named(table, "primary_key"):

@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from schemactl.engine.input import Input
 from schemactl.errors import InputError
-from schemactl.flows.normalize_call import choose_load_id, remember, without_seen
+from schemactl.flows.normalize_call import choose_load_id
 from schemactl.flows.target import loadable
-from schemactl.normalization.package import PastLoads
 
 
 @pytest.mark.parametrize(
@@ -35,43 +30,3 @@ def test_load_id_is_the_time_as_in_dlt_unless_it_is_stated() -> None:
 def test_load_id_that_cannot_be_in_a_file_name_is_refused(stated: str) -> None:
     with pytest.raises(InputError, match="cannot be the id of a load"):
         choose_load_id(stated)
-
-
-@pytest.fixture
-def landed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Input, ...]:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.jsonl", "b.jsonl"):
-        Path(name).write_text('{"id": 1}\n')
-    return Input("a.jsonl", "ndjson"), Input("b.jsonl", "ndjson")
-
-
-def test_loaded_files_are_left_out_until_they_change(landed: tuple[Input, ...], tmp_path: Path) -> None:
-    files = remember(landed)
-    past = PastLoads(frozenset(("1",)), {file.path: file for file in files})
-    assert [file.path for file in files] == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
-    assert without_seen(landed, files, past) == ((), ("a.jsonl", "b.jsonl"))
-
-    os.utime("a.jsonl", ns=(0, 1_700_000_000_123_456_789))
-    assert without_seen(landed, remember(landed), past) == (landed[:1], ("b.jsonl",))
-
-    Path("b.jsonl").write_text('{"id": 22}\n')
-    assert without_seen(landed, remember(landed), past) == (landed, ())
-
-
-def test_files_of_no_earlier_load_are_new(landed: tuple[Input, ...]) -> None:
-    assert without_seen(landed, remember(landed), PastLoads()) == (landed, ())
-
-
-def test_what_is_no_file_of_this_machine_may_always_be_new() -> None:
-    inputs = (Input("table:a.b", "table"),)
-
-    assert remember(inputs) == ()
-    with pytest.raises(InputError, match=r"is unknown whether `table:a\.b` is new"):
-        without_seen(inputs, (), PastLoads())
-
-
-def test_file_that_has_gone_is_reported(landed: tuple[Input, ...]) -> None:
-    Path("a.jsonl").unlink()
-
-    with pytest.raises(InputError, match="no such file"):
-        remember(landed)

@@ -112,6 +112,22 @@ def test_only_new_files_are_loaded(shop: Shop) -> None:
         assert database.execute("select id from shop.shop.orders order by id").fetchall() == [(1,), (2,), (3,)]
 
 
+def test_changed_and_renamed_files_are_refused_and_named(shop: Shop) -> None:
+    Path("landing").mkdir()
+    names = [shop.write(f"landing/{name}.jsonl", {"id": at}) for at, name in enumerate("abc")]
+    shop.load("landing", new_only=True)
+    shop.write(names[0], {"id": 0}, {"id": 3})
+    with pytest.raises(InputError, match="1 file has rows that earlier loads have appended") as raised:
+        shop.load("landing", new_only=True)
+    (problem,) = raised.value.problems
+    assert problem.message == "`landing/a.jsonl` has changed since it was loaded: 10 bytes then, 20 now"
+    Path("landing").rename("archive")
+    with pytest.raises(InputError, match="2 files have rows that earlier loads have appended") as raised:
+        shop.load("archive", new_only=True)
+    assert "`archive/b.jsonl` was loaded as" in raised.value.problems[0].message
+    assert shop.rows("orders", "id") == [(0,), (1,), (2,)]
+
+
 def test_frozen_contract_leaves_everything_as_it_was(shop: Shop) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS))
     more = shop.write("more.jsonl", {"id": 4, "colour": "red"})

@@ -47,7 +47,11 @@ class Options(FindingsOptions, DataOptions):
     load_id: str | None = option(
         "The load's id; a load that is there already is not repeated.", Group.LOAD, metavar="ID"
     )
-    new_only: bool = flag("Skip files that were loaded before and have not changed since.", Group.INPUT, Setting())
+    new_only: bool = flag(
+        "Skip files that were loaded before. Stop at changed and renamed files whose rows would be appended again.",
+        Group.INPUT,
+        Setting(),
+    )
     lineage: bool = flag("Print where in the data each column comes from.", Group.OUTPUT)
     staging: str | None = option(
         "Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",

@@ -1,0 +1,149 @@
+"""The files of earlier loads, and which files of a call are new (``--new-only``)."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from schemactl.errors import InputError, Location, Problem
+from schemactl.flows.evidence import table_of
+from schemactl.flows.resolution import root_table
+from schemactl.flows.tables import Part
+from schemactl.inference.evidence import Evidence
+from schemactl.normalization.package import LoadedInput, PastLoads
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.dispositions import keeps_repeated_rows
+from schemactl.schema.hints import with_hints
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    from schemactl.engine.input import Input
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
+    """Return the local files with size and time of change, for later loads to compare.
+
+    Raises:
+        InputError: a file does not exist any more.
+    """
+    return tuple(_state_of(each.path) for each in inputs if each.is_local)
+
+
+def _state_of(path: str) -> LoadedInput:
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+    modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
+    return LoadedInput(os.path.normpath(Path.cwd() / path), status.st_size, modified)
+
+
+def find_new(parts: Sequence[Part], past: PastLoads, before: Schema) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """Return the data without files that earlier loads have loaded as they are now, and the paths of these files.
+
+    A file that has changed since, or was loaded under another path, goes again into tables that find its rows by a key.
+    A table that is replaced gets all of its files as soon as one is new.
+
+    Raises:
+        InputError: a file would load rows a second time, or is not on this machine, so that its changes are unknown.
+    """
+    history = _History(past)
+    new_parts: list[Part] = []
+    seen: list[str] = []
+    repeated: list[Problem] = []
+    for part in parts:
+        comparisons = [history.compare(each) for each in part.inputs]
+        inputs = tuple(each.input for each in comparisons if not each.is_seen)
+        roots = _root_tables(part, before)
+        if inputs and roots and all(root.properties.get("write_disposition") == "replace" for root in roots):
+            inputs = part.inputs
+        elif not roots or any(map(keeps_repeated_rows, roots)):
+            repeated += [Problem(each.repeats) for each in comparisons if each.repeats is not None]
+        seen += [each.path for each in part.inputs if each not in inputs]
+        if inputs:
+            new_parts.append(replace(part, inputs=inputs))
+    if repeated:
+        files = "1 file has" if len(repeated) == 1 else f"{len(repeated):,} files have"
+        hint = (
+            "leave these files out, or leave `--new-only` out to append their rows again; a table with a primary key "
+            "and the write disposition `merge` takes each row once"
+        )
+        raise InputError(f"{files} rows that earlier loads have appended", problems=tuple(repeated), hint=hint)
+    return tuple(new_parts), tuple(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """A file of a call beside those of earlier loads.
+
+    Attributes:
+        is_seen: whether it was loaded as it is now.
+        repeats: which loaded file has its rows, or some of them; None for a new file.
+    """
+
+    input: Input
+    is_seen: bool = False
+    repeats: str | None = None
+
+
+class _History:
+    """The files of earlier loads, by path and by size and time of change."""
+
+    def __init__(self, past: PastLoads) -> None:
+        self._by_path = {os.path.normpath(path): file for path, file in past.inputs.items()}
+        self._by_state: dict[tuple[int, datetime], list[LoadedInput]] = {}
+        for file in past.inputs.values():
+            self._by_state.setdefault((file.bytes, file.modified), []).append(file)
+
+    def compare(self, source: Input) -> _Comparison:
+        """Compare a file with those of earlier loads.
+
+        Raises:
+            InputError: it is not on this machine.
+        """
+        if not source.is_local:
+            hint = "name files or folders, or leave `--new-only` out"
+            raise InputError(f"it is unknown whether `{source.path}` is new", hint=hint)
+        file = _state_of(source.path)
+        loaded = self._by_path.get(file.path)
+        if loaded is not None and (loaded.bytes, loaded.modified) != (file.bytes, file.modified):
+            sizes = f"{loaded.bytes:,} bytes then, {file.bytes:,} now"
+            change = sizes if loaded.bytes != file.bytes else f"written again at {file.modified:%Y-%m-%d %H:%M:%S} UTC"
+            return _Comparison(source, repeats=f"`{source.path}` has changed since it was loaded: {change}")
+        if loaded is not None:
+            return _Comparison(source, is_seen=True)
+        for other in self._by_state.get((file.bytes, file.modified), ()) if file.bytes else ():
+            if Path(other.path).exists() and Path(other.path).samefile(file.path):
+                return _Comparison(source, is_seen=True)
+            if _has_same_content(file, other):
+                return _Comparison(source, repeats=f"`{source.path}` was loaded as `{other.path}`")
+        return _Comparison(source)
+
+
+def _has_same_content(file: LoadedInput, loaded: LoadedInput) -> bool:
+    """Return whether a file with the size and time of change of a loaded file is a copy of it, or its new name."""
+    path = Path(loaded.path)
+    if path.exists() and replace(_state_of(loaded.path), path=loaded.path) == loaded:
+        return filecmp.cmp(file.path, path, shallow=False)
+    # Archives and some file systems have whole seconds, in which many files may be written.
+    return bool(loaded.modified.microsecond) or Path(file.path).name == path.name
+
+
+def _root_tables(part: Part, before: Schema) -> list[Table]:
+    """Return the root tables that the data goes to, as far as the schema has them."""
+    request = part.request
+    if request.dispatch is not None:  # the records name their tables
+        prefix = system_prefix(naming_of(before))
+        return [table for name, table in before.tables.items() if not (table.is_nested or name.startswith(prefix))]
+    root = root_table(before, table_of(request.table, request.sources, Evidence(), request.name))
+    schema = before if request.hints is None else with_hints(before, request.hints, root)
+    return [schema.tables[root]] if root in schema.tables else []
