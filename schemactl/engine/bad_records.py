@@ -32,7 +32,7 @@ MOST_CHARACTERS: Final = 1 << 24
 _SHOWN = 100
 _TAKEN = 1 << 16
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_CONSTANT = re.compile(rf"{_STRING}|(?P<constant>-?Infinity|NaN)", re.DOTALL)
+_ATOM = re.compile(rf"{_STRING}|(?P<atom>-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)", re.DOTALL)
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"(?P<pair>{_HIGH}{_LOW})|(?P<half>{_HIGH}|{_LOW})|\\.", re.DOTALL)
 
@@ -67,11 +67,19 @@ def scan_value(text: str, start: int) -> int | Fault:
     except RecursionError:
         return Fault(start, "this nests too deep")
     except ValueError as error:  # what JSON allows, or Python's parser does, and ours does not
-        constants = (match.start() for match in _CONSTANT.finditer(text, start) if match["constant"])
-        return Fault(next(constants, start), str(error))
+        atoms = (match for match in _ATOM.finditer(text, start) if match["atom"])
+        return Fault(next((match.start() for match in atoms if not _is_number(match["atom"])), start), str(error))
     halves = (match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"])
     half = next(halves, None) if "\\u" in text else None
     return end if half is None else Fault(half, "half of a surrogate pair is not a character")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        DECODER.decode(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _reason(text: str, error: json.JSONDecodeError) -> str:

@@ -90,7 +90,9 @@ def is_coercible(value: Any, data_type: DataType) -> bool:
     if type(value) is int and own is DataType.WEI:
         return can_coerce(Decimal(value), DataType.DECIMAL, data_type)
     if type(value) is int and own is DataType.TEXT:
-        return can_coerce(str(value), DataType.TEXT, data_type)
+        # `float` makes an infinity of too many digits, and refuses the integer that they are of.
+        is_double = data_type is DataType.DOUBLE
+        return can_coerce(value, DataType.BIGINT, data_type) if is_double else can_coerce(str(value), own, data_type)
     return can_coerce(value, own, data_type)
 
 

@@ -67,6 +67,9 @@ class Coercion:
         if values.array is None:
             return self._by_python(values.listed)
         array = values.array if keeps_nanoseconds(self._column) else cut_to_microseconds(values.array)
+        if values.are_integers and self._to is DataType.DOUBLE:
+            # `float` makes an infinity of too many digits, and refuses the integer that they are of.
+            return self._by_python([None if digits is None else int(digits) for digits in array.to_pylist()])
         found = self._cast(array, self._column) if self._cast is not None else None
         if found is None:
             return self._array_by_python(array)
@@ -106,6 +109,8 @@ class Coercion:
         kind = self._kind
         if type(value) is int and kind is DataType.WEI:
             value = Decimal(value)
+        elif type(value) is int and kind is DataType.TEXT:
+            kind = DataType.BIGINT
         try:
             return stored_value(coerce(value, kind, self._to), self._column)
         except (ValueError, OverflowError):  # the latter of timestamps that leave the calendar in UTC

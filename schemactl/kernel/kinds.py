@@ -50,11 +50,13 @@ class KindValues:
         kind: as plans name it.
         array: the values, null elsewhere; None of objects and lists, and of integers past 63 bits.
         listed: the same as Python's values, where there is no array.
+        are_integers: whether these texts are the digits of integers that a ``wei`` has no room for.
     """
 
     kind: DataType
     array: pa.Array | None
     listed: Sequence[Any] = ()
+    are_integers: bool = False
 
     @cached_property
     def is_there(self) -> pa.Array:
@@ -148,7 +150,8 @@ def _large_integers(values: Sequence[int | None], kinds: Collection[str]) -> Ite
         if kind not in kinds or not any(value is not None for value in own):
             continue
         if kind is DataType.TEXT:
-            yield KindValues(kind, pa.array([None if value is None else str(value) for value in own], pa.string()))
+            digits = pa.array([None if value is None else str(value) for value in own], pa.string())
+            yield KindValues(kind, digits, are_integers=True)
         else:
             yield KindValues(kind, None, own)
 

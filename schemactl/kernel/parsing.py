@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isinf
 from typing import Any, Final
 
 import orjson
@@ -21,6 +22,7 @@ _BETWEEN: Final = b",%d,\n" % _MARK
 _BLANKS: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_DIGITS: Final = 1000
+_SHOWN: Final = 40
 _LARGE: Final = 1 << 24
 _LEVELS_IN_PARTS: Final = 8
 """How deep large lists and objects are looked for in a document: each level is one more walk over its text."""
@@ -51,8 +53,8 @@ class Parsed:
 def parse_texts(texts: Sequence[bytes]) -> Parsed:
     """Parse a batch of texts, each of which should be one JSON document (RFC 8259).
 
-    Integers are exact at any size up to 1,000 digits, of equal keys the last one counts, a number past all doubles is
-    an infinity; ``NaN``, ``Infinity`` and halves of surrogate pairs are no JSON.
+    Integers are exact at any size up to 1,000 digits, of equal keys the last one counts. ``NaN``, ``Infinity`` and
+    halves of surrogate pairs are no JSON; a number with a fraction or an exponent that is past all doubles is refused.
     """
     if len(texts) == 1:
         # To join a large one to nothing would only copy it.
@@ -108,7 +110,7 @@ def _parse_whole(text: bytes) -> Any:
         try:
             return orjson.loads(text)
         except ValueError:
-            pass  # orjson refuses numbers past all doubles, and documents that nest deep
+            pass  # orjson refuses documents that nest deep
     try:
         document = DECODER.decode(text.decode("utf-8"))
     except RecursionError as error:
@@ -175,5 +177,16 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer)
+def _double(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"`{_shortened(text)}` is past all doubles")
+    return number
+
+
+def _shortened(number: str) -> str:
+    return number if len(number) <= _SHOWN else f"{number[:_SHOWN]}…"
+
+
+DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer, parse_float=_double)
 """Python's decoder without what is no JSON; it raises ValueError."""

@@ -207,7 +207,7 @@ class _Objects:
             return values
         if values.array is None:
             return KindValues(values.kind, None, self.spread(values.listed))
-        return KindValues(values.kind, values.array.take(self._places))
+        return replace(values, array=values.array.take(self._places))
 
     @cached_property
     def _places(self) -> pa.Array:
@@ -932,7 +932,7 @@ def _widest(column: Column) -> Column:
 
 def _without(values: KindValues, is_taken: np.ndarray[Any, Any]) -> KindValues:
     if values.array is not None:
-        return KindValues(values.kind, pc.if_else(pa.array(is_taken), None, values.array))
+        return replace(values, array=pc.if_else(pa.array(is_taken), None, values.array))
     pairs = zip(values.listed, is_taken.tolist(), strict=True)
     return KindValues(values.kind, None, [None if taken else value for value, taken in pairs])
 

@@ -45,6 +45,8 @@ def reported(name: str, content: str | bytes, *numbers: int, text: str = "?", en
         ("1 2", 3, "something follows the document"),
         ('{"a": "\t"}', 8, "invalid control character"),
         ("9" * 1001, 1, "a number has more than 1,000 digits"),
+        ('{"b": "1e400", "a": [1, {"c": -1e400}]}', 31, "`-1e400` is past all doubles"),
+        (f"[{'9' * 400}, {'9' * 400}.5]", 404, f"`{'9' * 40}…` is past all doubles"),
     ],
 )
 def test_a_line_that_is_no_json_is_reported_with_column_and_reason(line: str, column: int, reason: str) -> None:

@@ -604,6 +604,7 @@ HOSTILE = {
     "latin1.jsonl": [1],
     "malformed.jsonl": [3],
     "nan.jsonl": [2, 3, 4],
+    "numbers.jsonl": [12],
     "surrogates.jsonl": [2],
     "trailing_garbage.jsonl": [2],
 }

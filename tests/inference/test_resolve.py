@@ -84,6 +84,13 @@ def test_integers_past_64_bits_have_a_column():
     }
 
 
+def test_integers_past_all_doubles_have_a_variant_beside_doubles():
+    documents = [{"a": 1.5, "b": 1.5}, {"a": 10**400, "b": 10**300}, {"a": -(10**400)}]
+    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
+        "a": "double", "b": "double", "a__v_text": "text",
+    }  # fmt: skip
+
+
 def test_floats_past_64_bits_have_a_variant_beside_integers():
     documents = [{"a": 1, "b": 1}, {"a": 1e300, "b": 3.0}, {"a": -1e300, "b": -(2.0**63)}]
     assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {

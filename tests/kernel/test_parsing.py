@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import partial
 from typing import Any
 
@@ -70,8 +69,20 @@ def test_integers_are_exact(number: int) -> None:
     assert type(document["n"][0]) is int
 
 
-def test_numbers_past_all_doubles_are_infinities() -> None:
-    assert parse_texts([b"1e400", b"-1e400", b"1"]).documents == [math.inf, -math.inf, 1]
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1E+309", "9" * 400 + ".5", "-" + "9" * 309 + "e0", "1.8e308"])
+@pytest.mark.parametrize("form", ["%s", '{"a": %s}', '[1, {"a": [%s]}]', '{"a": %s, "n": 18446744073709551616}'])
+def test_numbers_past_all_doubles_are_refused(number: str, form: str) -> None:
+    text = (form % number).encode()
+    assert parse_texts([b"1", text, b"1.7e308"]) == Parsed([1, 1.7e308], [0, 2], (1,))
+    assert parse_texts([text]).bad == (0,)
+
+
+def test_numbers_past_all_doubles_are_refused_below_depths_that_only_python_reads() -> None:
+    assert parse_texts([b"[" * 900 + b"1e400" + b"]" * 900]).bad == (0,)
+
+
+def test_integers_past_all_doubles_are_exact() -> None:
+    assert parse_texts([b"9" * 400, b"-" + b"9" * 1000]).documents == [int("9" * 400), -int("9" * 1000)]
 
 
 def test_of_equal_keys_the_last_one_counts() -> None:

@@ -189,6 +189,14 @@ def test_integers_among_other_numbers_stay_integers():
     assert sorted(row["value"] for row in made.rows("t__l__list")) == [2.0, 12.0, 1_700_000_000.0, 1e300]
 
 
+def test_integers_past_all_doubles_keep_their_digits_beside_doubles():
+    documents = [{"n": 1.5, "l": [2.5, 10**400]}, {"n": 10**400}, {"n": 10**300}, {"n": -(10**309), "l": [10**39]}]
+    made = assert_interpreted(documents)
+    rows = [(row["n"], row["n__v_text"]) for row in made.rows("t")]
+    assert rows == [(1.5, None), (None, str(10**400)), (1e300, None), (None, str(-(10**309)))]
+    assert [row["value"] for row in made.rows("t__l")] == [2.5, None, 1e39]
+
+
 def test_documents_need_not_be_objects():
     assert_interpreted(["hello", [1, "b"], None, {"value": 3}, 2.5, {"a": {"b": [{"c": 1}]}}, []])
 

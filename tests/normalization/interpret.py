@@ -172,6 +172,8 @@ def _coerced(value, found, column):
     if is_long and type(value) is int:
         if found is DataType.TEXT and column.data_type in (DataType.WEI, DataType.DECIMAL):
             return MISSING
+        if found is DataType.TEXT and column.data_type is DataType.DOUBLE and abs(value) >= 2**1024 - 2**970:
+            return MISSING
         value = Decimal(value) if found is DataType.WEI else str(value)
     try:
         taken = coerce(value, found, column.data_type)
