@@ -55,7 +55,10 @@ def open_remote(options: SparkOptions) -> Iterator[SparkSession]:
         try:
             answer = call_within(CONNECT_LIMIT_SECONDS, connect)
             if answer is None:
-                raise EngineError(f"the Spark Connect server `{options.remote}` does not answer")
+                host, _ = parse_remote(options.remote)
+                uses_tls = ";token=" in options.remote and host != "localhost"
+                hint = "Spark sends a token by TLS, except to the host `localhost`" if uses_tls else None
+                raise EngineError(f"the Spark Connect server `{options.remote}` does not answer", hint=hint)
             (spark,) = answer
             try:
                 yield spark

@@ -246,14 +246,14 @@ def test_a_connect_server_that_does_not_speak_is_reported_in_bounded_time(place:
         opening.CONNECT_LIMIT_SECONDS = 3
         mute = socket.create_server(("127.0.0.1", 0))
         try:
-            with open_session(SparkOptions(remote=f"sc://127.0.0.1:{mute.getsockname()[1]}")):
+            with open_session(SparkOptions(remote=f"sc://127.0.0.1:{mute.getsockname()[1]}/;token=t")):
                 pass
         except opening.EngineError as error:
-            print(error.message)
+            print(error.message, error.hint, sep="|")
     """
     code, out, err = place.run(script)
     assert (code, err) == (0, "")
-    assert "does not answer" in out
+    assert out.endswith("does not answer|Spark sends a token by TLS, except to the host `localhost`\n")
 
 
 LONG_JOB = """
