@@ -9,7 +9,7 @@ writes it for Spark. Row for row the results are dlt's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -42,6 +42,7 @@ class Relations:
         column_type: writes the type of a column of moments.
         moment: writes a moment as a column has it; None where the engine casts its text to the column's type.
         superseded: root rows that do not come; old ones with their merge keys go all the same.
+        equality: the operators by which keys of the root table are compared, by column, where that is not ``=``.
     """
 
     old: Mapping[str, str]
@@ -51,6 +52,7 @@ class Relations:
     column_type: Callable[[Column], str] = _moment_type
     superseded: str | None = None
     moment: Callable[[datetime], str] | None = None
+    equality: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> tuple[
         # Nested rows come whose keys are not there, whatever became of the rows that they are nested in.
         for table in nested:
             keyed = (row_key(table),)
-            is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(keyed)})"
+            is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(keyed, at)})"
             effects.append(_effect(table, at, None, _first(table, keyed, at.tie, at, is_new)))
         return {}, effects
     links = {table.name: _link(table, chain.root, at) for table in nested}
@@ -143,17 +145,17 @@ def _root_effect(root: Table, merge: Merge, at: Relations) -> Effect:
         case Strategy.DELETE_INSERT:
             sources = [new, *([at.superseded] if at.superseded else [])]
             keys = [key for key in (merge.primary_key, merge.merge_key) if key]
-            found = [f"EXISTS (SELECT 1 FROM {each} n WHERE {_same(key)})" for key in keys for each in sources]
+            found = [f"EXISTS (SELECT 1 FROM {each} n WHERE {_same(key, at)})" for key in keys for each in sources]
             return _effect(root, at, " OR ".join(found) or None, _wanted(root, merge, at))
         case Strategy.UPSERT:
-            match, deleted = _same(merge.primary_key), _is_deleted(merge)
+            match, deleted = _same(merge.primary_key, at), _is_deleted(merge)
             ranked = _ranked(root, merge, at)
             # A row that asks to be deleted and finds none comes, as dlt's statement has it.
             comes = f"({deleted}) IS NOT TRUE OR NOT EXISTS (SELECT 1 FROM {old} o WHERE {match})" if deleted else ""
             effect = _effect(root, at, f"EXISTS (SELECT 1 FROM {new} n WHERE {match})", ranked, comes)
             return replace(effect, upsert=Upsert(ranked, match, deleted))
         case Strategy.INSERT_ONLY:
-            is_new = f"NOT EXISTS (SELECT 1 FROM {old} o WHERE {_same(merge.primary_key)})"
+            is_new = f"NOT EXISTS (SELECT 1 FROM {old} o WHERE {_same(merge.primary_key, at)})"
             return _effect(root, at, None, _wanted(root, merge, at), is_new)
         case Strategy.SCD2:
             return _history(root, merge, at)
@@ -162,13 +164,13 @@ def _root_effect(root: Table, merge: Merge, at: Relations) -> Effect:
 def _history(root: Table, merge: Merge, at: Relations) -> Effect:
     """Rows that hold and whose versions do not come end; versions that come and do not hold begin."""
     assert merge.row_version and merge.valid_from and merge.valid_to  # noqa: PT018 - `merge_of` has seen to it
-    until, version = merge.valid_to, _same((merge.row_version,))
+    until, version = merge.valid_to, _same((merge.row_version,), at)
     began, ended = (_moment(merge.boundary, root.columns[name], at) for name in (merge.valid_from, until))
     open_end = _moment(merge.active, root.columns[until], at) if merge.active else None
     is_active = f"o.{quote(until)} = {open_end}" if open_end else f"o.{quote(until)} IS NULL"
     goes = f"{is_active} AND NOT EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {version})"
     if merge.merge_key:
-        goes += f" AND EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {_same(merge.merge_key)})"
+        goes += f" AND EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {_same(merge.merge_key, at)})"
     is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[root.name]} o WHERE {is_active} AND {version})"
     stated = {merge.valid_from: began, until: open_end or "NULL"}
     return replace(_effect(root, at, goes, at.new[root.name], is_new, stated), ends=ended)
@@ -241,8 +243,8 @@ def _is_deleted(merge: Merge) -> str | None:
     return f"n.{quote(merge.hard_delete)} {'= TRUE' if merge.is_flag else 'IS NOT NULL'}"
 
 
-def _same(names: Sequence[str]) -> str:
-    return " AND ".join(f"n.{quote(name)} = o.{quote(name)}" for name in names)
+def _same(names: Sequence[str], at: Relations) -> str:
+    return " AND ".join(f"n.{quote(name)} {at.equality.get(name, '=')} o.{quote(name)}" for name in names)
 
 
 def _moment(moment: datetime, column: Column, at: Relations) -> str:

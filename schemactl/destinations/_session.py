@@ -84,6 +84,10 @@ class Session(ABC):
     def column_type(self, column: Column) -> str:
         """Return the type that dlt gives such a column, as the catalog writes it."""
 
+    def equality(self, kind: str) -> str:  # noqa: ARG002 - others look
+        """Return the operator by which values of a type, as ``relations`` has it, are compared."""
+        return "="
+
     @abstractmethod
     def execute(self, statement: str) -> int:
         """Run one statement; return how many rows it has written, 0 where that means nothing."""

@@ -180,6 +180,7 @@ class SqlLoad(Load[None]):
         superseded = chain.staged[chain.root.name].superseded  # root rows that are not loaded and whose keys count
         prefix = f"_schemactl_{next(self.numbers)}"
         targets = {table.name: self.targets[table.name].name for table in chain.tables if table.name in self.targets}
+        merge = merge_of(chain.root, self.package.inserted_at)
         relations = Relations(
             old=targets,
             new=stages,
@@ -188,14 +189,20 @@ class SqlLoad(Load[None]):
             column_type=self.session.column_type,
             moment=(lambda each: f"'{moment_text(each)}'") if self.session.takes_moments_as_texts else None,
             superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
+            equality=self._equality(chain.root.name, merge),
         )
-        merge = merge_of(chain.root, self.package.inserted_at)
         keys, effects = plan_merge(chain, merge, relations, prefix)
         self.progress(f"merging table `{chain.root.name}`", None)
         made = [f"CREATE TEMPORARY TABLE {quote(name)} AS {query}" for name, query in keys.items()]
         for statement in (*made, *_statements(self.session, effects, merge, targets, prefix)):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
+
+    def _equality(self, root: str, merge: Merge) -> dict[str, str]:
+        """Return the operators that compare the keys of a root table, by column."""
+        types = self.targets[root].types
+        keys = {*merge.primary_key, *merge.merge_key, *filter(None, [merge.row_version])}
+        return {name: self.session.equality(types[name]) for name in sorted(keys & types.keys())}
 
     def _make_temporary(self, staged: StagedTable, *, is_counted: bool = True) -> str:
         """Copy the rows of a package's table into a temporary table, in the types of their target; return its name."""

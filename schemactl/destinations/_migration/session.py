@@ -141,17 +141,22 @@ class SqlMigration(Ledger, Generic[D]):
         return nullcontext()
 
     def gives_rows(self, query: str, file: str) -> bool:
-        with self.database.wrap_errors(f"ask the precondition of `{file}`"):
+        with self.database.wrap_errors(f"ask the precondition of `{file}`"), self.own_names():
             return bool(self.database.query(self._of_dataset(query)))
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
         self.prepare_writing()
         self.known.clear()
-        for number, statement in enumerate(statements, 1):
-            with self.database.wrap_errors(f"run statement {number} of `{file}`"):
-                self.database.execute(self._of_dataset(statement))
+        with self.own_names():
+            for number, statement in enumerate(statements, 1):
+                with self.database.wrap_errors(f"run statement {number} of `{file}`"):
+                    self.database.execute(self._of_dataset(statement))
         if instead_of is not None:
             self._drop_outdated_copies((instead_of,))
+
+    def own_names(self) -> AbstractContextManager[None]:
+        """Return a context in which own SQL finds what it does not name in full."""
+        return nullcontext()
 
     def _of_dataset(self, statement: str) -> str:
         return statement.replace(DATASET, self.engine.name(self.place))

@@ -50,5 +50,5 @@ def read_catalogue(url: str) -> Catalogue:
 def read_session(session: PostgresSession, asked: str | None) -> Catalogue:
     """Return the tables of one dataset over an open connection."""
     dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, asked, session.shown)
-    rows = ((*row[:2], kind_of(row[2]), *row[3:]) for row in session.query(_COLUMNS, dataset))
+    rows = ((*row[:2], kind_of(row[2]), *row[3:]) for row in session.query_as_user(_COLUMNS, dataset))
     return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset))

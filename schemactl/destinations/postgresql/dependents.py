@@ -7,7 +7,7 @@ from typing import Final
 
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.session import PostgresSession
-from schemactl.destinations.postgresql.types import WITH_TEXTS, has_texts
+from schemactl.destinations.postgresql.types import WITH_TEXTS, column_type, has_texts
 from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     Backfill,
@@ -115,7 +115,7 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
             place = _oid(dataset, step.table.name)
             found = _dependents(database, place, None)
             if step.kept:  # it would still be referred to
-                referring = database.query(_REFERRING.format(table=place))
+                referring = database.query_as_user(_REFERRING.format(table=place))
                 found += [f"constraint {name} on table {table}" for name, table in referring]
             return _needed(f"`{step.table.name}`", found)
         case DropColumn():
@@ -157,7 +157,7 @@ def dependents_of(database: PostgresSession, dataset: str, table: str, column: s
     """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
     place = _oid(dataset, table)
     views = {what for _, what in _of_column(database, _DEPENDENTS, place, column)}
-    asking = {what for (what,) in database.query(_ASKING.format(table=place, column=literal(column)))}
+    asking = {what for (what,) in database.query_as_user(_ASKING.format(table=place, column=literal(column)))}
     keys = {f"foreign key {what}" for kind, what in _of_column(database, _KEYS, place, column) if what}
     said = database.query(_COMMENT.format(table=place, column=literal(column)))
     defaults = [
@@ -177,13 +177,13 @@ def _oid(dataset: str, table: str) -> str:
 
 
 def _of_column(database: PostgresSession, query: str, table: str, column: str) -> list[tuple[str, str]]:
-    rows = database.query(query.format(table=table))
+    rows = database.query_as_user(query.format(table=table))
     return sorted((kind, what) for kind, name, what in rows if name == column)
 
 
 def _dependents(database: PostgresSession, table: str, column: str | None) -> list[str]:
     """Return what is no part of the table and needs the column; None: any, or none of them."""
-    rows = database.query(_DEPENDENTS.format(table=table))
+    rows = database.query_as_user(_DEPENDENTS.format(table=table))
     return sorted({what for kind, name, what in rows if kind == "object" and column in (None, name)})
 
 
@@ -235,13 +235,13 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
 
 def _refused(database: PostgresSession, table: str, step: ChangeType, said: str) -> Blocker:
     """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
-    rows = database.query(_ASKING.format(table=table, column=literal(step.before.name)))
+    rows = database.query_as_user(_ASKING.format(table=table, column=literal(step.before.name)))
     asking = [what for (what,) in rows]
     asking += [
         f"default {what}" for kind, what in _of_column(database, _COLUMNS, table, step.before.name) if kind == "default"
     ]
     hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
-    what = f"`{step.table}.{step.before.name}` does not become {database.column_type(step.after)}"
+    what = f"`{step.table}.{step.before.name}` does not become {column_type(step.after)}"
     return Blocker(f"{what}: {said}", hint)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final, TypeVar, cast
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
@@ -42,6 +42,7 @@ from schemactl.destinations.postgresql.session import (
     READ_ONLY,
     PostgresSession,
     lock_holders,
+    lock_key,
     milliseconds,
     open_session,
     open_transaction,
@@ -76,7 +77,10 @@ from schemactl.migration.steps import (
 from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.ddl import Dialect
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
+
+Part = TypeVar("Part")
 
 _PAUSE_SECONDS: Final = 0.2
 _LOCKED: Final = (
@@ -264,6 +268,20 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 self.holder.query("SELECT 1")
         self.database.begin()
 
+    def in_full(self, step: Part) -> Part:
+        """Return a step whose types are named with their schemas, as its statements find no others."""
+
+        def name_type(column: Column) -> Column:
+            written = column.properties.get(DATABASE_TYPE)
+            if written is None:
+                return column
+            return Column(column.name, {**column.properties, DATABASE_TYPE: self.database.full_type(str(written))})
+
+        return _with_columns(step, name_type)
+
+    def own_names(self) -> AbstractContextManager[None]:
+        return self.database.with_user_path()
+
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
             return find_blocker(self.database, self.dataset, step, self._try)
@@ -278,6 +296,13 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         Raises:
             LockNotAvailable: others hold a lock on the table; the message names them.
         """
+        full = self.in_full(step)
+        # What takes the values that do not fit names no type, and would need its table.
+        match step:
+            case Backfill(taken=Taken.UNFIT) | Prepare(step=Backfill(taken=Taken.UNFIT)):
+                pass
+            case _ if full != step:
+                step, statements = full, render(full, None, self.dataset)
         with self._naming_holders(step):
             match step:
                 case RestoreColumn():
@@ -297,6 +322,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     ) -> None:
         self.prepare_writing()
         if isinstance(step, Backfill):
+            step = self.in_full(step)
             with self._naming_holders(step):
                 self._fill(step, batches_of(step, ENGINE, self.dataset, table), batch_rows, notify)
             return
@@ -311,8 +337,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             LockNotAvailable: others hold all rows that are left.
         """
         with self.database.wrap_errors("measure a table"):
-            size = f"pg_relation_size({literal(batches.place)}::regclass) / current_setting('block_size')::int"
-            ((pages,),) = self.database.query(f"SELECT {size}")
+            size = f"pg_catalog.pg_relation_size({literal(batches.place)}::regclass)"
+            ((pages,),) = self.database.query(f"SELECT {size} / pg_catalog.current_setting('block_size')::int")
             sample = min(pages, _SAMPLED_PAGES)
             ((rows,),) = self.database.query(f"SELECT count(*) FROM {batches.place} WHERE ctid < '({sample},0)'")
         step_pages = max(1, batch_rows * sample // max(rows, 1))
@@ -439,6 +465,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
 
     def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
+        step = self.in_full(step)
         if not isinstance(step, RestoreColumn):
             return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
         query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
@@ -447,6 +474,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     def written_value(self, step: Backfill | FillColumn) -> str:
         """Return what a step writes into a row; a session that writes nothing has no mapping table."""
+        step = self.in_full(step)
         if isinstance(step, FillColumn) or step.taken is Taken.UNFIT:
             return SqlMigration.written_value(self, step)
         return batches_of(step, ENGINE, self.dataset, None).filled(self._coerced(step))
@@ -481,10 +509,25 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         there = relation.columns.get(step.before.name) if relation is not None else None
         if there is None or kind_of(there) != kind_of(self.database.column_type(step.before)):
             return None  # an earlier step makes it so
+        step = self.in_full(step)
         # Of a table without rows no value is converted.
         value = "" if _is_cast(step.before, step.after) else f"CAST(NULL AS {type_of(step.after)})"
         statements = (change_type(replace(step, table=TRIAL), ENGINE, SCHEMA, value),)
         return trial_error(self.database, self.dataset, step.table, statements)
+
+
+def _with_columns(part: Part, change: Callable[[Column], Column]) -> Part:
+    """Return a step, or a part of one, with its columns changed."""
+    changed: Any = part
+    match part:
+        case Column():
+            changed = change(part)
+        case Table():
+            changed = replace(part, columns={name: change(column) for name, column in part.columns.items()})
+        case _ if is_dataclass(part) and not isinstance(part, type):
+            inside = {each.name: _with_columns(getattr(part, each.name), change) for each in fields(part)}
+            changed = replace(part, **inside)
+    return cast("Part", changed)
 
 
 @contextmanager
@@ -529,7 +572,7 @@ def connect(
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
     """Take the lock of loads for the transaction; ``DestinationError`` after ``patience`` seconds."""
     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-    asked = f"SELECT pg_try_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
+    asked = f"SELECT pg_catalog.pg_try_advisory_xact_lock({lock_key(dataset)})"
     end = time.monotonic() + patience
     while not session.query(asked)[0][0]:
         if time.monotonic() >= end:

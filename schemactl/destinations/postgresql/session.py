@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
@@ -13,10 +13,11 @@ from schemactl.destinations._catalogue import driver
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import batches
 from schemactl.destinations._session import Session, literal, quote
-from schemactl.destinations.postgresql.types import NAMES, column_type
+from schemactl.destinations.postgresql.types import NAMES, column_type, is_builtin
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
@@ -50,7 +51,14 @@ _CONNECT_SECONDS: Final = "10"
 _PATIENCE_FOR_LOADS: Final = "10min"
 _PATIENCE_FOR_OTHERS: Final = "60s"
 
-PLAIN: Final = ("TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on")
+SEARCH_PATH: Final = "search_path = pg_catalog, pg_temp"
+"""Where our statements find functions, operators and types that they do not name in full.
+
+Whoever may create in another schema of a path could make a function or an operator there that fits a call better than
+PostgreSQL's own, and that runs with our rights (CVE-2018-1058).
+"""
+
+PLAIN: Final = (SEARCH_PATH, "TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on")
 """Settings of all sessions: texts without a zone are in UTC."""
 READ_ONLY: Final = "transaction_read_only = on"
 READING: Final = (*PLAIN, READ_ONLY)
@@ -81,6 +89,11 @@ _HINTS: Final[dict[str, str]] = {
 }
 """What to do about errors, by SQLSTATE."""
 
+_NOT_FOUND: Final = ("42P01", "42704", "42883")
+"""Codes of a table, a type or a function that is not there, or not in the search path."""
+_IN_FUNCTION: Final = re.compile(r"PL/pgSQL function (?P<name>.+?\)) line")
+"""How PostgreSQL names a function in which an error arose: a trigger's, for one, which has our search path."""
+
 _DENIED: Final = "42501"
 _DENIED_FOR: Final = re.compile(r"permission denied for (?P<kind>\w+) (?P<name>.+)")
 _DENIED_TEMPORARY: Final = re.compile(r'permission denied to create temporary tables in database "(?P<name>.+)"')
@@ -101,6 +114,37 @@ _LOST: Final = "the connection is lost; load again with the same `--load-id`: wh
 _SHOWN_SESSIONS: Final = 3
 _SHOWN_LETTERS: Final = 100
 
+_CURSOR: Final = "_schemactl_names"
+
+_USER_PATH: Final = "SET LOCAL search_path TO DEFAULT"
+"""Sets the search path that the role, the database or the address states."""
+
+_QUALIFIED: Final = re.compile(r'("(?:[^"]|"")+"|[^\s".(\[]+)\s*\..*', re.DOTALL)
+
+_SCHEMA_OF_TYPE: Final = """
+    SELECT pg_catalog.quote_ident(n.nspname)
+    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    WHERE t.oid = pg_catalog.to_regtype({type}) AND n.nspname <> 'pg_catalog'
+"""
+
+_EQUALITY: Final = """
+    WITH RECURSIVE made AS (
+        SELECT t.oid, t.typbasetype FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype({type})
+        UNION ALL
+        SELECT t.oid, t.typbasetype FROM pg_catalog.pg_type t JOIN made ON t.oid = made.typbasetype
+    )
+    SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname)
+    FROM made
+        JOIN pg_catalog.pg_opclass c ON c.opcintype = made.oid AND c.opcdefault
+        JOIN pg_catalog.pg_am m ON m.oid = c.opcmethod AND m.amname = 'btree'
+        JOIN pg_catalog.pg_amop a ON a.amopfamily = c.opcfamily AND a.amopstrategy = 3
+            AND a.amoplefttype = c.opcintype AND a.amoprighttype = c.opcintype
+        JOIN pg_catalog.pg_operator o ON o.oid = a.amopopr
+        JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace
+    WHERE n.nspname <> 'pg_catalog'
+"""
+"""The operator by which values of a type are equal, as its operator class says, which a superuser has made."""
+
 _HOLDERS: Final = """
     SELECT a.pid, a.state, extract(epoch FROM clock_timestamp() - min(a.xact_start))::bigint, a.query
     FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
@@ -120,6 +164,7 @@ class PostgresSession(Session):
     Attributes:
         settings: that hold in each transaction. A pool gives each transaction another connection: what is set for
             longer would be lost, or left to others.
+        full_types: types of schema files, in full.
     """
 
     dialect = "postgres"
@@ -133,9 +178,28 @@ class PostgresSession(Session):
     address: ServerAddress
     settings: tuple[str, ...] = ()
     is_read_only: bool = False
+    full_types: dict[str, str] = field(default_factory=dict, compare=False)
 
     def column_type(self, column: Column) -> str:
-        return column_type(column)
+        written = column_type(column)
+        return self.full_type(written) if DATABASE_TYPE in column.properties else written
+
+    def full_type(self, written: str) -> str:
+        """Return a type with its schema, which it is found in by the search path of the user."""
+        if is_builtin(written) or _QUALIFIED.fullmatch(written):
+            return written
+        if written not in self.full_types:
+            with self.wrap_errors(f"look for the type `{written}`"):
+                found = self.query_as_user(_SCHEMA_OF_TYPE.format(type=literal(written)))
+            self.full_types[written] = f"{found[0][0]}.{written}" if found else written
+        return self.full_types[written]
+
+    def equality(self, kind: str) -> str:
+        if is_builtin(kind):
+            return "="
+        with self.wrap_errors(f"look for the equality of the type `{kind}`"):
+            found = self.query(_EQUALITY.format(type=literal(kind)))
+        return str(found[0][0]) if found else "="
 
     def execute(self, statement: str) -> int:
         return max(self._run(statement).rowcount, 0)
@@ -149,7 +213,7 @@ class PostgresSession(Session):
         return self._run(statement, values or None).fetchall()
 
     def execute_alone(self, statement: str) -> None:
-        """Run a statement that no transaction can hold; the settings are those of the server."""
+        """Run a statement that no transaction can hold; it names all in full, as the settings are the server's."""
         self.connection.execute(statement.encode())
 
     def begin(self) -> None:
@@ -163,6 +227,30 @@ class PostgresSession(Session):
         with self.connection.transaction(force_rollback=force_rollback):
             self.connection.execute("; ".join(self._local_settings()).encode())
             yield
+
+    @contextmanager
+    def with_user_path(self) -> Iterator[None]:
+        """Let statements inside find names by the search path of the user; a transaction is open."""
+        self.execute(_USER_PATH)
+        yield
+        # Not where a statement failed: the transaction ends with it, and so do its settings.
+        self.execute(f"SET LOCAL {SEARCH_PATH}")
+
+    def query_as_user(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query in which names are written, and texts are read, by the search path of the user.
+
+        What the query itself names is found by ours: PostgreSQL does so as it opens the cursor.
+        """
+        from psycopg import ClientCursor
+
+        cursor = ClientCursor(self.connection)
+        settings = () if self.is_in_transaction else tuple(self._local_settings())
+        opening = (*settings, f"DECLARE {_CURSOR} NO SCROLL CURSOR FOR {statement}", _USER_PATH)
+        closing = f"SET LOCAL {SEARCH_PATH}", f"CLOSE {_CURSOR}"
+        cursor.execute("; ".join((*opening, f"FETCH ALL FROM {_CURSOR}", *closing)).encode(), values or None)
+        for _ in opening:
+            cursor.nextset()
+        return cursor.fetchall()
 
     @property
     def is_in_transaction(self) -> bool:
@@ -206,7 +294,7 @@ class PostgresSession(Session):
             return cursor.rowcount
 
     def lock(self, dataset: str) -> None:
-        taken = f"SELECT pg_advisory_xact_lock(hashtextextended({literal(f'schemactl {dataset}')}, 0))"
+        taken = f"SELECT pg_catalog.pg_advisory_xact_lock({lock_key(dataset)})"
         before, after = (f"SET LOCAL lock_timeout = '{each}'" for each in (_PATIENCE_FOR_LOADS, _PATIENCE_FOR_OTHERS))
         self.execute("; ".join((before, taken, after)))
 
@@ -242,6 +330,9 @@ def _wrap_error(
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
     """Return what to do about an error; None where its code says nothing. To read only, less is to be granted."""
+    called = _IN_FUNCTION.search(error.diag.context or "") if error.sqlstate in _NOT_FOUND else None
+    if called is not None:
+        return f"name it in full in the function, or: ALTER FUNCTION {called['name']} SET search_path = SCHEMA, pg_temp"
     if error.sqlstate != _DENIED:
         return _HINTS.get(error.sqlstate or "")
     message = error.diag.message_primary or ""
@@ -304,6 +395,11 @@ def open_transaction(address: ServerAddress) -> Iterator[PostgresSession]:
         with session.wrap_errors("begin a load"):
             session.begin()
         yield session
+
+
+def lock_key(dataset: str) -> str:
+    """Return the expression of the number by which loads and migrations of a dataset lock each other out."""
+    return f"pg_catalog.hashtextextended({literal(f'schemactl {dataset}')}, 0)"
 
 
 def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession) -> str:

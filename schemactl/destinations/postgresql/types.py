@@ -77,6 +77,20 @@ def has_texts(kind: str) -> bool:
     return bool(kind) and _OTHERS.fullmatch(kind) is None and "data_type" not in kind_of(kind)
 
 
+def is_builtin(kind: str) -> bool:
+    """Return whether a type is one of PostgreSQL's own that columns of dlt's, and of ours, have.
+
+    >>> [is_builtin(kind) for kind in ("numeric(9,2)", "uuid[]", "mood", "public.mood")]
+    [True, True, False, False]
+    """
+    element = kind.removesuffix("[]")
+    return (
+        element in WITH_TEXTS
+        or re.fullmatch(r"character\(\d+\)", element) is not None
+        or "data_type" in kind_of(element)
+    )
+
+
 def stored(column: Column) -> Properties:
     """Return what PostgreSQL's catalog says of such a column (docs/dlt.md §9.3)."""
     properties = column.properties
