@@ -8,5 +8,18 @@ Progress = Callable[[str, float | None], None]
 """Is called with what is being done, empty for what was said last, and how much of it is (0 to 1, None for unknown)."""
 
 
+def size_text(size: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> [size_text(size) for size in (812, 3_100_000, 12_000_000_000)]
+    ['812 bytes', '3.1 MB', '12 GB']
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size >= factor:
+            count = size / factor
+            return f"{count:.1f} {unit}" if count < 10 else f"{count:,.0f} {unit}"
+    return f"{size} bytes"
+
+
 def no_progress(_what: str, _share: float | None) -> None:
     """Receive progress that nobody is shown."""

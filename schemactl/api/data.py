@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -24,7 +25,7 @@ from schemactl.flows.infer import infer_documents
 from schemactl.flows.models import find_model
 from schemactl.flows.normalize import normalize as load_sources
 from schemactl.flows.normalize_call import NormalizeRequest
-from schemactl.flows.request import InferRequest, OpenSession, dispatch_by
+from schemactl.flows.request import InferRequest, dispatch_by
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing
 from schemactl.inference.evidence import Position, too_deep
@@ -35,6 +36,9 @@ from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from schemactl.engine.choice import OpenEngine
+    from schemactl.engine.protocol import Engine
 
 Document: TypeAlias = Mapping[str, Any]
 """A record as a parser of JSON returns it."""
@@ -146,8 +150,8 @@ def infer(
     if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
         request = replace(request, sources=(_MEMORY,), table=_table_of(request))
         return infer_documents(request, ((Position(_MEMORY, at), each) for at, each in kind.checked()))
-    with _readable(kind, request, spark) as (readable, open_session):
-        return infer_sources(readable, open_session=open_session)
+    with _readable(kind, request, spark) as (readable, open_engine):
+        return infer_sources(readable, open_engine=open_engine)
 
 
 @hinting_at_extras()
@@ -204,11 +208,11 @@ def normalize(
     request = InferRequest((), name, table, Path(schemas), contract=contract, null_values=tuple(null_values))
     request = replace(request, hints=_hints(columns, write_disposition))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
-    with _readable(_kind_of(data), request, spark) as (readable, open_session):
+    with _readable(_kind_of(data), request, spark) as (readable, open_engine):
         call = NormalizeRequest(
             readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
         )
-        return load_sources(call, open_session=open_session)
+        return load_sources(call, open_engine=open_engine)
 
 
 def _with_row_options(
@@ -301,13 +305,15 @@ def _readable(
     kind: tuple[str, ...] | _Documents | ArrowStream | SparkDataFrame,
     request: InferRequest,
     spark: SparkSettings | None,
-) -> Iterator[tuple[InferRequest, OpenSession | None]]:
+) -> Iterator[tuple[InferRequest, OpenEngine | None]]:
     """Hand out the request with sources that Spark reads, and what opens its session; None for the usual way."""
+    from schemactl.engine.choice import EngineOptions
     from schemactl.engine.session import SparkOptions
-    from schemactl.engine.session.opening import open_sibling_session, view_of
+    from schemactl.engine.session.opening import view_of
 
     settings = spark or SparkSettings()
-    request = replace(request, spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
+    options = EngineOptions(spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
+    request = replace(request, engine=options)
     session = settings.session
     with ExitStack() as left:
         if isinstance(kind, tuple):
@@ -324,7 +330,17 @@ def _readable(
                 left.enter_context(_renaming_in_errors(file, _MEMORY if isinstance(kind, _Documents) else _FRAME))
                 source = str(file)
             request = replace(request, sources=(source,))
-        yield request, None if session is None else lambda _: open_sibling_session(session)
+        yield request, None if session is None else partial(_open_sibling_engine, session)
+
+
+@contextmanager
+def _open_sibling_engine(session: Any, *_: Any) -> Iterator[Engine]:
+    """Open an engine in the Spark of a session that is open."""
+    from schemactl.engine.session.opening import open_sibling_session
+    from schemactl.engine.spark.engine import SparkEngine
+
+    with open_sibling_session(session) as spark:
+        yield SparkEngine(spark)
 
 
 @contextmanager

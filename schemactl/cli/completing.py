@@ -48,10 +48,10 @@ complete_normalizers = _completer("schemactl.normalization.normalizers", "NORMAL
 
 def complete_input_formats(incomplete: str) -> list[str]:
     """Return the input formats that begin so."""
-    from schemactl.engine.input_formats import INPUT_FORMATS
+    from schemactl.engine.input_formats import format_names
 
     # A table is named as one: `table:NAME`.
-    return beginning(incomplete, (name for name in INPUT_FORMATS if name != "table"))
+    return beginning(incomplete, (name for name in format_names() if name != "table"))
 
 
 def complete_outputs(incomplete: str) -> list[str]:

@@ -22,6 +22,7 @@ from schemactl.store.sources import is_local
 
 if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
+    from schemactl.engine.choice import EngineOptions
     from schemactl.engine.session.settings import SparkOptions
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
@@ -289,6 +290,12 @@ class FindingsOptions(CommonOptions):
 class SparkCommandOptions(CommonOptions):
     """The options of a command that works with Spark."""
 
+    engine: Literal["spark", "local", "auto"] | None = option(
+        "What reads data: Spark, this machine's own processes, or `auto`: this machine for up to 128 MB. By default "
+        "Spark if it is installed.",
+        Group.SPARK,
+        Setting(),
+    )
     master: str | None = option(
         "The Spark master: `local[*]`, `spark://HOST:PORT`, `yarn` ...", Group.SPARK, Setting(), metavar="URL"
     )
@@ -322,9 +329,19 @@ class SparkCommandOptions(CommonOptions):
             debug=self.debug,
         )
 
+    def engine_options(self) -> EngineOptions:
+        """Return which engine reads data.
+
+        Raises:
+            InputError: as `spark`.
+        """
+        from schemactl.engine.choice import EngineName, EngineOptions
+
+        return EngineOptions(EngineName(self.engine) if self.engine else None, self.spark())
+
     @contextmanager
-    def begun_spark(self, sources: Sequence[str]) -> Iterator[SparkOptions]:
-        """Start Java where the sources are data that are there, and return which Spark to use: it is used in the block.
+    def begun_engine(self, sources: Sequence[str]) -> Iterator[EngineOptions]:
+        """Return which engine reads data, and start Java for the block if it is Spark and the sources exist.
 
         Java takes longer to come up than all else that a command does before it reads data.
 
@@ -332,14 +349,16 @@ class SparkCommandOptions(CommonOptions):
             InputError: as `spark`.
             EngineError: Java cannot be started.
         """
+        engine = self.engine_options()
         data = [source for source in sources if not source.endswith(".evidence.json")]
-        if not data or not all(not is_local(each) or has_magic(each) or Path(each).exists() for each in data):
-            yield self.spark()
+        are_there = all(not is_local(source) or has_magic(source) or Path(source).exists() for source in data)
+        if not (data and are_there and engine.starts_spark()):
+            yield engine
             return
         from schemactl.engine.session import start_java_early
 
-        with start_java_early(self.spark()) as spark:
-            yield spark
+        with start_java_early(engine.spark) as spark:
+            yield replace(engine, spark=spark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -509,7 +528,7 @@ class DataOptions(SparkCommandOptions):
             typing=find_typing(self.typing, self.typing_errors, folder) if self.typing else None,
             dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
             model=model,
-            spark=self.spark(),
+            engine=self.engine_options(),
         )
 
 

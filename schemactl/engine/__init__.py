@@ -1,5 +1,6 @@
-"""Spark: the session, the sources, the scan. Only this package and `destinations.spark` import pyspark.
+"""Engines read data and run the kernel over it (``protocol``): Spark, or processes of this machine.
 
-`open_session` in `session` is the only door to Spark; everything else takes the session it gives and stays
-within the DataFrame API, so that it runs on the local machine, on a cluster and through Spark Connect alike.
+``choice`` opens one. Sources, their formats and faults, the scan and the rows of loads are the same for all engines.
+Only ``spark``, ``session`` and ``destinations.spark`` import pyspark, within the DataFrame API, so that they run on
+this machine, on a cluster and through Spark Connect alike.
 """

@@ -15,12 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
-
-from schemactl.engine.input import UTF8, Input, open_input, shown_path, wrong_encoding
+from schemactl.engine.input import UTF8, Input, open_input, wrong_encoding
 from schemactl.engine.input_warnings import warn
-from schemactl.engine.reading.texts import read_lines
 from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import mask_examples
 
@@ -79,6 +75,7 @@ class CsvRow:
         row: its number as a spreadsheet counts rows: the blank lines before it are some.
         text: how it begins, as it stands in the file.
         broken: cells with a quote that does not close.
+        values: of its cells, where they are kept: line ends in them are LF.
     """
 
     line: int
@@ -86,9 +83,12 @@ class CsvRow:
     cells: int
     text: str
     broken: tuple[BrokenCell, ...] = ()
+    values: tuple[str, ...] = ()
 
 
-def walk_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iterator[CsvRow]:
+def walk_rows(
+    lines: Iterable[str], separator: str, first_line: int = 1, *, keeps_values: bool = False
+) -> Iterator[CsvRow]:
     r"""Yield the rows of a file; lines that hold nothing are none.
 
     The lines are of the file's own line end, with it or without, a byte order mark left off. Other line ends may stand
@@ -105,9 +105,10 @@ def walk_rows(lines: Iterable[str], separator: str, first_line: int = 1) -> Iter
         count += row is None
         if row is None and '"' not in body:
             if body:
-                yield CsvRow(number, count, body.count(separator) + 1, body[:_KEPT])
+                values = tuple(body.split(separator)) if keeps_values else ()
+                yield CsvRow(number, count, body.count(separator) + 1, body[:_KEPT], values=values)
             continue
-        row = row or _Row(number, count)
+        row = row or _Row(number, count, keeps_values=keeps_values)
         row.take(body, number, separator)
         if row.cell is None:
             yield row.done()
@@ -128,6 +129,7 @@ class _Cell:
     letters: int = 0
     start: str = ""
     text: str = ""
+    lines: list[str] = field(default_factory=list)
 
     def add(self, text: str) -> None:
         if len(self.text) < KEY_CHARACTERS:
@@ -147,9 +149,11 @@ class _Row:
     text: str = ""
     cell: _Cell | None = None
     broken: list[BrokenCell] = field(default_factory=list)
+    keeps_values: bool = False
+    values: list[str] = field(default_factory=list)
 
     def done(self) -> CsvRow:
-        return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken))
+        return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken), tuple(self.values))
 
     def take(self, body: str, number: int, separator: str) -> None:
         """Read a line from where the last one left off: at a cell's start, or within quotes."""
@@ -163,7 +167,9 @@ class _Row:
                 self.cell = _Cell(line, column, self.cells - 1, line)
                 at += 1
             if self.cell is None:
-                at = self._next_cell(body.find(separator, at), separator)
+                end = body.find(separator, at)
+                self._keep(body[at : end if end >= 0 else None])
+                at = self._next_cell(end, separator)
             else:
                 at = self._in_quotes(self.cell, body, at, number, separator)
 
@@ -171,9 +177,14 @@ class _Row:
         """Note that the cell's quote does not close."""
         if (cell := self.cell) is not None:
             cell.add(text)
+            self._keep('"' + "\n".join((*cell.lines, text)))
             found = (cell.line, cell.column, cell.index, number, is_open, cell.letters, cell.start, cell.text)
             self.broken.append(BrokenCell(*found))
             self.cell = None
+
+    def _keep(self, value: str) -> None:
+        if self.keeps_values:
+            self.values.append(value)
 
     def _next_cell(self, end: int, separator: str) -> int | None:
         if end < 0:
@@ -186,6 +197,8 @@ class _Row:
         quote = _find_single(body, at)
         if quote is None:
             cell.add(body[at:])
+            if self.keeps_values:
+                cell.lines.append(body[at:])
             cell.last_line = number + _count_breaks(body)
             return None
         after = quote + 1
@@ -193,6 +206,7 @@ class _Row:
             after += 1
         if after == len(body) or body.startswith(separator, after):
             self.cell = None
+            self._keep("\n".join((*cell.lines, body[at:quote])).replace('""', '"'))
             return self._next_cell(after if after < len(body) else -1, separator)
         end = body.find(separator, after)
         text = body[at : end if end >= 0 else None]
@@ -321,35 +335,27 @@ class _Look:
         return self.lines + int(numpy.searchsorted(feeds, outside[0])) + 1 if len(outside) else None
 
 
-def find_csv_faults(
-    spark: SparkSession, file: Input, separator: str, line_end: str, skipped: int = 0
-) -> dict[str, CsvFaults]:
-    """Return what is wrong with a file by its path; with each of several where an object store's folder is read.
+def find_csv_faults(file: Input, separator: str, line_end: str, skipped: int = 0) -> CsvFaults:
+    """Return what is wrong with a file that is readable here.
 
-    Spark reads what is not on this machine, or compressed so that only Spark can read it. ``line_end`` is that of the
-    header, empty where nothing follows it; ``skipped`` lines stand before the header.
+    Args:
+        file: the file.
+        separator: between cells.
+        line_end: that of the header, empty where nothing follows it.
+        skipped: lines before the header.
 
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
-    if not file.is_readable_here:
-        (lines,) = read_lines(spark, [file])
-        quotes = F.length("text") - F.length(F.translate("text", '"', ""))
-        odd = lines.groupBy("file").agg(F.sum(quotes).alias("quotes")).where("quotes % 2 = 1").collect()
-        found = {}
-        for uri, path in ((row["file"], shown_path(row["file"])) for row in odd):
-            rows = lines.where(F.col("file") == uri).orderBy("block", "id").select("text").toLocalIterator()
-            found[path] = _walk((row["text"] for row in rows), path, separator, skipped)
-        return found
     try:
         look = _look_at(file, separator, line_end or "\n")
         sound = CsvFaults(is_well_formed=look.is_well_formed, starts=look.starts)
         if not look.is_odd and not look.has_blanks:
-            return {file.path: replace(sound, other_end=look.other_end)}
+            return replace(sound, other_end=look.other_end)
         encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
         with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as opened:
-            walked = _walk(opened, file.path, separator, skipped)
-            return {file.path: walked if look.is_odd else replace(sound, other_end=look.other_end, gaps=walked.gaps)}
+            walked = walk_faults(opened, file.path, separator, skipped)
+            return walked if look.is_odd else replace(sound, other_end=look.other_end, gaps=walked.gaps)
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(file.path)) from error
     except (OSError, zlib.error) as error:
@@ -378,12 +384,6 @@ def key_of(cell: BrokenCell) -> str:
     return f"{cell.letters}:{cell.start}"
 
 
-def key_column(value: str) -> Column:
-    """Return the same as ``key_of`` for the values of a column as Spark reads them."""
-    bare = F.translate(value, IGNORED, "")
-    return F.concat(F.length(bare), F.lit(":"), F.substring(bare, 1, KEY_CHARACTERS))
-
-
 def _look_at(file: Input, separator: str, line_end: str) -> _Look:
     look = _Look(separator.encode(), line_end.encode())
     decoder = codecs.getincrementaldecoder(file.encoding)()
@@ -409,7 +409,12 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
                 return look
 
 
-def _walk(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFaults:
+def walk_faults(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFaults:
+    """Return the faults of a text, read row by row; ``skipped`` lines stand before the header.
+
+    Raises:
+        InputError: more is wrong than is reported one by one.
+    """
     lines = iter(text)
     for _ in range(skipped):
         next(lines, None)

@@ -21,8 +21,6 @@ COMPRESSIONS: Final = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 """How names of compressed files end."""
 MAGIC: Final = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
 """How files of binary formats start."""
-TEXTS: Final = {"csv": (".csv",), "tsv": (".tsv", ".tab"), "xml": (".xml",)}
-"""The formats whose values are all texts, and how names of their files end; here, their modules load Spark."""
 
 RECORD_TAG: Final = "xml:"
 """How a stated format begins that names the elements which are records: ``xml:book``."""

@@ -21,7 +21,7 @@ from schemactl.engine.input import (
     peek,
     shown_path,
 )
-from schemactl.engine.input_formats import INPUT_FORMATS
+from schemactl.engine.input_formats import format_names, format_of_ending, unknown_format
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
 from schemactl.errors import InputError, Location
 from schemactl.redaction import redact
@@ -55,9 +55,9 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
         input_format, _, record_tag = input_format.partition(":")
         if not record_tag:
             raise InputError(f"`{RECORD_TAG}` names no element", hint="for example `xml:book`")
-    if input_format is not None and input_format not in INPUT_FORMATS:
+    if input_format is not None and input_format not in format_names():
         if input_format.lower() not in _OTHER_NAMES:
-            raise INPUT_FORMATS.unknown(input_format)
+            raise unknown_format(input_format)
         input_format = _OTHER_NAMES[input_format.lower()]
     paths = sorted({path for source in sources for path in _paths_of(source)})
     asked = {path for source in sources if not _is_folder(source) for path in _paths_of(source)}
@@ -94,7 +94,7 @@ def _is_folder(source: str) -> bool:
 
 
 def _unknown_format(path: str) -> InputError:
-    hint = f"name it with `--input-format`: {', '.join(name for name in INPUT_FORMATS if name != 'table')}"
+    hint = f"name it with `--input-format`: {', '.join(name for name in format_names() if name != 'table')}"
     return InputError("cannot recognize the format of the file", at=Location(path), hint=hint)
 
 
@@ -257,14 +257,8 @@ def _format_of(path: str, head: bytes | str) -> str | None:
 
 
 def _format_of_ending(ending: str) -> str | None:
-    """Return the format of files with an ending: third parties' before ours, and of these the one of that name first.
-
-    No module is imported that need not be asked.
-    """
-    named = _OTHER_NAMES.get(ending[1:], ending[1:])
-    own = sorted(name for name in INPUT_FORMATS if name not in INPUT_FORMATS.installed)
-    names = (*INPUT_FORMATS.installed, *sorted(own, key=lambda name: name != named))
-    return next((name for name in names if ending in INPUT_FORMATS[name].ENDINGS), None)
+    """Return the format of files with an ending (lower case, with the dot)."""
+    return format_of_ending(ending, _OTHER_NAMES.get(ending[1:], ending[1:]))
 
 
 def _format_of_text(path: str, head: str) -> str | None:

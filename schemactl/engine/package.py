@@ -1,7 +1,7 @@
-"""The kernel's rows on Spark: workers write Parquet files, the driver hears of those that count.
+"""The rows of a load: workers write Parquet files, and answer which of them count.
 
-A table's folder gets the files of the attempts that Spark has taken, and no others. Which of several rows with one
-primary key a merge keeps is found by SQL over their keys; files with other rows are then written again without those.
+A table's folder gets the files of the attempts that the engine has taken, and no others. The engine finds which of
+several rows with one primary key a merge keeps; files with other rows are then written again without those.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet
-from pyspark.sql import Column, DataFrame, SparkSession, Window
-from pyspark.sql import functions as F
 
+from schemactl.engine.protocol import Engine, Records, RowBatch, RowPlaces
 from schemactl.engine.scan import Scan
-from schemactl.engine.shipping import Records, run_kernel
-from schemactl.engine.sql import quoted
-from schemactl.engine.typed import text_rows, typed_rows
 from schemactl.inference.evidence import Position
 from schemactl.kernel.dispatch import Tables
 from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
@@ -38,8 +33,6 @@ from schemactl.schema.contract import Mode
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
 from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Table
-
-_MOST_TASKS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class WrittenRows:
 
 
 def write_rows(
-    spark: SparkSession,
+    engine: Engine,
     scan: Scan,
     plans: Mapping[Tables, Plan],
     load: LoadTime,
@@ -91,7 +84,7 @@ def write_rows(
     """Write the tables of a source, complete columns only, and what contracts reject.
 
     The plans say what becomes of the documents of each table that the scan has named; those of others are left out.
-    The folder is one of its own, which Spark's workers can write to.
+    The folder is one of its own, which workers can write to.
     """
     files = folder / "files"
     files.mkdir(parents=True)
@@ -99,9 +92,9 @@ def write_rows(
     compared = {name: _compared(table) for name, table in tables.items() if keeps_one_of_each(table)}
     job = RowsJob(plans, load, compared, files.as_uri(), scan.options, next(iter(scan.tables), None))
     progress("making rows", None)
-    parts = _run(spark, scan, job)
+    parts = _run(engine, scan, job)
     outcomes = _outcomes(parts, plans)
-    superseded = _drop_superseded(spark, parts, job, outcomes, folder, progress)
+    superseded = _drop_superseded(engine, parts, job, outcomes, folder, progress)
     makers = job.makers()
     schemas = {name: schema for maker in makers for name, schema in maker.schemas.items()}
     folders = {name: folder / f"table-{at}" for at, name in enumerate(schemas)}
@@ -125,13 +118,11 @@ def write_rows(
     return written
 
 
-def count_rows(
-    spark: SparkSession, scan: Scan, tables: Tables, plan: Plan, progress: Progress = no_progress
-) -> WrittenRows:
+def count_rows(engine: Engine, scan: Scan, tables: Tables, plan: Plan, progress: Progress = no_progress) -> WrittenRows:
     """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
     job = RowsJob({tables: plan}, LoadTime("", datetime.now(UTC)), {}, None, scan.options)
     progress("counting the rows that contracts reject", None)
-    (outcome,), (maker,) = _outcomes(_run(spark, scan, job), job.plans), job.makers()
+    (outcome,), (maker,) = _outcomes(_run(engine, scan, job), job.plans), job.makers()
     return _counted(outcome, maker, plan)
 
 
@@ -162,7 +153,7 @@ def _move_files(files: Path, names: Sequence[str], target: Path) -> None:
         (files / name).rename(target / f"part-{at:05}.parquet")
 
 
-def find_records(spark: SparkSession, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
+def find_records(engine: Engine, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
     """Return some records of a scan as JSON; texts that are typed are left out."""
     places = {(position.file, position.number) for position in wanted}
     files = {file for file, _ in places}
@@ -170,35 +161,38 @@ def find_records(spark: SparkSession, scan: Scan, wanted: Set[Position]) -> dict
     for read in scan.documents:
         if not files.isdisjoint(file for file, _ in read.before):
             gaps = read.documents.gaps
-            found += _run_kernel(spark, read.records, "find_records", read.before, gaps, wanted=places)
+            found += _run_kernel(engine, read.records, "find_records", read.before, gaps, wanted=places)
     for typed in scan.typed:
-        if typed.batch.task is None and not files.isdisjoint(file for file, _ in typed.before):
-            rows, gaps = typed_rows(typed.batch), typed.batch.gaps
-            source = TypedSource(rows.names, {}, rows.whole)
-            found += _run_kernel(spark, rows.frame, "find_records", typed.before, gaps, wanted=places, source=source)
+        if isinstance(typed.batch, RowBatch) and not files.isdisjoint(file for file, _ in typed.before):
+            rows = typed.batch.rows()
+            source = TypedSource(rows.names, {}, rows.json_paths)
+            found += _run_kernel(engine, rows.records, "find_records", typed.before, None, wanted=places, source=source)
     return {Position(file, number): record for records in found for file, number, record in records}
 
 
 # --- partitions ---
 
 
-def _run(spark: SparkSession, scan: Scan, job: RowsJob) -> list[WrittenPart]:
+def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
     """Return what partitions have written, in the order of the input."""
     parts: list[WrittenPart] = []
     for read in scan.documents:
         before, gaps = read.before, read.documents.gaps
-        parts += _run_kernel(spark, read.records, "write_documents", before, gaps, job=job, columns=read.columns)
+        parts += _run_kernel(engine, read.records, "write_documents", before, gaps, job=job, columns=read.columns)
     for typed in scan.typed:
-        task = typed.batch.task
-        rows = typed_rows(typed.batch, _used_keys(job)) if task is None else text_rows(typed.batch)
+        batch = typed.batch
+        if isinstance(batch, RowBatch):
+            rows, task, gaps = batch.rows(_used_keys(job)), None, None
+        else:
+            rows, task, gaps = batch.texts(), batch.task, batch.gaps
         structures = {name: each for plan in job.plans.values() for name, each in _structures(plan).items()}
-        source = TypedSource(rows.names, structures, rows.whole, task)
-        parts += _run_kernel(spark, rows.frame, "write_typed", typed.before, typed.batch.gaps, job=job, source=source)
+        source = TypedSource(rows.names, structures, rows.json_paths, task)
+        parts += _run_kernel(engine, rows.records, "write_typed", typed.before, gaps, job=job, source=source)
     return sorted(parts, key=lambda part: part.first or ("", 0))
 
 
 def _run_kernel(
-    spark: SparkSession,
+    engine: Engine,
     records: Records,
     function: str,
     before: Mapping[tuple[str, int], int],
@@ -206,7 +200,7 @@ def _run_kernel(
     **arguments: Any,
 ) -> list[Any]:
     arguments |= {"folder": str(Path.cwd()), "before": before, "gaps": gaps}
-    return run_kernel(spark, records, "schemactl.kernel.package", function, **arguments)
+    return engine.run(records, "schemactl.kernel.package", function, **arguments)
 
 
 # --- sources that state their types ---
@@ -244,7 +238,7 @@ def _refuses_rows(rows: Any) -> bool:
 
 
 def _drop_superseded(
-    spark: SparkSession,
+    engine: Engine,
     parts: Sequence[WrittenPart],
     job: RowsJob,
     outcomes: Sequence[RowOutcome],
@@ -262,12 +256,14 @@ def _drop_superseded(
             continue
         progress("looking for rows with the same key", None)
         target = folder / f"superseded-{at}"
-        if not _find_superseded(spark, there, job, plan.tables[root], target):
+        assert job.folder is not None
+        place_files = {number: files.places[root].name for number, files in there.items()}
+        places = RowPlaces(job.folder, place_files, job.compared[root], plan.tables[root])
+        if not engine.write_superseded(places, target):
             continue
-        asked = _asked(there, plan, root)
-        frame = spark.createDataFrame(pa.table({"part": asked})).repartition(min(len(asked), _MOST_TASKS))
+        records = engine.distribute(_rewritten_files(there, plan, root))
         arguments = {"folder": job.folder, "superseded": target.as_uri(), "keeps": list(plan.tables)}
-        found = run_kernel(spark, frame, "schemactl.kernel.package", "drop_superseded", **arguments)
+        found = engine.run(records, "schemactl.kernel.package", "drop_superseded", **arguments)
         for number, table, kept, other in sorted(chain.from_iterable(found), key=lambda each: each[:2]):
             tables = parts[number].files.tables
             del tables[table]
@@ -279,7 +275,7 @@ def _drop_superseded(
     return others
 
 
-def _asked(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str]:
+def _rewritten_files(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str]:
     """Return the files of a root table and those nested in it."""
     tables = {root: None}
     for rows in plan.rows.walk():
@@ -291,32 +287,3 @@ def _asked(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str
         for table in tables
         if table in files.places
     ]
-
-
-def _find_superseded(
-    spark: SparkSession, parts: Mapping[int, WrittenFiles], job: RowsJob, table: Table, target: Path
-) -> bool:
-    """Write which rows of a table are superseded; return whether any is. Refused rows supersede nothing."""
-    root = table.name
-    addresses = {number: f"{job.folder}/{files.places[root].name}" for number, files in parts.items()}
-    names = {Path(address).name: number for number, address in addresses.items()}
-    rows = spark.read.parquet(*addresses.values())
-    numbers = F.from_json(F.lit(json.dumps(names)), "map<string, bigint>")
-    part = F.element_at(numbers, F.substring_index(F.col("_metadata.file_path"), "/", -1)).alias("part")
-    columns = job.compared[root]
-    key = [_comparable(rows, f"c{columns.index(name)}") for name in named(table, "primary_key")]
-    stated = dedup_sort(table)
-    order = [F.col(name) for name in ("file", "line", "indexes", "list")]
-    if stated is not None:
-        sort = F.desc_nulls_last if stated[1] else F.asc_nulls_last
-        order.insert(0, sort(f"c{columns.index(stated[0])}"))
-    rank = F.row_number().over(Window.partitionBy(*key).orderBy(*order)).alias("rank")
-    found = rows.select(part, "ordinal", rank).where("rank > 1").select("part", "ordinal")
-    found.write.parquet(target.as_uri())
-    return not spark.read.parquet(target.as_uri()).isEmpty()
-
-
-def _comparable(frame: DataFrame, name: str) -> Column:
-    """Return a column as rows can be grouped by it, which Spark does not do by maps."""
-    kind = frame.schema[name].dataType.simpleString()
-    return F.to_json(F.struct(quoted(name))) if "map<" in kind or "variant" in kind else F.col(quoted(name))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemactl.engine.input import MAGIC
 
 if TYPE_CHECKING:
     import pyarrow.parquet
+
+_UNITS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 
 def find_parquet_fault(path: str) -> str | None:
@@ -60,3 +63,17 @@ def reason_of(error: Exception) -> str:
     """
     first = str(error).strip().partition("\n")[0].rstrip(" .:")
     return f"{first[:1].lower()}{first[1:]}"
+
+
+def durations_in(schema: pyarrow.Schema) -> list[str]:
+    """Return the columns of durations, each with the unit of its numbers, as people are shown it."""
+    return list(dict.fromkeys(column for field in schema for column in _durations(field.name, field.type)))
+
+
+def _durations(column: str, of: pyarrow.DataType) -> Iterator[str]:
+    from pyarrow.types import is_duration
+
+    if is_duration(of):
+        yield f"`{column}` ({_UNITS[of.unit]})"
+    for number in range(of.num_fields):
+        yield from _durations(column, of.field(number).type)

@@ -1,7 +1,7 @@
-"""Collects evidence from sources: Spark reads and distributes records, the kernel observes them, the driver merges.
+"""Collects evidence from sources: an engine reads and distributes records, the kernel observes them, this merges.
 
-Documents are read once. Columns of sources that state their types are taken as they are stated, and what stands in them
-is counted where that is asked for.
+Documents are read once. Columns of sources that state their types are taken as they are stated, and their values are
+counted where that is asked for.
 """
 
 from __future__ import annotations
@@ -10,18 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import Any, Final
+from typing import Any
 
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
-
-from schemactl.engine.input import Input, compression_of
-from schemactl.engine.input_formats import INPUT_FORMATS, Batch, Documents, FileRows, Typed
-from schemactl.engine.inputs import by_format
-from schemactl.engine.reading.files import file_documents
-from schemactl.engine.reading.rows import rows_as_documents
-from schemactl.engine.shipping import Records, run_kernel, shares_this_machine
-from schemactl.engine.typed import count_by_block, stated_types, text_rows, typed_rows
+from schemactl.engine.input import Input
+from schemactl.engine.protocol import Batch, DocumentBatch, Engine, Records, RowBatch, TextBatch
+from schemactl.engine.typing import findings_of, types_of
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
@@ -32,7 +25,6 @@ from schemactl.inference.survival import Tally, add
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import (
-    BUCKETS,
     MAX_BAD_RECORDS,
     BadRecord,
     BlockCounts,
@@ -48,9 +40,6 @@ from schemactl.schema.contract import Mode
 from schemactl.schema.paths import Path
 from schemactl.schema.typing.model import TypingTask
 
-_FEW_BYTES: Final = 1 << 25
-"""What the kernel gets through in a second or two, which it takes to start Spark's Python workers."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReadDocuments:
@@ -62,7 +51,7 @@ class ReadDocuments:
         columns: as of ``partitions.RecordReader.pieces``.
     """
 
-    documents: Documents
+    documents: DocumentBatch
     before: Mapping[tuple[str, int], int]
     records: Records
     columns: tuple[str, ...]
@@ -72,7 +61,7 @@ class ReadDocuments:
 class ReadRows:
     """A batch of rows that state their types, to be read again."""
 
-    batch: Typed
+    batch: RowBatch | TextBatch
     before: Mapping[tuple[str, int], int]
 
 
@@ -107,9 +96,15 @@ class Scan:
         """Of all records that were read."""
         return self.tables[ONE_TABLE] if ONE_TABLE in self.tables else merge(*self.tables.values())
 
+    def warn_of_nanoseconds(self) -> None:
+        """Warn of timestamps that only columns with nanoseconds keep whole."""
+        for rows in self.typed:
+            if isinstance(rows.batch, RowBatch):
+                rows.batch.warn_of_nanoseconds()
+
 
 def scan_inputs(
-    spark: SparkSession,
+    engine: Engine,
     inputs: Sequence[Input],
     sample: Sample,
     progress: Progress = no_progress,
@@ -123,36 +118,29 @@ def scan_inputs(
     known may speak against.
 
     Raises:
-        InputError, EngineError: Spark cannot read them, they have other columns than the typing, or records go to too
-            many tables.
+        InputError, EngineError: the engine cannot read them, they have other columns than the typing, or records go to
+            too many tables.
     """
-    batches = read_batches(spark, inputs, options.null_values)
+    batches = engine.read(inputs, options.null_values)
     documents: list[tuple[ReadDocuments, _Located]] = []
+    typed: list[RowBatch | TextBatch]
     if options.task is not None:
-        # Only typings need this module, which takes a quarter of a second to load.
-        from schemactl.engine.typing import typed_by, types_of
-
         progress("typing texts", None)
-        typed = typed_by(spark, batches, options.task)
-        rows = []
-        for batch in typed:  # once to find what is wrong; nothing is kept
-            arguments = {"folder": str(FilePath.cwd()), "task": options.task}
-            frame, module = text_rows(batch).frame, "schemactl.kernel.typing_rows"
-            parts = run_kernel(spark, frame, module, "check_partition", **arguments)
-            rows.append(_Located(tuple(parts), batch.gaps))
-        stated = [types_of(options.task)] * len(typed)
+        texts = [batch.typed_by(options.task) for batch in batches]
+        typed = list(texts)
+        rows = [_locate_texts(engine, batch) for batch in texts]  # once to find what is wrong; nothing is kept
+        types = [types_of(options.task)] * len(texts)
     else:
         progress("reading documents", None)
-        are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
-        found = [_Documents(spark, each, sample, progress, are_few) for each in batches if isinstance(each, Documents)]
-        documents = [each.observe(options) for each in found]
-        typed = [batch for batch in batches if isinstance(batch, Typed)]
+        documents = [batch.observe(options) for batch in _read_documents(engine, batches, sample, progress)]
+        row_batches = [batch for batch in batches if isinstance(batch, RowBatch)]
+        typed = list(row_batches)
         if typed:
             progress("counting rows", None)
-        rows = [_locate_rows(spark, batch, sample, counts_typed, options) for batch in typed]
-        stated = [stated_types(batch) for batch in typed]
-    read: list[tuple[_Located, Mapping[Path, Mapping[str, Any]]]] = [(each, {}) for _, each in documents]
-    read += zip(rows, stated, strict=True)
+        rows = [_locate_rows(engine, batch, sample, counts_typed, options) for batch in row_batches]
+        types = [batch.column_types() for batch in row_batches]
+    read: list[tuple[_Located, Mapping[Path, Mapping[str, Any]]]] = [(located, {}) for _, located in documents]
+    read += zip(rows, types, strict=True)
     located = [each for each, _ in read]
     bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
     unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
@@ -184,8 +172,6 @@ def _findings(found: Sequence[_Located], task: TypingTask | None) -> dict[str, t
                 at = replace(each, first=located.position(each.first))
                 known[key] = known[key].merged(at) if key in known else at
     if task is not None:
-        from schemactl.engine.typing import findings_of
-
         converted: Counter[str] = Counter()
         for part in (part for located in found for part in located.parts):
             converted.update(part.converted)
@@ -268,7 +254,7 @@ def _too_many(dispatch: Dispatch | None) -> InputError:
 
 
 def recount(
-    spark: SparkSession,
+    engine: Engine,
     inputs: Sequence[Input],
     sample: Sample,
     asked: Sequence[Scalars | Absences],
@@ -277,53 +263,26 @@ def recount(
     """Look at the documents of the same inputs and sample once more; rows of stated types are left out.
 
     Raises:
-        EngineError: Spark cannot read them.
+        EngineError: the engine cannot read them.
     """
-    batches = [batch for batch in read_batches(spark, inputs) if isinstance(batch, Documents)]
-    are_few = shares_this_machine(spark) and _has_few_bytes(inputs)
-    documents = [_Documents(spark, batch, sample, progress, are_few) for batch in batches]
+    documents = _read_documents(engine, engine.read(inputs), sample, progress)
     progress("looking at values again", None)
-    parts = [each.locate("recount_partition", asked=tuple(asked)) for each in documents]
-    answers = [tallies for each in parts for tallies in each.tallies()]
+    parts = [batch.locate("recount_partition", asked=tuple(asked)) for batch in documents]
+    answers = [tallies for part in parts for tallies in part.tallies()]
     return [add(of_one) for of_one in zip(*answers, strict=True)]
 
 
-def read_batches(spark: SparkSession, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
-    """Return the inputs as batches, by format; nothing is read yet but what formats look at first.
-
-    ``null_values`` are texts that stand for null where rows are texts.
-    """
-    read = [batch for name, group in by_format(inputs).items() for batch in INPUT_FORMATS[name].read(spark, group)]
-    return [_without_null_values(spark, batch, null_values) for batch in read] if null_values else read
-
-
-def _has_few_bytes(inputs: Sequence[Input]) -> bool:
-    """Return whether inputs are so small that their records are worked on here, without Python workers."""
-    if not all(each.is_local and not compression_of(each.path) for each in inputs):
-        return False
-    return sum(FilePath(each.path).stat().st_size for each in inputs) <= _FEW_BYTES
-
-
-def _without_null_values(spark: SparkSession, batch: Batch, null_values: Sequence[str]) -> Batch:
-    if not isinstance(batch, Documents) or batch.rows is None:
-        return batch
-    if isinstance(batch.rows, FileRows):
-        read = file_documents(spark, batch.rows.with_layout(replace(batch.rows.layout, null_values=tuple(null_values))))
-    else:
-        read = rows_as_documents(batch.rows.frame, batch.rows.cells, batch.rows.fault, null_values)
-    return replace(read, gaps=batch.gaps)
+def _read_documents(engine: Engine, batches: Sequence[Batch], sample: Sample, progress: Progress) -> list[_Documents]:
+    return [_Documents(engine, batch, sample, progress) for batch in batches if isinstance(batch, DocumentBatch)]
 
 
 class _Documents:
-    """The records of a batch of sources; few ones are read here at once."""
+    """The records of a batch of documents."""
 
-    def __init__(
-        self, spark: SparkSession, documents: Documents, sample: Sample, progress: Progress, are_few: bool = False
-    ) -> None:
+    def __init__(self, engine: Engine, documents: DocumentBatch, sample: Sample, progress: Progress) -> None:
         self.documents = documents
-        self._spark = spark
-        frame = documents.records()
-        self.records: Records = frame.toArrow().to_batches() if are_few else frame
+        self._engine = engine
+        self.records: Records = documents.records()
         count = 0
         if sample.records:
             progress("counting records", None)
@@ -338,11 +297,11 @@ class _Documents:
 
     def _columns(self, options: ReadOptions) -> tuple[str, ...]:
         """Return the columns of rows that are read a column at a time; none where records are read one by one."""
-        rows = self.documents.rows
+        layout = self.documents.csv_layout()
         is_plain = self._share >= 1 and options.dispatch is None and options.model is None
-        if not is_plain or not isinstance(rows, FileRows):
+        if not is_plain or layout is None:
             return ()
-        names = rows.layout.names
+        names = layout.names
         are_fields = len(set(names)) == len(names) and not any(map(is_row_key, names))
         return names if are_fields else ()
 
@@ -352,20 +311,25 @@ class _Documents:
         return _Located(tuple(self._run(function, **arguments)), self.documents.gaps)
 
     def _run(self, function: str, **arguments: Any) -> list[Any]:
-        return run_kernel(self._spark, self.records, "schemactl.kernel.partitions", function, **arguments)
+        return self._engine.run(self.records, "schemactl.kernel.partitions", function, **arguments)
 
 
-def _locate_rows(spark: SparkSession, batch: Typed, sample: Sample, counts: bool, options: ReadOptions) -> _Located:
+def _locate_texts(engine: Engine, batch: TextBatch) -> _Located:
+    """Find out what is wrong with texts that are typed."""
+    arguments = {"folder": str(FilePath.cwd()), "task": batch.task}
+    parts = engine.run(batch.texts().records, "schemactl.kernel.typing_rows", "check_partition", **arguments)
+    return _Located(tuple(parts), batch.gaps)
+
+
+def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, options: ReadOptions) -> _Located:
     """Count rows that state their types, and where that is asked for or needed what stands in them."""
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
-        blocks = {key: BlockCounts(rows, rows, rows) for key, rows in count_by_block(batch).items()}
+        blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
         return _Located((Part({}, blocks),))
-    share = sample.share_of(sum(count_by_block(batch).values()) if sample.records else 0)
-    rows = typed_rows(batch)
-    placed = rows.frame.select("*", F.monotonically_increasing_id().alias("id"))
-    taken = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
-    types = {path: properties["data_type"] for path, properties in stated_types(batch).items()}
+    share = sample.share_of(sum(batch.count_by_block().values()) if sample.records else 0)
+    rows = batch.rows(share=share)
+    types = {path: properties["data_type"] for path, properties in batch.column_types().items()}
     arguments: dict[str, Any] = {"folder": str(FilePath.cwd())}
     if options.model is None:
         function = "observe_rows_partition"
@@ -374,13 +338,8 @@ def _locate_rows(spark: SparkSession, batch: Typed, sample: Sample, counts: bool
         from schemactl.kernel.typed import TypedSource  # which loads what makes rows
 
         function = "observe_partition"
-        arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.whole, types=types)}
-    return _Located(tuple(run_kernel(spark, taken, "schemactl.kernel.partitions", function, **arguments)))
-
-
-def is_sampled(share: float, *columns: str) -> Column:
-    """Return whether a record is taken, decided by ``columns``: the same ones at any time, spread over all files."""
-    return F.pmod(F.xxhash64(*columns), F.lit(BUCKETS)) < round(share * BUCKETS) if share < 1 else F.lit(True)
+        arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.json_paths, types=types)}
+    return _Located(tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments)))
 
 
 class _Located:

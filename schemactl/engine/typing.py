@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-
-from schemactl.engine.input_formats import FAULT, FILE, Batch, Documents, FileRows, Numbering, Typed
-from schemactl.engine.reading.files import shares_frame
-from schemactl.engine.reading.texts import place_columns
-from schemactl.engine.sql import quoted
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.examples import shown_error
 from schemactl.inference.report import TypingFinding
 from schemactl.kernel.outcome import FieldErrors
-from schemactl.kernel.partitions import Gaps
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.typing.model import (
     ERRORS,
@@ -34,53 +24,18 @@ from schemactl.schema.typing.model import (
 )
 
 
-def typed_by(spark: SparkSession, batches: Sequence[Batch], task: TypingTask) -> list[Typed]:
-    """Return sources with the columns that a typing is about, in its order.
+def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:
+    """Return the column of the data for each field of a typing.
 
-    Columns are found by their names; where no name is one of the typing's, by their places, as Arc does it.
+    Columns are found by their names; if no name is one of the typing's, by their places, as Arc does it.
+
+    Args:
+        fields: of the typing.
+        cells: what columns are called inside the engine, by their names in the data, in order.
 
     Raises:
-        InputError: a source has no columns of texts, or other ones than the typing.
+        InputError: the data has other columns than the typing.
     """
-    return [_typed(spark, batch, task) for batch in batches]
-
-
-def _typed(spark: SparkSession, batch: Batch, task: TypingTask) -> Typed:
-    if isinstance(batch, Documents):
-        if batch.rows is None:
-            hint = "`--typing` takes CSV, TSV, XML, and text columns of Parquet, ORC, Avro and tables"
-            raise InputError("documents have no columns that could be typed", hint=hint)
-        if isinstance(batch.rows, FileRows):
-            return _typed_files(spark, batch.rows, batch.gaps, task)
-        frame, cells, sql = batch.rows.frame, batch.rows.cells, batch.rows.texts
-        file: Column = place_columns(frame)[0]
-        fault = batch.rows.fault if batch.rows.fault is not None else F.lit(None)
-        numbering, gaps = Numbering.BLOCK, batch.gaps
-    else:
-        frame, numbering, gaps, file, fault = batch.frame, batch.numbering, batch.gaps, F.col(FILE), F.lit(None)
-        cells = {name: name for name in frame.columns if name != FILE}
-        sql = {name: quoted(name) for name in cells}
-    fields = task.typing.fields
-    columns = _columns_of(fields, cells)
-    types = {field.name: field.dataType for field in frame.schema.fields}
-    for field, column in zip(fields, columns, strict=True):
-        _check_type(field, types[column])
-    texts = [F.expr(_text_sql(sql[column], types[column])).alias(f"c{at}") for at, column in enumerate(columns)]
-    return Typed(frame.select(*texts, fault.cast("string").alias(FAULT), file.alias(FILE)), numbering, task, gaps)
-
-
-def _typed_files(spark: SparkSession, rows: FileRows, gaps: Gaps | None, task: TypingTask) -> Typed:
-    names = rows.layout.names
-    columns = _columns_of(task.typing.fields, dict(zip(names, map(str, range(len(names))), strict=True)))
-    for field in task.typing.fields:
-        _check_type(field, T.StringType())
-    layout = replace(rows.layout, taken=tuple(map(int, columns)))
-    frame = shares_frame(spark, rows.with_layout(layout).shares)
-    return Typed(frame, Numbering.BLOCK, task, gaps, is_for_workers=True)
-
-
-def _columns_of(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:
-    """Return the columns of the frame for each field."""
     names = [field.name for field in fields]
     if not names:
         raise InputError("the typing has no fields", hint="a typing states a field for each column of the source")
@@ -104,17 +59,28 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _check_type(field: Field, of: T.DataType) -> None:
-    if isinstance(of, T.StringType | T.NullType) and not isinstance(field.type, Struct | Array):
+def check_column_type(field: Field, column_type: str | None) -> None:
+    """Refuse a column that is neither text nor of the field's type.
+
+    Args:
+        field: of the typing.
+        column_type: in Spark's words; None for text.
+
+    Raises:
+        InputError: the column is of another type.
+    """
+    if column_type is None and not isinstance(field.type, Struct | Array):
         return
-    if of.simpleString() != spark_type(field.type):
-        described = f"`{of.simpleString()}`, and no text that could become `{type_name(field.type)}`"
+    if column_type != spark_type(field.type):
+        described = f"`{column_type or 'string'}`, and no text that could become `{type_name(field.type)}`"
         hint = "texts are typed; a column that has the field's type already is taken as it is"
         raise InputError(f"the column `{field.name}` is {described}", hint=hint)
 
 
-def _text_sql(sql: str, of: T.DataType) -> str:
-    return f"cast({sql} as string)" if isinstance(of, T.NullType) else sql
+def no_columns() -> InputError:
+    """Return the error for documents that a typing is given for."""
+    hint = "`--typing` takes CSV, TSV, XML, and text columns of Parquet, ORC, Avro and tables"
+    return InputError("documents have no columns that could be typed", hint=hint)
 
 
 def findings_of(

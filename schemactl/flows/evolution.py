@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from schemactl.engine.input import COMPRESSIONS, RECORD_TAG, TEXTS
+from schemactl.engine.input import COMPRESSIONS, RECORD_TAG
+from schemactl.engine.input_formats import TEXTS
 from schemactl.schema.detectors import DETECTORS
 
 MOST_NAMES: Final = 3

@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved, with_records
@@ -15,7 +14,7 @@ from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
-from schemactl.flows.request import InferRequest, OpenSession
+from schemactl.flows.request import InferRequest
 from schemactl.flows.resolution import root_table
 from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas, save
@@ -37,18 +36,21 @@ from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
 from schemactl.store.text import replace_file
 
+if TYPE_CHECKING:
+    from schemactl.engine.choice import OpenEngine
+
 MOST_ATTEMPTS = 10
 """The number of times that a command begins anew because another one has saved the schema meanwhile."""
 
 
 def infer(
-    request: InferRequest, progress: Progress | None = None, open_session: OpenSession | None = None
+    request: InferRequest, progress: Progress | None = None, open_engine: OpenEngine | None = None
 ) -> InferenceReport:
     """Infer the schema of the sources and save it.
 
     Raises:
         InputError: a source or the schema cannot be read, or holds no records.
-        EngineError: Spark failed.
+        EngineError: the engine failed.
         DestinationError: the destination that the schema is for cannot be read.
     """
     sample = parse_sample(request.sample)
@@ -69,13 +71,13 @@ def infer(
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, before, sample, progress or no_progress, open_session) as found:
+        with collected(parts, before, sample, progress or no_progress, open_engine) as found:
             report = evolve_all(found, folder)
     return replace(report, warnings=tuple(noted.values()))
 
 
 def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
-    """Infer the schema of documents in memory, of all of them, and save it, without Spark.
+    """Infer the schema of documents in memory, of all of them, and save it.
 
     Raises:
         InputError: the schema or the sample cannot be read, or there are no documents.
@@ -91,7 +93,7 @@ def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, A
 
 
 def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
-    """Report what is wrong with the call or a schema file at once, before Spark is started.
+    """Report what is wrong with the call or a schema file at once, before data is read.
 
     Returns:
         The schema as it is, a new one where there is none.
@@ -181,11 +183,11 @@ def collected(
     before: Schema,
     sample: Sample,
     progress: Progress,
-    open_session: OpenSession | None,
+    open_engine: OpenEngine | None,
     *,
     is_load: bool = False,
 ) -> Iterator[list[TableData]]:
-    """Hand out the evidence of each root table, saved evidence among it; Spark is started once, where there is data.
+    """Hand out the evidence of each root table, saved evidence among it; an engine is opened once, where there is data.
 
     A load looks at what stands in typed columns only where the schema is known, and warns of nanoseconds later.
 
@@ -198,29 +200,29 @@ def collected(
             check_documents(part.request.sources, known.files)
         yield [TableData(part.request, known) for part, known in zip(parts, saved, strict=True)]
         return
-    from schemactl.engine import session
-    from schemactl.engine.reading.typed import warn_of_nanoseconds
+    from schemactl.engine.choice import EngineOptions
+    from schemactl.engine.choice import open_engine as open_chosen_engine
     from schemactl.engine.scan import scan_inputs
 
-    progress("starting Spark", None)
-    opened = open_session or partial(session.open_session, progress=progress)
     request = parts[0].request
-    with opened(request.spark or session.SparkOptions()) as spark:
+    inputs = [file for part in parts for file in part.inputs]
+    opened = (open_engine or open_chosen_engine)(request.engine or EngineOptions(), inputs, progress)
+    with opened as engine:
         is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
         found: list[TableData] = []
         empty: dict[str, FileEvidence] = {}
         for part, known in zip(parts, saved, strict=True):
-            with session.reading(part.inputs):
+            with engine.explaining(part.inputs):
                 options = part.request.reading
-                scan = scan_inputs(spark, part.inputs, sample, progress, counts_typed=is_known, options=options)
-            for rows in () if is_load else scan.typed:
-                warn_of_nanoseconds(rows.batch)
+                scan = scan_inputs(engine, part.inputs, sample, progress, counts_typed=is_known, options=options)
+            if not is_load:
+                scan.warn_of_nanoseconds()
             check_bad_records(scan, part.request.on_bad_record)
             if part.is_passed_over(scan):
                 empty.update(scan.files)
                 continue
             check_documents(part.request.sources, {**known.files, **scan.files})
-            reader = ScanReader(spark, scan, progress) if sample.is_full and not part.saved else None
+            reader = ScanReader(engine, scan, progress) if sample.is_full and not part.saved else None
             for each in split_by_table(part.request, scan, before, reader):
                 found.append(replace(each, evidence=merge(known, each.evidence)))
         yield with_empty(found, empty)

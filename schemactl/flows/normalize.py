@@ -29,7 +29,6 @@ from schemactl.flows.packing import (
     rejects_together,
     report_of,
 )
-from schemactl.flows.request import OpenSession
 from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.tables import TableData
@@ -48,8 +47,8 @@ from schemactl.schema.contract import Entity, Mode
 from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
+    from schemactl.engine.choice import EngineOptions, OpenEngine
     from schemactl.engine.package import WrittenRejects, WrittenRows
-    from schemactl.engine.session.settings import SparkOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,65 +273,54 @@ def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeR
 
 
 def normalize(
-    request: NormalizeRequest, progress: Progress | None = None, open_session: OpenSession | None = None
+    request: NormalizeRequest, progress: Progress | None = None, open_engine: OpenEngine | None = None
 ) -> NormalizeReport:
     """Load the sources' rows, or say what speaks against it.
 
     Raises:
         InputError: the call is wrong, or a source or the schema cannot be read.
-        EngineError: Spark failed.
+        EngineError: the engine failed.
         DestinationError: the destination failed; ``Loader.load`` says what it holds then.
     """
     with noted_warnings() as noted:
-        report = _normalize(request, progress or no_progress, open_session)
+        report = _normalize(request, progress or no_progress, open_engine)
     return replace(report, warnings=tuple(noted.values()))
 
 
-def _normalize(request: NormalizeRequest, progress: Progress, open_session: OpenSession | None) -> NormalizeReport:
+def _normalize(request: NormalizeRequest, progress: Progress, open_engine: OpenEngine | None) -> NormalizeReport:
     call = prepare(request)
     if isinstance(call, NormalizeReport):
         return call
-    from schemactl.engine.session.settings import SparkOptions
+    from schemactl.engine.choice import EngineOptions
 
-    options, all_of_it = request.inference.spark or SparkOptions(), parse_sample("full")
+    options = request.inference.engine or EngineOptions()
     with _staging(request.staging, options) as staging:
-        beside = _beside(options, request.staging, staging)
-        parts = [replace(part, request=replace(part.request, spark=beside)) for part in call.parts]
-        with collected(parts, call.before, all_of_it, progress, open_session, is_load=True) as found:
+        if request.staging is not None:
+            # Documents wait in the engine's own files to be rows.
+            options = options.with_temporary_files(staging)
+        parts = [replace(part, request=replace(part.request, engine=options)) for part in call.parts]
+        with collected(parts, call.before, parse_sample("full"), progress, open_engine, is_load=True) as found:
             return load(call, found, staging, progress)
 
 
 @contextmanager
-def _staging(stated: Path | None, spark: SparkOptions) -> Iterator[Path]:
+def _staging(folder: Path | None, options: EngineOptions) -> Iterator[Path]:
     """Hand out a folder for rows while they are made; it is removed at the end, after a kill by the next command.
 
     Raises:
         InputError: it cannot be made, or a cluster would not reach it.
     """
-    if stated is None and _is_far(spark):
+    if folder is None and not options.reaches_this_machine():
         hint = "name a folder that all its machines reach: `--staging DIR`"
         raise InputError("a cluster does not reach this machine's temporary folder", hint=hint)
     try:
-        if stated is not None:
-            stated.mkdir(parents=True, exist_ok=True)
-        made = ExitStack()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        with_folder = ExitStack()
         # A driver that was started before holds the lock of its own folder alone: after a kill it may still write rows.
-        above = spark.driver.launch.folder if stated is None and spark.driver is not None else stated
-        folder = made.enter_context(own_folder(ROWS, above))
+        parent = options.temporary_folder if folder is None else folder
+        own = with_folder.enter_context(own_folder(ROWS, parent))
     except OSError as error:
-        raise InputError(f"cannot write to `{stated or tempfile.gettempdir()}`: {error.strerror or error}") from error
-    with made:
-        yield folder
-
-
-def _beside(spark: SparkOptions, stated: Path | None, staging: Path) -> SparkOptions:
-    """Return options that keep Spark's own files in a stated staging folder too: documents wait in them to be rows."""
-    if stated is None or _is_far(spark):
-        return spark
-    return replace(spark, conf={"spark.local.dir": str((staging / "spark").absolute()), **spark.conf})
-
-
-def _is_far(spark: SparkOptions) -> bool:
-    from schemactl.engine.session.settings import local_cores, master_of
-
-    return spark.remote is not None or local_cores(master_of(spark)) is None
+        raise InputError(f"cannot write to `{folder or tempfile.gettempdir()}`: {error.strerror or error}") from error
+    with with_folder:
+        yield own

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
@@ -14,13 +13,10 @@ from schemactl.schema.types import Schema
 from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
-    from schemactl.engine.session.settings import SparkOptions
+    from schemactl.engine.choice import EngineOptions
     from schemactl.flows.models import ModelOfCall
     from schemactl.kernel.dispatch import Dispatch
     from schemactl.kernel.reading import ReadOptions
-
-OpenSession = Callable[["SparkOptions"], AbstractContextManager[Any]]
-"""Opens a Spark session; it is passed on to the engine only, where pyspark's types are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +41,7 @@ class InferRequest:
         table: the root table; None for the schema's only one, or one named after the source.
         others: sources whose data goes to tables of their own, each with the table before it.
         table_per_file: whether the data of each source file goes to a table of its name.
+        engine: which engine reads the data; None for the default.
         agrees: asks a person; None where nobody is there.
         sample: ``full``, ``10%`` or a number of records.
         contract: goes before the schema's own.
@@ -75,7 +72,7 @@ class InferRequest:
     on_bad_record: Literal["stop", "skip"] = "stop"
     input_format: str | None = None
     resolve_collisions: bool = False
-    spark: SparkOptions | None = field(default=None)
+    engine: EngineOptions | None = field(default=None)
     naming: str | None = None
     normalizer: str | None = None
     detect: str | None = None

@@ -17,14 +17,15 @@ from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType
 
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRows
+    from schemactl.engine.protocol import Engine
     from schemactl.engine.scan import Scan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReader:
-    """The records of a scan, while its session is open. Only what is called loads the modules that it needs."""
+    """The records of a scan, while its engine is open. Only what is called loads the modules that it needs."""
 
-    spark: Any
+    engine: Engine
     scan: Scan
     progress: Progress
 
@@ -32,17 +33,17 @@ class ScanReader:
         """Return some records as JSON."""
         from schemactl.engine.package import find_records
 
-        return find_records(self.spark, self.scan, wanted)
+        return find_records(self.engine, self.scan, wanted)
 
     def count(self, tables: Tables, plan: Plan) -> WrittenRows:
         """Count the rows of a plan; none are written.
 
         Raises:
-            EngineError: Spark failed.
+            EngineError: the engine failed.
         """
         from schemactl.engine.package import count_rows
 
-        return count_rows(self.spark, self.scan, tables, plan, self.progress)
+        return count_rows(self.engine, self.scan, tables, plan, self.progress)
 
     def write(
         self,
@@ -53,15 +54,14 @@ class ScanReader:
     ) -> dict[Tables, WrittenRows]:
         """Write the rows of plans, by what the scan calls their root tables; the rows of all are made together.
 
-        The folder is one of its own, which Spark's workers can write to; ``stored`` is what the destination keeps of a
+        The folder is one of its own, which workers can write to; ``stored`` is what the destination keeps of a
         column (``Destination.stored``).
 
         Raises:
-            EngineError: Spark failed.
+            EngineError: the engine failed.
         """
         from schemactl.engine.input_warnings import warn_of_cuts
         from schemactl.engine.package import write_rows
-        from schemactl.engine.session import reading
 
         def as_kept(column: Column) -> Column:
             """Return a column without nanoseconds that the destination would not keep."""
@@ -73,8 +73,8 @@ class ScanReader:
             return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
 
         kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
-        with reading(self.scan.inputs):
-            written = write_rows(self.spark, self.scan, kept, load, folder, self.progress)
+        with self.engine.explaining(self.scan.inputs):
+            written = write_rows(self.engine, self.scan, kept, load, folder, self.progress)
         cut = sorted(item for rows in written.values() for item in rows.cut.items())
         warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
         return {tables: _completed(rows, plans[tables]) for tables, rows in written.items()}

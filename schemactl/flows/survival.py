@@ -50,7 +50,7 @@ from schemactl.schema.personal import is_personal
 from schemactl.schema.types import DataType, Schema, root_of
 
 if TYPE_CHECKING:
-    from schemactl.engine.session.settings import SparkOptions
+    from schemactl.engine.choice import EngineOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class DataRequest:
     table: str | None = None
     input_format: str | None = None
     sample: str = "full"
-    spark: SparkOptions | None = None
+    engine: EngineOptions | None = None
 
 
 def count_survivors(
@@ -196,7 +196,7 @@ def count_survivors(
     Raises:
         InputError: a source or a record of it cannot be read, there are no records, or neither schema has the root
             table.
-        EngineError: Spark failed.
+        EngineError: the engine failed.
     """
     sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
     saved, inputs = find_sources(request.sources, request.input_format)
@@ -209,16 +209,15 @@ def count_survivors(
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
         return survey.answer(known, Evidence(), None)
+    from schemactl.engine.choice import EngineOptions, open_engine
     from schemactl.engine.scan import recount, scan_inputs
-    from schemactl.engine.session import SparkOptions, open_session, reading
 
     notify = progress or no_progress
-    notify("starting Spark", None)
-    with open_session(request.spark or SparkOptions(), notify) as spark:
-        with reading(inputs):
-            scan = scan_inputs(spark, inputs, sample, notify)
+    with open_engine(request.engine or EngineOptions(), inputs, notify) as engine:
+        with engine.explaining(inputs):
+            scan = scan_inputs(engine, inputs, sample, notify)
         check_bad_records(scan, hint="fix the data: the count would skip them")
-        return survey.answer(known, scan.evidence, partial(recount, spark, inputs, sample, progress=notify))
+        return survey.answer(known, scan.evidence, partial(recount, engine, inputs, sample, progress=notify))
 
 
 def _check_root(base: Schema, head: Schema, table: str) -> str:

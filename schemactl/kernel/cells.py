@@ -42,6 +42,16 @@ class CsvLayout:
     null_values: tuple[str, ...] = ()
     taken: tuple[int, ...] | None = None
 
+    def taken_columns(self, columns: Sequence[pa.Array], faults: pa.Array) -> TextRows:
+        """Return the columns that are read, of all columns of some rows, with nulls for the texts that stand for it."""
+        if self.taken is not None:
+            columns = [columns[number] for number in self.taken]
+        if self.null_values:
+            nulls = pa.array(self.null_values, pa.string())
+            missing = pa.scalar(None, pa.string())
+            columns = [pc.if_else(pc.is_in(column, value_set=nulls), missing, column) for column in columns]
+        return TextRows(list(columns), faults)
+
 
 @dataclass(frozen=True, slots=True)
 class TextRows:
@@ -173,13 +183,7 @@ def cut_cells(rows: bytes, layout: CsvLayout) -> TextRows:
     faults = pa.nulls(len(columns[0]), pa.string())
     if unlike:
         columns, faults = _with_unlike(columns, unlike, layout)
-    if layout.taken is not None:
-        columns = [columns[at] for at in layout.taken]
-    if layout.null_values:
-        nulls = pa.array(layout.null_values, pa.string())
-        missing = pa.scalar(None, pa.string())
-        columns = [pc.if_else(pc.is_in(column, value_set=nulls), missing, column) for column in columns]
-    return TextRows(columns, faults)
+    return layout.taken_columns(columns, faults)
 
 
 def _parse(text: bytes, width: int, layout: CsvLayout) -> tuple[list[pa.Array], list[Any]]:

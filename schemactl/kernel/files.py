@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import partial
 from typing import IO, Final
 
+import orjson
 import pyarrow as pa
 
 from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, split_rows
@@ -42,6 +43,8 @@ class Form(StrEnum):
 
     LINES = "lines"
     ELEMENTS = "elements"
+    TEXTS = "texts"
+    """Lines of plain text, each the document ``{"value": LINE}``."""
     ROWS = "rows"
 
 
@@ -105,7 +108,7 @@ def read_cells(share: bytes) -> Iterator[tuple[str, int, TextRows]]:
     """Yield the rows of a share: address of the file, number of the block, rows that follow one another."""
     parts: tuple[FilePart, ...] = pickle.loads(share)
     for part in parts:
-        with _wrapped_errors(part):
+        with wrapped_errors(part):
             for rows in _rows(part):
                 yield part.file, part.start, rows
 
@@ -137,9 +140,12 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
     Raises:
         UnreadableFileError: the file cannot be read, or its compression is broken.
     """
-    with _wrapped_errors(part):
+    with wrapped_errors(part):
         if part.form is Form.LINES:
             yield from _lines(part)
+        elif part.form is Form.TEXTS:
+            for lines in _lines(part):
+                yield [orjson.dumps({"value": line.decode("utf-8", "replace")}) for line in lines]
         elif part.layout is not None:
             for rows in _rows(part):
                 yield rows.documents(part.layout.names)
@@ -155,7 +161,7 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
 
 
 @contextmanager
-def _wrapped_errors(part: FilePart) -> Iterator[None]:
+def wrapped_errors(part: FilePart) -> Iterator[None]:
     """Name the file where it cannot be read."""
     try:
         yield

@@ -95,7 +95,7 @@ def _schema() -> str:
 
 def _registries() -> list:
     from schemactl.destinations import DESTINATIONS
-    from schemactl.engine.input_formats import INPUT_FORMATS
+    from schemactl.engine.spark.input_formats import INPUT_FORMATS
     from schemactl.formats import FORMATS
     from schemactl.normalization.normalizers import NORMALIZERS
     from schemactl.render.reviews import OUTPUTS

@@ -7,9 +7,9 @@ import gzip
 import pytest
 
 from schemactl.engine import scan as scanning
-from schemactl.engine.input_formats import csv
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
+from schemactl.engine.spark.input_formats import csv
 from schemactl.inference.sample import Sample
 
 pytestmark = pytest.mark.spark

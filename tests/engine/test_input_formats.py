@@ -20,12 +20,12 @@ import zstandard
 from pyspark.sql import SparkSession
 
 from schemactl.engine.bad_records import explain_bad_records
-from schemactl.engine.input_formats import INPUT_FORMATS, Documents
 from schemactl.engine.inputs import find_inputs
-from schemactl.engine.reading.typed import warn_of_nanoseconds
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.session.failure import explain_failure
-from schemactl.engine.spark_types import typed_columns
+from schemactl.engine.spark.input_formats import INPUT_FORMATS, Documents
+from schemactl.engine.spark.reading.typed import warn_of_nanoseconds
+from schemactl.engine.spark.types import typed_columns
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample

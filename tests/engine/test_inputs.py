@@ -497,7 +497,7 @@ def test_address_that_lacks_a_slash_is_reported_how_it_begins() -> None:
 def test_of_the_input_formats_only_the_one_that_an_ending_names_is_imported(name: str, loaded: str) -> None:
     Path(name).write_bytes(gzip.compress(b"a\n1\n") if name.endswith(".gz") else b'{"id": 1}\n')
     code = (
-        "import sys; from schemactl.engine.inputs import find_inputs; package = 'schemactl.engine.input_formats.'; "
+        "import sys; from schemactl.engine.inputs import find_inputs; package = 'schemactl.engine.spark.input_formats.'; "
         f"find_inputs([{name!r}]); "
         "print(*(each.removeprefix(package) for each in sorted(sys.modules) if each.startswith(package)), sep=', ')"
     )

@@ -213,7 +213,7 @@ def make_request(options: Options) -> DiffRequest:
         from schemactl.flows.survival import DataRequest
 
         sources = tuple(options.data)
-        data = DataRequest(sources, options.table, options.input_format, options.sample, options.spark())
+        data = DataRequest(sources, options.table, options.input_format, options.sample, options.engine_options())
     before, after = (resolve(Options, "diff", (), Surroundings({}, each)) for each in files)
     # The head's own silences that state a fingerprint are its purpose.
     known = [table.values for table in options.silence]

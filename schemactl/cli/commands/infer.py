@@ -58,7 +58,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Infer, print the report, and return 1 where it holds findings."""
     from schemactl.render.progress import show_progress
 
-    with show_progress(terminal.progress) as progress, options.begun_spark(options.all_sources()) as spark:
+    with show_progress(terminal.progress) as progress, options.begun_engine(options.all_sources()) as engine:
         from schemactl.flows.infer import infer
 
         request = replace(
@@ -67,7 +67,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             sample=options.sample,
             is_check=options.check,
             evidence_file=Path(options.evidence) if options.evidence else None,
-            spark=spark,
+            engine=engine,
         )
         report = infer(request, progress)
     from schemactl.render.findings import render_data_findings

@@ -68,13 +68,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     with (
         show_progress(terminal.progress) as progress,
         # With a folder for the rows Spark has another one for its own files.
-        options.begun_spark(() if options.staging else options.all_sources()) as spark,
+        options.begun_engine(() if options.staging else options.all_sources()) as engine,
     ):
         from schemactl.flows.normalize import normalize
         from schemactl.flows.normalize_call import NormalizeRequest
 
         request = NormalizeRequest(
-            inference=replace(options.make_inference(agreeing(terminal)), spark=spark),
+            inference=replace(options.make_inference(agreeing(terminal)), engine=engine),
             to=options.to,
             rejects=Path(options.rejects) if options.rejects else None,
             load_id=options.load_id,

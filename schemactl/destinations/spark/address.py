@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemactl.destinations._address import dataset_of
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError
 from schemactl.schema.structure import NameLimits
 

@@ -21,7 +21,7 @@ from schemactl.destinations._bookkeeping import is_bookkeeping
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove, journal_error, journal_text, read_journal
 from schemactl.destinations.spark.tables import Tables, append_rows, mend_copies, refreshed, take_place
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.errors import CommandWarning, DestinationError
 from schemactl.store.text import MAX_BYTES
 

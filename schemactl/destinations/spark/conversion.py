@@ -25,7 +25,7 @@ from schemactl.destinations.spark.address import NAMES
 from schemactl.destinations.spark.statements import engine_of
 from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.errors import DestinationError
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Retype, new_column, retype_of

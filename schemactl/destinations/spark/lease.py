@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 
 from schemactl.destinations.spark.address import Namespace
 from schemactl.engine.session.failure import is_spark_failure
-from schemactl.engine.sql import literal
+from schemactl.engine.spark.sql import literal
 from schemactl.errors import DestinationError
 
 LEASE: Final = "_schemactl_lease_"

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from schemactl.destinations._load import Chain
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.destinations._session import quote
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.schema.dispositions import Merge
 from schemactl.schema.types import Table
 

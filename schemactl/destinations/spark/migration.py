@@ -32,7 +32,7 @@ from schemactl.destinations.spark.statements import engine_of, is_same_type
 from schemactl.destinations.spark.types import column_type
 from schemactl.engine.session.failure import wrap_errors
 from schemactl.engine.session.opening import running_session
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit

@@ -27,7 +27,7 @@ from schemactl.destinations.spark.merge import Rows, merge_tables
 from schemactl.destinations.spark.tables import Tables, fill_copy, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of, sql_type, structure_type
 from schemactl.engine.input import Input
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.normalization.package import StagedTable
 from schemactl.schema.dispositions import Merge, complete, first
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct, read_type

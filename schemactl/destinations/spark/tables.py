@@ -21,7 +21,7 @@ from schemactl.destinations._bookkeeping import find_columns, find_names, rows_o
 from schemactl.destinations.spark.address import Namespace
 from schemactl.destinations.spark.lease import LEASE, Lease
 from schemactl.destinations.spark.types import sql_type
-from schemactl.engine.sql import literal, quoted
+from schemactl.engine.spark.sql import literal, quoted
 from schemactl.errors import DestinationError
 from schemactl.schema.types import DataType, Table
 

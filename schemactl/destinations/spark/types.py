@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import types as T
 
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.sql import quoted
 from schemactl.kernel.stored import decimal_size
 from schemactl.schema import types
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_properties, structure_of

@@ -28,7 +28,7 @@ LEAST_MEMORY_MB = 768
 THREAD_STACK = "-Xss4m"
 LONG_METHODS = "-XX:-DontCompileHugeMethods"
 """Java compiles methods of more than 8,000 bytes as well; distinguishing families of values makes such ones."""
-WORKER_DAEMON = "schemactl.engine.worker_daemon"
+WORKER_DAEMON = "schemactl.engine.spark.worker_daemon"
 DEFAULT_CONNECT_PORT = 15002
 DEFAULT_STANDALONE_PORT = 7077
 
@@ -138,6 +138,11 @@ def default_memory_mb(machine_mb: int) -> int:
     [768, 2048, 4096]
     """
     return max(LEAST_MEMORY_MB, min(machine_mb // 2, MOST_MEMORY_MB))
+
+
+def is_on_this_machine(options: SparkOptions) -> bool:
+    """Return whether all of Spark runs on this machine, whose files its workers have."""
+    return options.remote is None and local_cores(master_of(options)) is not None
 
 
 def parse_size_mb(size: str) -> int | None:

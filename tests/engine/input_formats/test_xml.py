@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.input_formats.xml import _record_tag
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.spark.input_formats.xml import _record_tag
 from schemactl.errors import InputError
 from schemactl.flows.evolution import holds_texts
 

@@ -10,12 +10,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_formats import Numbering, Typed
-from schemactl.engine.reading.typed import typed_batch
+from schemactl.engine.spark.batches import Numbering, Typed
+from schemactl.engine.spark.reading.typed import typed_batch
 from schemactl.errors import InputError, Location
-
-ENDINGS = (".avro",)
-
 
 _PACKAGE: Final = "spark-avro_2.13"
 """Its Scala version is the one that Spark 4 is built for."""

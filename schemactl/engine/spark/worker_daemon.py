@@ -7,13 +7,13 @@ PySpark's worker, pyarrow and the kernel; that takes longer than to read a megab
 from __future__ import annotations
 
 import gc
-import sys
 from contextlib import suppress
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from typing import Any, Final
 
 from pyspark import daemon
+
+from schemactl.kernel.without_pandas import keep_pandas_out
 
 _LOADED: Final = ("pyspark.worker", "pyarrow.compute", "orjson", "schemactl.kernel.package")
 
@@ -23,31 +23,11 @@ def main() -> None:
     for name in _LOADED:
         with suppress(ImportError):
             import_module(name)
-    _keep_pandas_out()
+    keep_pandas_out()
     # Collections in the workers do not touch, and so do not copy, what they share with this process.
     gc.freeze()
     manager: Any = daemon.manager
     manager()
-
-
-class _WithoutPandas(MetaPathFinder):
-    def find_spec(self, fullname: str, *_: Any) -> None:
-        """Find no pandas."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError(fullname)
-
-
-def _keep_pandas_out() -> None:
-    """Have pyarrow find no pandas, which it looks for with the first array of Python's values: it is never asked for.
-
-    To load it takes each worker longer than a megabyte of data, and 50 MB.
-    """
-    import pyarrow
-
-    finder = _WithoutPandas()
-    sys.meta_path.insert(0, finder)
-    pyarrow.array([None])
-    sys.meta_path.remove(finder)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,11 @@ from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 from pyspark.sql import SparkSession
 
-from schemactl.engine.input import TEXTS, Input, open_input, wrong_encoding
-from schemactl.engine.input_formats import Documents
-from schemactl.engine.reading.rows import rows_as_documents
+from schemactl.engine.input import Input, open_input, wrong_encoding
+from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.reading.rows import rows_as_documents
 from schemactl.errors import InputError, Location, Problem, did_you_mean
 from schemactl.kernel.opening import SUFFIXES
-
-ENDINGS = TEXTS["xml"]
 
 _DECLARATION: Final = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 _BLOCK_BYTES: Final = 1 << 18

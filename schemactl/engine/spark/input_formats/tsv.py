@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 
 from schemactl.engine.csv_header import SEPARATORS
-from schemactl.engine.input import TEXTS, Input
-from schemactl.engine.input_formats import Documents, csv
-
-ENDINGS = TEXTS["tsv"]
+from schemactl.engine.input import Input
+from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.input_formats import csv
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:

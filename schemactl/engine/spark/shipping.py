@@ -11,7 +11,8 @@ import io
 import pickle
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from schemactl.engine.parts import TaskParts
 
 Batches = Iterable["pa.RecordBatch"]
 Records: TypeAlias = "DataFrame | list[pa.RecordBatch]"
@@ -43,7 +46,7 @@ def for_workers(spark: SparkSession, module: str, function: str, /, **arguments:
     """Return a function for ``mapInArrow`` that calls ``module.function(batches, **arguments)`` on a worker."""
     from pyspark import cloudpickle
 
-    import schemactl.engine.shipping as this
+    import schemactl.engine.spark.shipping as this
 
     register: Callable[[Any], None] = cloudpickle.register_pickle_by_value
     register(this)
@@ -60,6 +63,22 @@ def for_workers(spark: SparkSession, module: str, function: str, /, **arguments:
     return call
 
 
+def parts_frame(spark: SparkSession, tasks: Sequence[TaskParts]) -> DataFrame:
+    """Return a frame with the parts of one task in each partition, pickled, column ``share``."""
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+
+    from schemactl.kernel.arrays import binary_array
+
+    pickled = [pickle.dumps(task.parts, pickle.HIGHEST_PROTOCOL) for task in tasks]
+    numbers = pa.Array.from_buffers(pa.int32(), len(pickled), [None, pa.py_buffer(array("i", range(len(pickled))))])
+    batch = pa.RecordBatch.from_arrays([numbers, binary_array(pickled)], ["number", "share"])
+    frame = spark.createDataFrame(pa.Table.from_batches([batch]))
+    if len(tasks) > 1:
+        frame = frame.repartitionById(len(tasks), F.col("number"))
+    return frame.select("share")
+
+
 def shares_this_machine(spark: SparkSession) -> bool:
     """Return whether workers have this machine's files and packages."""
     from schemactl.engine.session.settings import local_cores
@@ -73,7 +92,7 @@ def shares_this_machine(spark: SparkSession) -> bool:
 @cache
 def _archive() -> tuple[str, bytes]:
     """Return what the kernel needs of this package as a zip file, and its digest."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     files = [*root.glob("*.py"), *(file for name in _SENT for file in (root / name).rglob("*.py"))]
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

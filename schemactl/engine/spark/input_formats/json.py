@@ -8,13 +8,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_formats import Documents
-from schemactl.engine.reading.files import read_files, split_inputs
-from schemactl.engine.reading.texts import read_whole
-from schemactl.engine.shipping import for_workers
+from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.reading.files import read_files, split_inputs
+from schemactl.engine.spark.reading.texts import read_whole
+from schemactl.engine.spark.shipping import for_workers
 from schemactl.kernel.files import PIECES, Form
-
-ENDINGS = (".json",)
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:

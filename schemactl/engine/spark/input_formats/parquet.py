@@ -10,22 +10,19 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_formats import Numbering, Typed
 from schemactl.engine.input_warnings import warn_of_durations
-from schemactl.engine.parquet_faults import reason_of
-from schemactl.engine.reading.typed import allow_all_types, described_columns, typed_batch
-from schemactl.engine.spark_types import SECOND_DIGITS
-from schemactl.engine.sql import quoted
+from schemactl.engine.parquet_faults import durations_in, reason_of
+from schemactl.engine.spark.batches import Numbering, Typed
+from schemactl.engine.spark.reading.typed import allow_all_types, described_columns, typed_batch
+from schemactl.engine.spark.sql import quoted
+from schemactl.engine.spark.types import SECOND_DIGITS
 from schemactl.errors import InputError, Location
 
 if TYPE_CHECKING:
     import pyarrow
 
-ENDINGS = (".parquet",)
-
 _DISAGREE: Final = "CANNOT_MERGE_SCHEMAS"
 _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
-_UNITS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     for each in inputs:
         schema = _schema_of(each)
         groups.setdefault(_footer_of(schema), []).append(each.address)
-        for column in dict.fromkeys(found for field in schema for found in _durations(field.name, field.type)):
+        for column in durations_in(schema):
             durations.setdefault(column, []).append(each.path)
     warn_of_durations(durations)
     for footer, addresses in groups.items():
@@ -85,16 +82,6 @@ def _schema_of(file: Input) -> pyarrow.Schema:
             return pyarrow.schema([])  # Spark reads it, or reports why not
         reason = reason_of(error)
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
-
-
-def _durations(column: str, of: pyarrow.DataType) -> Iterator[str]:
-    """Yield a column with the unit of each duration in it."""
-    from pyarrow.types import is_duration
-
-    if is_duration(of):
-        yield f"`{column}` ({_UNITS[of.unit]})"
-    for at in range(of.num_fields):
-        yield from _durations(column, of.field(at).type)
 
 
 def _footer_of(schema: pyarrow.Schema) -> _Footer:

@@ -8,9 +8,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from schemactl.engine.input_formats import Documents, TextRows
-from schemactl.engine.reading.texts import place_columns
-from schemactl.engine.sql import literal, quoted
+from schemactl.engine.spark.batches import Documents, TextRows
+from schemactl.engine.spark.reading.texts import place_columns
+from schemactl.engine.spark.sql import literal, quoted
 
 
 def rows_as_documents(

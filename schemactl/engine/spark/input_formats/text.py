@@ -8,10 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_formats import Documents
-from schemactl.engine.reading.texts import read_lines
-
-ENDINGS = (".txt", ".log")
+from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.reading.texts import read_lines
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_formats import Documents
-from schemactl.engine.reading.files import read_files, split_inputs
-from schemactl.engine.reading.texts import read_lines
+from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.reading.files import read_files, split_inputs
+from schemactl.engine.spark.reading.texts import read_lines
 from schemactl.kernel.files import Form
-
-ENDINGS = (".jsonl", ".ndjson", ".jl")
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.input_formats import FILE, Numbering, Typed
 from schemactl.engine.input_warnings import warn_of_cuts
-from schemactl.engine.spark_types import NANOSECONDS
-from schemactl.engine.sql import quoted
+from schemactl.engine.spark.batches import FILE, Numbering, Typed, count_values
+from schemactl.engine.spark.sql import quoted
+from schemactl.engine.spark.types import NANOSECONDS
 
 _NANOSECONDS = re.compile(r"\b(timestamp_[ln]tz)\(\d+\)")
 
@@ -46,21 +45,8 @@ def _known_columns(frame: DataFrame) -> list[Column]:
                 losses[name] = F.count_if(cut.cast(data_type) != column)
             column = cut.alias(name)
         columns.append(column)
-    warn_of_cuts(_count(frame, losses))
+    warn_of_cuts(count_values(frame, losses))
     return columns
-
-
-def warn_of_nanoseconds(batch: Typed) -> None:
-    """Warn of the timestamps that only columns which state it keep whole."""
-    names = [field.name for field in batch.frame.schema.fields if NANOSECONDS in field.metadata]
-    counts = _count(batch.frame, {name: F.count_if(F.col(quoted(name)) % 1000 != 0) for name in names})
-    warn_of_cuts(counts, "columns without `precision: 9` cut timestamps with nanoseconds to microseconds")
-
-
-def _count(frame: DataFrame, counted: Mapping[str, Column]) -> dict[str, int]:
-    """Return the counts that are not 0, by name."""
-    counts = frame.agg(*counted.values()).first() if counted else None
-    return {} if counts is None else {name: count for name, count in zip(counted, counts, strict=True) if count}
 
 
 def described_columns(frame: DataFrame) -> list[tuple[str, str]]:

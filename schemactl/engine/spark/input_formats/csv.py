@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from schemactl.engine.csv_faults import (
+    IGNORED,
+    KEY_CHARACTERS,
     CsvFaults,
     fault_text,
     find_csv_faults,
-    key_column,
     key_of,
-    warn_of_csv,
+    walk_faults,
 )
-from schemactl.engine.csv_header import CsvHeader, read_header
-from schemactl.engine.input import TEXTS, Input, read_head, shown_path
-from schemactl.engine.input_formats import Documents
+from schemactl.engine.csv_header import CsvHeader
+from schemactl.engine.csv_tables import CsvTable, numbered_cells, read_csv_tables
+from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.input_warnings import warn_of_renamed
-from schemactl.engine.reading.files import read_csv, split_inputs
-from schemactl.engine.reading.rows import rows_as_documents
-from schemactl.engine.reading.texts import place_columns
-from schemactl.kernel.cells import CsvLayout
-
-ENDINGS = TEXTS["csv"]
+from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.reading.files import read_csv, split_inputs
+from schemactl.engine.spark.reading.rows import rows_as_documents
+from schemactl.engine.spark.reading.texts import place_columns, read_lines
 
 
 def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:
@@ -39,53 +37,52 @@ def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = N
     A row may end early; one that is too long is bad, and so is one with a quote that does not close: what it has
     swallowed of the rows below goes with it.
     """
-    groups: dict[tuple[str, CsvHeader], list[Input]] = {}
-    for each in inputs:
-        groups.setdefault((each.encoding, read_header(_head(spark, each), separator)), []).append(each)
-    for (_, header), files in groups.items():
-        yield from _read_alike(spark, files, header)
-
-
-def _read_alike(spark: SparkSession, files: Sequence[Input], header: CsvHeader) -> Iterator[Documents]:
-    faults: dict[str, CsvFaults] = {}
-    sep = header.separator
-    readable: list[Input] = []
-    for each in files:
-        found = find_csv_faults(spark, each, sep, header.line_end, skipped=int(header.is_stated))
-        taken = next((fault.header for fault in found.values() if fault.header), None)
-        if taken is None:
-            readable.append(each)
-            faults |= found
-        else:
+    find_faults = partial(_find_faults, spark)
+    for table in read_csv_tables(inputs, separator, partial(_head, spark), find_faults):
+        for file, cell in table.broken_headers.items():
             # Nothing in a file whose header goes on and on has a name: it is one bad record.
-            lines = spark.read.text(each.address)
-            lines = lines.select(*place_columns(lines), F.lit(fault_text(taken)).alias("text"))
+            lines = spark.read.text(file.address)
+            lines = lines.select(*place_columns(lines), F.lit(fault_text(cell)).alias("text"))
             yield Documents(lines.limit(1))
-    warn_of_csv(faults)
-    if not readable:
-        return
-    cells = header.cells()
-    near, _ = split_inputs(spark, readable)
-    is_plain = bool(cells and header.line_end) and sep.isascii() and {"\r", "\n"}.isdisjoint(header.row)
-    sound = {each: None for each in near if is_plain and faults[each.path].is_well_formed}
-    if sound:
-        names = _names(cells)
-        warn_of_renamed(cells, names, [each.path for each in sound])
-        layout = CsvLayout(tuple(names), sep, header.line_end.encode(), header_rows=1 + header.is_stated)
-        read = read_csv(spark, list(sound), layout, {path: found.starts for path, found in faults.items()})
-        yield replace(read, gaps={path: found.gaps for path, found in faults.items()})
-    readable = [each for each in readable if each not in sound]
-    if not readable:
-        return
-    # What cannot be opened here, and files that are read in as many ways as there are readers, Spark reads.
-    options = _options(header, readable[0].encoding)
-    names = _names(cells)
+        if not table.files:
+            continue
+        near, _ = split_inputs(spark, table.files)
+        sound = table.well_formed(near)
+        if sound:
+            starts = {path: faults.starts for path, faults in table.faults.items()}
+            yield replace(read_csv(spark, sound, table.layout(), starts), gaps=table.gaps)
+        # What cannot be opened here, and files that are read in as many ways as there are readers, Spark reads.
+        if others := [file for file in table.files if file not in sound]:
+            yield from _read_by_spark(spark, table, others)
+
+
+def _read_by_spark(spark: SparkSession, table: CsvTable, files: Sequence[Input]) -> Iterator[Documents]:
+    options = _options(table.header, files[0].encoding)
+    cells, names = table.header.cells(), table.names()
     # Else Spark refuses the header.
-    if not header.is_stated and len(set(_numbered(cells))) >= len(cells):
-        names = list(spark.read.options(**options).csv(readable[0].address).columns)
+    if not table.header.is_stated and len(set(numbered_cells(cells))) >= len(cells):
+        names = list(spark.read.options(**options).csv(files[0].address).columns)
     if names:
-        warn_of_renamed(cells, names, [each.path for each in readable])
-        yield _read_rows(spark, readable, options, names, cells if header.is_stated else None, faults)
+        warn_of_renamed(cells, names, [file.path for file in files])
+        yield _read_rows(spark, files, options, names, cells if table.header.is_stated else None, table.faults)
+
+
+def _find_faults(spark: SparkSession, file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
+    """Return what is wrong with a file by its path; with each of several where an object store's folder is read.
+
+    Of what is not on this machine, or compressed so that only Spark can read it, only whether quotes are even counts.
+    """
+    skipped = int(header.is_stated)
+    if file.is_readable_here:
+        return {file.path: find_csv_faults(file, header.separator, header.line_end, skipped)}
+    (lines,) = read_lines(spark, [file])
+    quotes = F.length("text") - F.length(F.translate("text", '"', ""))
+    odd = lines.groupBy("file").agg(F.sum(quotes).alias("quotes")).where("quotes % 2 = 1").collect()
+    faults = {}
+    for uri, path in ((row["file"], shown_path(row["file"])) for row in odd):
+        rows = lines.where(F.col("file") == uri).orderBy("block", "id").select("text").toLocalIterator()
+        faults[path] = walk_faults((row["text"] for row in rows), path, header.separator, skipped)
+    return faults
 
 
 def _options(header: CsvHeader, encoding: str) -> dict[str, str | bool]:
@@ -144,20 +141,10 @@ def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[
     )
 
 
-def _names(cells: Sequence[str]) -> list[str]:
-    """Return names as Spark makes them of a header: blank and equal ones get their number, here one that is free."""
-    names: list[str] = []
-    others = set(cells)
-    for at, (cell, numbered) in enumerate(zip(cells, _numbered(cells), strict=True)):
-        free = (f"{cell or '_c'}{'_' * blanks}{at}" for blanks in count())
-        names.append(cell if cell == numbered else next(name for name in free if name not in others))
-        others.add(names[-1])
-    return names
-
-
-def _numbered(cells: Sequence[str]) -> list[str]:
-    met = Counter(cells)
-    return [f"{cell or '_c'}{at}" if met[cell] > 1 or not cell else cell for at, cell in enumerate(cells)]
+def key_column(value: str) -> Column:
+    """Return the same as ``csv_faults.key_of`` for the values of a column as Spark reads them."""
+    bare = F.translate(value, IGNORED, "")
+    return F.concat(F.length(bare), F.lit(":"), F.substring(bare, 1, KEY_CHARACTERS))
 
 
 def _head(spark: SparkSession, file: Input) -> str:

@@ -8,11 +8,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_formats import Numbering, Typed
-from schemactl.engine.reading.typed import allow_all_types, typed_batch
+from schemactl.engine.spark.batches import Numbering, Typed
+from schemactl.engine.spark.reading.typed import allow_all_types, typed_batch
 from schemactl.store.sources import TABLE_PREFIX
-
-ENDINGS = ()
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:

@@ -1,0 +1,177 @@
+"""Chooses the engine that reads data, Spark or this machine's processes, and opens it.
+
+Without a choice of the user's, Spark reads data where it is installed. ``auto`` takes this machine for what Spark would
+keep in one partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from schemactl.engine.input import Input, compression_of
+from schemactl.engine.input_formats import LOCAL_FORMATS
+from schemactl.engine.protocol import Engine
+from schemactl.engine.session.settings import SparkOptions, is_on_this_machine
+from schemactl.errors import InputError
+from schemactl.installation import install_command
+from schemactl.progress import Progress, size_text
+
+AUTO_BYTES: Final = 128 << 20
+"""What Spark reads as one partition (``spark.sql.files.maxPartitionBytes``)."""
+
+_AUTO_UNPACKED_TIMES: Final = 4
+"""How many bytes a compressed one counts for."""
+
+_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "150 MB"), "spark": ("pyspark", "700 MB")}
+"""The package that an engine needs, and the size of its extra with all that it needs."""
+
+
+class EngineName(StrEnum):
+    """The engines by the names that users give them."""
+
+    SPARK = "spark"
+    LOCAL = "local"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The user's choice of an engine.
+
+    Attributes:
+        name: the choice; None for Spark where it is installed, else this machine.
+        spark: the options of Spark.
+        needs_spark: why only Spark can do this, for people: ``--to spark:...``; empty if any engine can.
+    """
+
+    name: EngineName | None = None
+    spark: SparkOptions = field(default_factory=SparkOptions)
+    needs_spark: str = ""
+
+    @property
+    def spark_demand(self) -> str:
+        """The first option that only Spark knows; empty if there is none."""
+        options = {"--remote": self.spark.remote, "--master": self.spark.master, "--conf": self.spark.conf}
+        return self.needs_spark or next((option for option, value in options.items() if value), "")
+
+    def starts_spark(self) -> bool:
+        """Return whether Spark reads the data, whatever the data is."""
+        if self.name is EngineName.AUTO:
+            return bool(self.spark_demand)
+        return self.name is EngineName.SPARK or (self.name is None and _is_installed(EngineName.SPARK))
+
+    def reaches_this_machine(self) -> bool:
+        """Return whether all workers have this machine's files."""
+        return not self.starts_spark() or is_on_this_machine(self.spark)
+
+    def with_temporary_files(self, folder: Path) -> EngineOptions:
+        """Return options that keep the engine's own temporary files in a folder too."""
+        if not self.starts_spark() or not is_on_this_machine(self.spark):
+            return self
+        conf = {"spark.local.dir": str((folder / "spark").absolute()), **self.spark.conf}
+        return replace(self, spark=replace(self.spark, conf=conf))
+
+    @property
+    def temporary_folder(self) -> Path | None:
+        """The folder of a Java process that was started ahead of the session; None if there is none."""
+        return None if self.spark.driver is None else self.spark.driver.launch.folder
+
+
+OpenEngine: TypeAlias = Callable[[EngineOptions, Sequence[Input], Progress], AbstractContextManager[Engine]]
+"""Opens the engine for some inputs, as ``open_engine`` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The engine that was chosen, and why, for people."""
+
+    name: EngineName
+    reason: str
+
+
+def choose_engine(options: EngineOptions, inputs: Sequence[Input]) -> Choice:
+    """Return the engine that reads the inputs.
+
+    Raises:
+        InputError: the choice contradicts other options.
+    """
+    demand = options.spark_demand
+    match options.name:
+        case EngineName.LOCAL if demand:
+            raise InputError(f"`{demand}` needs Spark, not `--engine local`", hint="leave one of them out")
+        case EngineName.LOCAL | EngineName.SPARK:
+            return Choice(options.name, f"`--engine {options.name}`")
+        case None if demand or _is_installed(EngineName.SPARK):
+            return Choice(EngineName.SPARK, demand or "Spark is installed")
+        case None:
+            return Choice(EngineName.LOCAL, "Spark is not installed")
+        case EngineName.AUTO if demand:
+            return Choice(EngineName.SPARK, demand)
+        case EngineName.AUTO if not _is_installed(EngineName.SPARK):
+            return Choice(EngineName.LOCAL, "Spark is not installed")
+        case EngineName.AUTO:
+            return _choose_by_data(inputs)
+
+
+def _choose_by_data(inputs: Sequence[Input]) -> Choice:
+    """Return this machine for what Spark would keep in one partition."""
+    for file in inputs:
+        if file.format not in LOCAL_FORMATS or not file.is_readable_here:
+            return Choice(EngineName.SPARK, f"only Spark reads `{file.path}`")
+    size = counted_size(inputs)
+    if size > AUTO_BYTES:
+        return Choice(
+            EngineName.SPARK, f"{size_text(size)} are more than one Spark partition ({size_text(AUTO_BYTES)})"
+        )
+    return Choice(EngineName.LOCAL, f"{size_text(size)} fit one Spark partition ({size_text(AUTO_BYTES)})")
+
+
+def counted_size(inputs: Sequence[Input]) -> int:
+    """Return the bytes of files of this machine, compressed ones counted as four times their size."""
+    return sum(
+        Path(file.path).stat().st_size * (_AUTO_UNPACKED_TIMES if compression_of(file.path) else 1)
+        for file in inputs
+        if file.is_local
+    )
+
+
+@contextmanager
+def open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progress) -> Iterator[Engine]:
+    """Open the engine that reads the inputs, and close it at the end of the block.
+
+    Raises:
+        InputError: the options are wrong, or no engine is installed.
+        EngineError: Spark cannot be started.
+    """
+    choice = choose_engine(options, inputs)
+    if not _is_installed(choice.name):
+        raise _not_installed(choice)
+    if choice.name is EngineName.SPARK:
+        from schemactl.engine.spark.engine import open_spark_engine
+
+        with open_spark_engine(options.spark, progress) as spark_engine:
+            yield spark_engine
+    else:
+        from schemactl.engine.local.engine import open_local_engine
+
+        with open_local_engine(progress) as local_engine:
+            yield local_engine
+
+
+def _is_installed(name: EngineName) -> bool:
+    return find_spec(_PACKAGES[name][0]) is not None
+
+
+def _not_installed(choice: Choice) -> InputError:
+    """Return the error for an engine that is not installed, with the commands that install one, and their sizes."""
+    commands = {extra: f"{install_command(extra)} ({size})" for extra, (_, size) in _PACKAGES.items()}
+    local, spark = commands["local"], commands["spark"]
+    if choice.name is EngineName.SPARK:
+        return InputError("Spark is not installed", hint=f"install it: {spark}; or read on this machine: {local}")
+    return InputError("no engine is installed that reads data", hint=f"for this machine: {local}; for Spark: {spark}")

@@ -1,0 +1,159 @@
+"""Batches of records as the local engine has them: tasks of documents, and of rows whose columns have types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
+
+from schemactl.engine.input_warnings import warn_of_cuts
+from schemactl.engine.local.columns import SourceColumn, column_properties, is_nanoseconds, spark_name
+from schemactl.engine.local.row_files import RowFile, RowsTask, count_nanoseconds_in
+from schemactl.engine.local.tasks import BatchTask, FileTask, MalformedCsvTask, PackedFile
+from schemactl.engine.local.workers import Task
+from schemactl.engine.protocol import DocumentBatch, RowBatch, RowRecords, TextBatch
+from schemactl.engine.typing import check_column_type, match_columns, no_columns
+from schemactl.kernel.cells import CsvLayout
+from schemactl.kernel.partitions import Gaps
+from schemactl.schema.paths import Path
+from schemactl.schema.typing.model import TypingTask
+
+
+class TaskSource(Protocol):
+    """Something that has tasks."""
+
+    @property
+    def size(self) -> int: ...
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the tasks."""
+        ...
+
+
+LocalRecords: TypeAlias = tuple[TaskSource, ...]
+"""Records of the local engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDocuments(DocumentBatch):
+    """JSON documents, or the rows of files of CSV.
+
+    Attributes:
+        sources: of the records.
+        gaps: as of ``DocumentBatch``.
+        layout: of CSV, well-formed or not; None for JSON.
+        is_malformed: whether the files are read row by row.
+    """
+
+    sources: tuple[FileTask | PackedFile | MalformedCsvTask | BatchTask, ...]
+    gaps: Gaps | None = None
+    layout: CsvLayout | None = None
+    is_malformed: bool = False
+
+    def csv_layout(self) -> CsvLayout | None:
+        """Return the layout of well-formed CSV."""
+        return None if self.is_malformed else self.layout
+
+    def records(self) -> LocalRecords:
+        """Return what ``kernel.partitions.records_of`` reads."""
+        return self.sources
+
+    def with_null_values(self, null_values: Sequence[str]) -> LocalDocuments:
+        """Return the same records, some texts of CSV read as nulls."""
+        if self.layout is None:
+            return self
+        return self._with_layout(replace(self.layout, null_values=tuple(null_values)))
+
+    def _with_layout(self, layout: CsvLayout) -> LocalDocuments:
+        sources = tuple(
+            source.with_layout(layout) if isinstance(source, FileTask | MalformedCsvTask) else source
+            for source in self.sources
+        )
+        return replace(self, sources=sources, layout=layout)
+
+    def typed_by(self, task: TypingTask) -> LocalTexts:
+        """Return the columns that a typing is about."""
+        if self.layout is None:
+            raise no_columns()
+        names = self.layout.names
+        columns = match_columns(task.typing.fields, dict(zip(names, map(str, range(len(names))), strict=True)))
+        for field in task.typing.fields:
+            check_column_type(field, None)
+        batch = self._with_layout(replace(self.layout, taken=tuple(map(int, columns))))
+        sources = tuple(
+            replace(source, is_typed=True) if isinstance(source, MalformedCsvTask) else source
+            for source in batch.sources
+        )
+        return LocalTexts(sources, task, self.gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTexts(TextBatch):
+    """Texts that a typing gives types, and why a row is bad."""
+
+    sources: tuple[TaskSource, ...]
+    task: TypingTask
+    gaps: Gaps | None = None
+
+    def texts(self) -> RowRecords:
+        """Return the columns, and after them why a row is bad."""
+        return RowRecords(self.sources, tuple(field.name for field in self.task.typing.fields))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRows(RowBatch):
+    """Rows of files that state the types of their columns.
+
+    Attributes:
+        files: of the rows.
+        columns: of all files together, in order.
+    """
+
+    files: tuple[RowFile, ...]
+    columns: tuple[SourceColumn, ...]
+
+    def column_types(self) -> dict[Path, dict[str, Any]]:
+        """Return the dlt properties of every column by path."""
+        return column_properties(self.columns)
+
+    def count_by_block(self) -> dict[tuple[str, int], int]:
+        """Return the number of rows by file and block."""
+        return {(file.shown, block): count for file in self.files for block, count in file.row_counts.items()}
+
+    def rows(self, keys: Set[str | None] | None = None, share: float | None = None) -> RowRecords:
+        """Return the rows with some of their columns."""
+        columns = tuple(column for column in self.columns if keys is None or column.name in keys)
+        return RowRecords(self._tasks(columns, share=share), tuple(column.name for column in columns))
+
+    def _tasks(
+        self, columns: tuple[SourceColumn, ...], *, share: float | None = None, has_faults: bool = False
+    ) -> tuple[RowsTask, ...]:
+        return tuple(
+            RowsTask(file, blocks, columns, share, has_faults) for file in self.files for blocks in file.block_groups()
+        )
+
+    def typed_by(self, task: TypingTask) -> LocalTexts:
+        """Return the columns that a typing is about, as texts if they are none."""
+        by_name: Mapping[str, SourceColumn] = {column.name: column for column in self.columns}
+        names = match_columns(task.typing.fields, {name: name for name in by_name})
+        columns = tuple(by_name[name] for name in names)
+        for field, column in zip(task.typing.fields, columns, strict=True):
+            check_column_type(field, spark_name(column.type))
+        return LocalTexts(self._tasks(columns, has_faults=True), task)
+
+    def warn_of_nanoseconds(self) -> None:
+        """Warn of timestamps that only columns with nanoseconds keep whole."""
+        columns = {column.name: column for column in self.columns if is_nanoseconds(column.type)}
+        counts = self._count_nanoseconds(columns)
+        warn_of_cuts(counts, "columns without `precision: 9` cut timestamps with nanoseconds to microseconds")
+
+    def warn_of_cuts(self) -> None:
+        """Warn of timestamps inside of structs, lists and maps, which are cut to microseconds."""
+        warn_of_cuts(self._count_nanoseconds({each.name: each for each in self.columns if each.has_nested_nanoseconds}))
+
+    def _count_nanoseconds(self, columns: Mapping[str, SourceColumn]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for file in self.files if columns else ():
+            counts.update(count_nanoseconds_in(file, tuple(columns)))
+        return counts

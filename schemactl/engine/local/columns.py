@@ -1,0 +1,283 @@
+"""The columns of files that state their types, as the kernel takes them: types of Arrow that Spark would read as well.
+
+Spark's rules decide, so that both engines give the same schema: unsigned integers become wider signed ones, timestamps
+count microseconds, durations are whole numbers of their unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as is_a
+
+from schemactl.errors import InputError
+from schemactl.inference.widening import MAPS
+from schemactl.normalization.nested_schema import are_distinct
+from schemactl.schema.arrow_types import from_arrow, is_list
+from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
+from schemactl.schema.paths import ELEMENT, Path
+from schemactl.schema.types import DataType
+
+_SECOND_DIGITS: Final = {"s": 0, "ms": 3}
+_MOST_DIGITS: Final = 38
+_WIDER: Final = {
+    pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(), pa.date64(): pa.date32(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column of files.
+
+    Attributes:
+        type: as the kernel takes it.
+        second_digits: of timestamps that are coarser than microseconds; None for others.
+        has_nested_nanoseconds: whether timestamps inside of it lose nanoseconds.
+    """
+
+    name: str
+    type: pa.DataType
+    second_digits: int | None = None
+    has_nested_nanoseconds: bool = False
+
+
+def source_columns(schema: pa.Schema) -> tuple[SourceColumn, ...]:
+    """Return the columns of a file; those without a type, which hold nulls alone, are left out, as dlt leaves them.
+
+    Raises:
+        InputError: a decimal has more digits than Spark reads.
+    """
+    return tuple(_column(field) for field in schema if not is_a.is_null(field.type))
+
+
+def _column(field: pa.Field) -> SourceColumn:
+    of = field.type
+    if is_nanoseconds(of):
+        return SourceColumn(field.name, of if of.tz is None else pa.timestamp("ns", "UTC"))
+    digits = _SECOND_DIGITS.get(of.unit) if is_a.is_timestamp(of) else None
+    return SourceColumn(field.name, kernel_type(of), digits, _has_nanoseconds(of))
+
+
+def kernel_type(of: pa.DataType) -> pa.DataType:
+    """Return the type in which the kernel takes values of a type.
+
+    Raises:
+        InputError: a decimal has more digits than Spark reads.
+    """
+    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
+        return kernel_type(of.value_type)
+    if isinstance(of, pa.BaseExtensionType):
+        return kernel_type(of.storage_type)
+    if is_a.is_struct(of):
+        return pa.struct([field.with_type(kernel_type(field.type)) for field in of])
+    if is_list(of):
+        return pa.list_(pa.field("element", kernel_type(of.value_type)))
+    if is_a.is_map(of):
+        return pa.map_(kernel_type(of.key_type), kernel_type(of.item_type))
+    if is_a.is_decimal(of) and of.precision > _MOST_DIGITS:
+        message = f"a column is a decimal of {of.precision} digits: Spark reads no more than {_MOST_DIGITS}"
+        raise InputError(message)
+    return _scalar_type(of)
+
+
+def _scalar_type(of: pa.DataType) -> pa.DataType:
+    if is_a.is_decimal(of):
+        return pa.decimal128(of.precision, of.scale)
+    if is_a.is_timestamp(of):
+        return pa.timestamp("us", None if of.tz is None else "UTC")
+    if is_a.is_time(of):
+        return pa.time64("us")
+    if is_a.is_duration(of):
+        return pa.int64()
+    if is_a.is_null(of) or is_a.is_large_string(of) or is_a.is_string_view(of):
+        return pa.string()
+    is_bytes = is_a.is_large_binary(of) or is_a.is_binary_view(of) or is_a.is_fixed_size_binary(of)
+    return pa.binary() if is_bytes else _WIDER.get(of, of)
+
+
+def is_nanoseconds(of: pa.DataType) -> bool:
+    """Return whether a type is one of timestamps that count nanoseconds."""
+    return bool(is_a.is_timestamp(of) and of.unit == "ns")
+
+
+def _has_nanoseconds(of: pa.DataType) -> bool:
+    """Return whether timestamps of nanoseconds are inside of a struct, list or map."""
+    return any(
+        is_nanoseconds(field.type) or _has_nanoseconds(field.type)
+        for field in (of.field(number) for number in range(of.num_fields))
+    )
+
+
+def merge_columns(columns: Sequence[SourceColumn], others: Sequence[SourceColumn]) -> tuple[SourceColumn, ...] | None:
+    """Return the columns of two files together, as Spark merges schemas; None if a column has two types."""
+    merged = {column.name: column for column in columns}
+    for column in others:
+        known = merged.setdefault(column.name, column)
+        of = _merge_types(known.type, column.type)
+        if of is None or known.second_digits != column.second_digits:
+            return None
+        nested = known.has_nested_nanoseconds or column.has_nested_nanoseconds
+        merged[column.name] = SourceColumn(column.name, of, known.second_digits, nested)
+    return tuple(merged.values())
+
+
+def _merge_types(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    if is_a.is_struct(one) and is_a.is_struct(other):
+        fields = {field.name: field.type for field in one}
+        for field in other:
+            of = _merge_types(fields.setdefault(field.name, field.type), field.type)
+            if of is None:
+                return None
+            fields[field.name] = of
+        return pa.struct(list(fields.items()))
+    if is_a.is_list(one) and is_a.is_list(other):
+        element = _merge_types(one.value_type, other.value_type)
+        return None if element is None else pa.list_(pa.field("element", element))
+    if is_a.is_map(one) and is_a.is_map(other):
+        key, item = _merge_types(one.key_type, other.key_type), _merge_types(one.item_type, other.item_type)
+        return None if key is None or item is None else pa.map_(key, item)
+    return one if one.equals(other) else None
+
+
+def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:
+    """Return values in the type in which the kernel takes them; fields that a file lacks are null."""
+    if values.type.equals(of):
+        return values
+    if isinstance(values.type, pa.BaseExtensionType):
+        return read_as(values.storage, of)
+    if is_a.is_dictionary(values.type):
+        return read_as(values.dictionary_decode(), of)
+    if is_a.is_struct(of):
+        names = [field.name for field in values.type]
+        children = dict(zip(names, values.flatten(), strict=True))
+        arrays = [
+            read_as(children[field.name], field.type) if field.name in children else pa.nulls(len(values), field.type)
+            for field in of
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(of), mask=values.is_null())
+    if is_a.is_list(of):
+        if not is_a.is_list(values.type):
+            values = values.cast(pa.list_(values.type.value_type))
+        elements = read_as(values.values, of.value_type)
+        mask = values.is_null() if values.null_count else None
+        return pa.ListArray.from_arrays(_offsets(values), elements, type=of, mask=mask)
+    if is_a.is_map(of):
+        keys, items = read_as(values.keys, of.key_type), read_as(values.items, of.item_type)
+        mask = values.is_null() if values.null_count else None
+        return pa.MapArray.from_arrays(_offsets(values), keys, items, type=of, mask=mask)
+    # Digits of a second that microseconds do not have are cut; others are told of it (`count_nanoseconds`).
+    return values.cast(of, safe=False) if is_a.is_temporal(of) or is_a.is_integer(of) else values.cast(of)
+
+
+def _offsets(values: pa.Array) -> pa.Array:
+    """Return where each list begins and ends in all values, which may be more than those of a slice."""
+    return values.offsets
+
+
+def count_nanoseconds(values: pa.Array) -> int:
+    """Return how many rows have timestamps with nanoseconds, which microseconds do not keep."""
+    of = values.type
+    if is_a.is_timestamp(of):
+        return 0 if of.unit != "ns" else _count_true(_is_finer(values))
+    if is_a.is_struct(of) or is_list(of):
+        return sum(1 for row in values.to_pylist() if _has_finer(row))
+    return 0
+
+
+def _is_finer(values: pa.Array) -> pa.Array:
+    counts = values.cast(pa.int64())
+    return pc.not_equal(counts, pc.multiply(pc.divide(counts, 1000), 1000))
+
+
+def _count_true(values: pa.Array) -> int:
+    return pc.sum(values).as_py() or 0
+
+
+def _has_finer(value: Any) -> bool:
+    match value:
+        case dict():
+            return any(map(_has_finer, value.values()))
+        case list():
+            return any(map(_has_finer, value))
+        case _:
+            return bool(getattr(value, "nanosecond", 0))
+
+
+def spark_name(of: pa.DataType) -> str | None:
+    """Return the name of a type in Spark's words; None for text."""
+    return None if is_a.is_string(of) else write_type(from_arrow(of))
+
+
+# --- dlt's properties ---
+
+
+def column_properties(columns: Sequence[SourceColumn]) -> dict[Path, dict[str, Any]]:
+    """Return the dlt properties of every column by path, nested ones flattened like documents (``spark.types``)."""
+    properties: dict[Path, dict[str, Any]] = {}
+    for column in columns:
+        coarse = {} if column.second_digits is None else {"precision": column.second_digits}
+        for path, stated in _walk(column.type, (column.name,)):
+            properties[path] = {**stated, **coarse}
+    return properties
+
+
+def _walk(of: pa.DataType, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    if is_a.is_struct(of):
+        for field in of:
+            yield from _walk(field.type, (*path, field.name))
+    elif is_a.is_list(of):
+        yield from _walk(of.value_type, (*path, ELEMENT))
+    elif is_a.is_map(of):
+        kept = _nested_type(of)
+        stated = {} if isinstance(kept, Json) else {MAPS: [write_type(kept)]}
+        yield path, {"data_type": str(DataType.JSON), **stated}
+    else:
+        yield path, _scalar(of)
+
+
+def _nested_type(of: pa.DataType) -> NestedType:
+    """Return the type that values within a map are kept in."""
+    if is_a.is_struct(of):
+        names = [field.name for field in of]
+        fields = tuple((field.name, _nested_type(field.type)) for field in of)
+        return Struct(fields) if fields and are_distinct(names) else Json()
+    if is_a.is_list(of):
+        element = _nested_type(of.value_type)
+        return element if isinstance(element, Json) else ListOf(element)
+    if is_a.is_map(of):
+        is_key = not (is_a.is_nested(of.key_type) or is_a.is_binary(of.key_type))
+        value = _nested_type(of.item_type) if is_key else Json()
+        return value if isinstance(value, Json) else MapOf(value)
+    return leaf_of(_scalar(of))
+
+
+_SCALARS: Final[Mapping[Any, Mapping[str, Any]]] = {
+    pa.bool_(): {"data_type": DataType.BOOL},
+    pa.int8(): {"data_type": DataType.BIGINT, "precision": 8},
+    pa.int16(): {"data_type": DataType.BIGINT, "precision": 16},
+    pa.int32(): {"data_type": DataType.BIGINT, "precision": 32},
+    pa.int64(): {"data_type": DataType.BIGINT},
+    pa.float32(): {"data_type": DataType.DOUBLE},
+    pa.float64(): {"data_type": DataType.DOUBLE},
+    pa.string(): {"data_type": DataType.TEXT},
+    pa.binary(): {"data_type": DataType.BINARY},
+    pa.date32(): {"data_type": DataType.DATE},
+    pa.time64("us"): {"data_type": DataType.TIME, "precision": 6},
+}
+
+
+def _scalar(of: pa.DataType) -> dict[str, Any]:
+    if is_a.is_decimal(of):
+        stated: Mapping[str, Any] = {"data_type": DataType.DECIMAL, "precision": of.precision, "scale": of.scale}
+    elif is_a.is_timestamp(of):
+        # Nanoseconds are kept by columns that ask for them.
+        zone = {"timezone": False} if of.tz is None else {}
+        stated = {"data_type": DataType.TIMESTAMP, "precision": 6, **zone}
+    else:
+        stated = _SCALARS.get(of, {"data_type": DataType.TEXT})
+    return {key: str(value) if key == "data_type" else value for key, value in stated.items()}

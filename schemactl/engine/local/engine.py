@@ -1,0 +1,136 @@
+"""The engine of this machine: small data in this process, more of it in worker processes, one for each core."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from schemactl.engine.input import COMPRESSIONS, Input, shown_path
+from schemactl.engine.input_formats import LOCAL_FORMATS
+from schemactl.engine.inputs import by_format
+from schemactl.engine.local.batches import LocalDocuments, LocalRecords
+from schemactl.engine.local.superseded import write_superseded
+from schemactl.engine.local.tasks import text_task
+from schemactl.engine.local.workers import Workers, core_count
+from schemactl.engine.protocol import Batch, Engine, RowPlaces
+from schemactl.errors import EngineError, InputError, Location
+from schemactl.kernel.files import UnreadableFileError
+from schemactl.progress import Progress
+
+_SMALL_BYTES: Final = 1 << 23
+"""What the kernel gets through in the time that it takes to start a worker."""
+
+_TOO_LARGE_HINT: Final = (
+    "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"
+)
+
+
+@contextmanager
+def open_local_engine(progress: Progress) -> Iterator[Engine]:
+    """Open the engine, and end its processes at the end of the block."""
+    workers = Workers(core_count())
+    try:
+        yield LocalEngine(workers, core_count(), progress)
+    finally:
+        workers.close()
+
+
+class LocalEngine:
+    """The processes of this machine as an engine (``engine.protocol.Engine``)."""
+
+    def __init__(self, workers: Workers, cores: int, progress: Progress) -> None:
+        self._workers = workers
+        self._cores = cores
+        self._progress = progress
+
+    @property
+    def name(self) -> str:
+        """``local``."""
+        return "local"
+
+    def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
+        """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
+        for file in inputs:
+            _check_readable(file)
+        batches = [
+            batch for name, group in by_format(inputs).items() for batch in LOCAL_FORMATS[name].read(group, self._cores)
+        ]
+        if not null_values:
+            return batches
+        return [
+            batch.with_null_values(null_values) if isinstance(batch, LocalDocuments) else batch for batch in batches
+        ]
+
+    def run(self, records: LocalRecords, module: str, function: str, /, **arguments: Any) -> list[Any]:
+        """Return what ``module.function(batches, **arguments)`` returns for each task."""
+        tasks = chain.from_iterable(source.tasks() for source in records)
+        total = sum(source.size for source in records)
+        with _explained():
+            if total <= _SMALL_BYTES or self._cores == 1:
+                kernel_function = getattr(import_module(module), function)
+                return [kernel_function(task.batches(), **arguments) for task in tasks]
+            read = 0
+
+            def count(size: int) -> None:
+                nonlocal read
+                read += size
+                self._progress("", min(read / total, 1.0))
+
+            return self._workers.run((module, function, arguments), tasks, count)
+
+    def distribute(self, texts: Sequence[str]) -> LocalRecords:
+        """Return each text as a task, in a column ``part``."""
+        return tuple(text_task([text], "part") for text in texts)
+
+    def explaining(self, _inputs: Sequence[Input]) -> AbstractContextManager[None]:
+        """Do nothing: errors name the file that they are about."""
+        return nullcontext()
+
+    def write_superseded(self, places: RowPlaces, target: Path) -> bool:
+        """Write which rows are superseded by others with their primary key; return whether any is."""
+        return write_superseded(places, target)
+
+
+def _check_readable(file: Input) -> None:
+    """Refuse what only Spark reads.
+
+    Raises:
+        InputError: the input is no file of this machine, or of another format or compression.
+    """
+    hint = "`--engine spark` reads it"
+    if file.format not in LOCAL_FORMATS:
+        raise InputError(f"this machine does not read `{file.format}` without Spark", at=Location(file.path), hint=hint)
+    if not file.is_local:
+        raise InputError("this machine reads local files only", at=Location(file.path), hint=hint)
+    if not file.is_readable_here:
+        suffix = next(ending for ending in COMPRESSIONS if file.path.endswith(ending))
+        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=Location(file.path), hint=hint)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what the kernel raises into errors for people.
+
+    Raises:
+        InputError: a file cannot be read.
+        EngineError: the disk or the memory is full.
+    """
+    try:
+        yield
+    except UnreadableFileError as error:
+        address, reason = error.args[0].split(": ", 1)
+        hint = _TOO_LARGE_HINT if reason.startswith(("a document has ", "document ")) else None
+        raise InputError(reason, at=Location(shown_path(address)), hint=hint) from error
+    except MemoryError as error:
+        hint = "cut large records into smaller ones, or let fewer processes work at once: `taskset -c 0 schemactl ...`"
+        raise EngineError("the memory of this machine is full", hint=hint) from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        hint = "name a folder on another disk: TMPDIR, or `--staging` of a load"
+        raise EngineError("the disk is full that the rows of a load are kept on", hint=hint) from error

@@ -1,0 +1,57 @@
+"""CSV with a header: columns are read as texts, and the detectors say what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from schemactl.engine.csv_faults import CsvFaults, fault_text, find_csv_faults
+from schemactl.engine.csv_header import CsvHeader
+from schemactl.engine.csv_tables import CsvTable, read_csv_tables
+from schemactl.engine.input import Input, read_head
+from schemactl.engine.input_warnings import warn_of_renamed
+from schemactl.engine.local.batches import LocalDocuments
+from schemactl.engine.local.input_formats._files import MOST_OF_TASK
+from schemactl.engine.local.tasks import BatchTask, FileTask, MalformedCsvTask
+from schemactl.engine.parts import cut_csv, uncompressed_size, whole_file
+from schemactl.kernel.files import Form
+
+
+def read(inputs: Sequence[Input], cores: int, separator: str | None = None) -> Iterator[LocalDocuments]:
+    """Yield the rows of the files, those of one header together.
+
+    A row may end early; one that is too long is bad, and so is one with a quote that does not close: what it has
+    swallowed of the rows below goes with it.
+    """
+    for table in read_csv_tables(inputs, separator, read_head, _find_faults):
+        for file, cell in table.broken_headers.items():
+            # Nothing in a file whose header goes on and on has a name: it is one bad record.
+            yield LocalDocuments((_record(file, fault_text(cell)),))
+        sound = table.well_formed(table.files)
+        if sound:
+            starts = {path: faults.starts for path, faults in table.faults.items()}
+            tasks = cut_csv(sound, table.layout(), starts, cores, MOST_OF_TASK)
+            yield LocalDocuments(tuple(map(FileTask, tasks)), table.gaps, table.layout())
+        if (others := [file for file in table.files if file not in sound]) and table.names():
+            yield _read_by_row(table, others)
+
+
+def _find_faults(file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
+    return {file.path: find_csv_faults(file, header.separator, header.line_end, int(header.is_stated))}
+
+
+def _read_by_row(table: CsvTable, files: Sequence[Input]) -> LocalDocuments:
+    layout = table.layout()
+    warn_of_renamed(table.header.cells(), layout.names, [file.path for file in files])
+    parts = [replace(whole_file(file, Form.ROWS), layout=layout) for file in files]
+    tasks = tuple(MalformedCsvTask(part, uncompressed_size(part.path, part.suffix)) for part in parts)
+    return LocalDocuments(tasks, table.gaps, layout, is_malformed=True)
+
+
+def _record(file: Input, text: str) -> BatchTask:
+    """Return a file as one record."""
+    part = whole_file(file, Form.ROWS)
+    arrays = [pa.array([part.file]), pa.array([0], pa.int64()), pa.array([text.encode()], pa.binary())]
+    return BatchTask((pa.RecordBatch.from_arrays(arrays, ["file", "block", "text"]),), file.path)

@@ -1,0 +1,45 @@
+"""Parquet files, which state the types of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemactl.engine.input import Input
+from schemactl.engine.input_warnings import warn_of_durations
+from schemactl.engine.local.batches import LocalRows
+from schemactl.engine.local.columns import SourceColumn, source_columns
+from schemactl.engine.local.input_formats._rows import read_rows
+from schemactl.engine.local.row_files import Container, RowFile
+from schemactl.engine.parquet_faults import durations_in, reason_of
+from schemactl.engine.parts import whole_file
+from schemactl.errors import InputError, Location
+from schemactl.kernel.files import Form
+
+
+def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
+    """Yield the rows of all files together (``_rows.read_rows``)."""
+    durations: dict[str, list[str]] = {}
+    files = [_open(file, durations) for file in inputs]
+    warn_of_durations(durations)
+    yield from read_rows(files)
+
+
+def _open(file: Input, durations: dict[str, list[str]]) -> tuple[RowFile, tuple[SourceColumn, ...]]:
+    whole = whole_file(file, Form.ROWS)
+    try:
+        with pq.ParquetFile(whole.path) as opened:
+            schema, groups = (
+                opened.schema_arrow,
+                [opened.metadata.row_group(number) for number in range(opened.num_row_groups)],
+            )
+    except (pa.ArrowException, OSError) as error:
+        reason = reason_of(error)
+        raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
+    for column in durations_in(schema):
+        durations.setdefault(column, []).append(file.path)
+    counts = {number: group.num_rows for number, group in enumerate(groups)}
+    sizes = {number: group.total_byte_size for number, group in enumerate(groups)}
+    return RowFile(whole.file, whole.path, file.path, Container.PARQUET, counts, sizes), source_columns(schema)

@@ -1,0 +1,192 @@
+"""Files whose columns have types, opened in workers: Parquet, ORC and Arrow's own files."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from schemactl.engine.local.columns import SourceColumn, count_nanoseconds, read_as
+from schemactl.engine.local.workers import Task
+from schemactl.engine.parquet_faults import find_parquet_fault, reason_of
+from schemactl.kernel.files import UnreadableFileError
+from schemactl.kernel.partitions import BUCKETS
+
+_ROWS_AT_ONCE: Final = 1 << 13
+_BYTES_OF_TASK: Final = 1 << 25
+
+
+class Container(StrEnum):
+    """The forms of files whose columns have types."""
+
+    PARQUET = "parquet"
+    ORC = "orc"
+    ARROW_FILE = "arrow file"
+    ARROW_STREAM = "arrow stream"
+
+
+@dataclass(frozen=True, slots=True)
+class RowFile:
+    """A file of rows.
+
+    Attributes:
+        address: ``file://`` and the path, quoted, as Spark writes it.
+        path: where it is opened.
+        shown: the path as people are shown it.
+        row_counts: rows by block, which tasks read by themselves: row groups of Parquet, else the whole file.
+        block_sizes: bytes by block.
+    """
+
+    address: str
+    path: str
+    shown: str
+    container: Container
+    row_counts: Mapping[int, int]
+    block_sizes: Mapping[int, int] = field(default_factory=dict)
+
+    def block_groups(self) -> Iterator[tuple[int, ...]]:
+        """Yield blocks that are read together, some megabytes in all."""
+        group: list[int] = []
+        size = 0
+        for block in self.row_counts:
+            if group and size + self.block_sizes[block] > _BYTES_OF_TASK:
+                yield tuple(group)
+                group, size = [], 0
+            group.append(block)
+            size += self.block_sizes[block]
+        if group:
+            yield tuple(group)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsTask:
+    """Some blocks of a file, as ``kernel.partitions.read_rows`` takes them.
+
+    Attributes:
+        share: as of ``protocol.RowBatch.rows``.
+        has_faults: whether a column says why a row is bad, which none is (``protocol.TextBatch.texts``).
+    """
+
+    file: RowFile
+    blocks: tuple[int, ...]
+    columns: tuple[SourceColumn, ...]
+    share: float | None = None
+    has_faults: bool = False
+
+    @property
+    def size(self) -> int:
+        """The size in bytes."""
+        return sum(self.file.block_sizes[block] for block in self.blocks)
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.file.path
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield this task."""
+        yield self
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows.
+
+        Raises:
+            UnreadableFileError: the file is broken.
+        """
+        with _wrapped_errors(self.file):
+            for block in self.blocks:
+                first = 0
+                for batch in _read_block(self.file, block, [column.name for column in self.columns]):
+                    yield self._kernel_batch(batch, block, first)
+                    first += len(batch)
+
+    def _kernel_batch(self, batch: pa.RecordBatch, block: int, first: int) -> pa.RecordBatch:
+        count = len(batch)
+        arrays = [_values(batch, column) for column in self.columns]
+        names = [f"c{number}" for number in range(len(self.columns))]
+        if self.has_faults:
+            arrays.append(pa.nulls(count, pa.string()))
+            names.append("fault")
+        arrays += [pa.repeat(self.file.address, count), pa.repeat(pa.scalar(block, pa.int64()), count)]
+        names += ["file", "block"]
+        if self.share is not None:
+            arrays.append(self._sampled(block, first, count))
+            names.append("sampled")
+        return pa.RecordBatch.from_arrays(arrays, names)
+
+    def _sampled(self, block: int, first: int, count: int) -> pa.BooleanArray:
+        """Return whether each row is of the sample, decided by its place: the same rows at any time."""
+        if self.share is None or self.share >= 1:
+            return pa.repeat(pa.scalar(True), count)
+        seed = zlib.crc32(f"{self.file.address} {block}".encode())
+        numbers = np.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        return pa.array((numbers >> np.uint64(32)) % np.uint64(BUCKETS) < round(self.share * BUCKETS))
+
+
+def count_nanoseconds_in(file: RowFile, columns: Sequence[str]) -> dict[str, int]:
+    """Return by column how many rows lose nanoseconds, those without left out.
+
+    Raises:
+        UnreadableFileError: the file is broken.
+    """
+    counts: dict[str, int] = dict.fromkeys(columns, 0)
+    with _wrapped_errors(file):
+        for block in file.row_counts if counts else ():
+            for batch in _read_block(file, block, list(columns)):
+                for name in counts:
+                    if (number := batch.schema.get_field_index(name)) >= 0:
+                        counts[name] += count_nanoseconds(batch.column(number))
+    return {name: count for name, count in counts.items() if count}
+
+
+def _values(batch: pa.RecordBatch, column: SourceColumn) -> pa.Array:
+    number = batch.schema.get_field_index(column.name)
+    return pa.nulls(len(batch), column.type) if number < 0 else read_as(batch.column(number), column.type)
+
+
+def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a block, with these of its columns and maybe others."""
+    match file.container:
+        case Container.PARQUET:
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(file.path) as opened:
+                wanted = [name for name in names if name in opened.schema_arrow.names]
+                yield from opened.iter_batches(_ROWS_AT_ONCE, row_groups=[block], columns=wanted, use_threads=False)
+        case Container.ORC:
+            import pyarrow.orc
+
+            orc = pyarrow.orc.ORCFile(file.path)
+            wanted = [name for name in names if name in orc.schema.names]
+            for stripe in range(orc.nstripes):
+                yield from _sliced(orc.read_stripe(stripe, columns=wanted))
+        case Container.ARROW_FILE:
+            with pa.memory_map(file.path) as source, pa.ipc.open_file(source) as reader:
+                for number in range(reader.num_record_batches):
+                    yield from _sliced(reader.get_batch(number))
+        case Container.ARROW_STREAM:
+            with pa.memory_map(file.path) as source, pa.ipc.open_stream(source) as reader:
+                for batch in reader:
+                    yield from _sliced(batch)
+
+
+def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(batch), _ROWS_AT_ONCE):
+        yield batch.slice(start, _ROWS_AT_ONCE)
+
+
+@contextmanager
+def _wrapped_errors(file: RowFile) -> Iterator[Any]:
+    """Name the file, and the place in it, if it cannot be read."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        fault = find_parquet_fault(file.path) if file.container is Container.PARQUET else None
+        reason = fault or reason_of(error)
+        raise UnreadableFileError(f"{file.address}: the file cannot be read: {reason}") from error

@@ -1,0 +1,183 @@
+"""Cuts files of this machine into the parts that workers read, whichever engine starts them.
+
+A large file that is not compressed is read by several tasks; small files are read together by one. Of a large file
+that is compressed, one process undoes the compression, and its records go to all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+from urllib.parse import quote
+
+from schemactl.engine.input import UTF8, Input, compression_of
+from schemactl.kernel.cells import CsvLayout
+from schemactl.kernel.files import HEAD_BYTES, READ_BYTES, FilePart, Form
+from schemactl.kernel.splitting import BEGUN, Outline, Outliner
+
+OPEN_COST: Final = 1 << 16
+"""Bytes that could be read in the time that it takes to open a file."""
+
+_LEAST_OF_TASK: Final = 1 << 22
+_TASKS_PER_CORE: Final = 2
+_UNPACKED_TIMES: Final = 5
+"""How many bytes a compressed one stands for, at a guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskParts:
+    """The parts of files that one task reads, one after the other.
+
+    Attributes:
+        size: in bytes, uncompressed (at a guess if they are compressed).
+    """
+
+    parts: tuple[FilePart, ...]
+    size: int
+
+    def with_layout(self, layout: CsvLayout) -> TaskParts:
+        """Return the same parts with another layout."""
+        return TaskParts(tuple(replace(part, layout=layout) for part in self.parts), self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class CutFiles:
+    """Files, cut into tasks.
+
+    Attributes:
+        tasks: in the order of the input.
+        packed: large compressed files whose records go to all cores.
+    """
+
+    tasks: tuple[TaskParts, ...]
+    packed: tuple[TaskParts, ...] = ()
+
+
+def uncompressed_size(path: str, suffix: str) -> int:
+    """Return the size of a file in bytes, at a guess if it is compressed; 0 if it cannot be read."""
+    with suppress(OSError):  # the worker reports it
+        return os.stat(path).st_size * (_UNPACKED_TIMES if suffix else 1)  # noqa: PTH116 - thousands of files
+    return 0
+
+
+def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int) -> CutFiles:
+    """Cut files of lines or JSON documents into tasks of at most ``most_of_task`` bytes, and work for all cores."""
+    files = [whole_file(each, form) for each in inputs]
+    sizes = [uncompressed_size(file.path, file.suffix) for file in files]
+    most = _bytes_of_task(sizes, cores, most_of_task)
+    packed: list[TaskParts] = []
+    parts: list[tuple[FilePart, int]] = []
+    for file, size in zip(files, sizes, strict=True):
+        if size <= most or cores == 1:
+            parts.append((file, size))
+        elif file.suffix or file.encoding != UTF8:
+            # A document that is one record goes to one task.
+            if form is not Form.ELEMENTS or file.is_list():
+                packed.append(TaskParts((file,), size))
+            else:
+                parts.append((file, size))
+        else:
+            parts += _cut(file, size, most, cores)
+    return CutFiles(tuple(_grouped(parts, most)), tuple(packed))
+
+
+def cut_csv(
+    inputs: Sequence[Input],
+    layout: CsvLayout,
+    starts: Mapping[str, Mapping[int, bool]],
+    cores: int,
+    most_of_task: int,
+) -> tuple[TaskParts, ...]:
+    """Cut files of well-formed CSV of one layout into tasks.
+
+    Args:
+        inputs: the files.
+        layout: of all of them.
+        starts: by path, where parts of the file may begin, in bytes, and whether that is within a quoted cell.
+        cores: that work on tasks.
+        most_of_task: in bytes.
+    """
+    files = [replace(whole_file(each, Form.ROWS), layout=layout) for each in inputs]
+    sizes = [uncompressed_size(file.path, file.suffix) for file in files]
+    most = _bytes_of_task(sizes, cores, most_of_task)
+    parts: list[tuple[FilePart, int]] = []
+    for each, file, size in zip(inputs, files, sizes, strict=True):
+        cuts = [0]
+        if cores > 1 and not file.suffix and file.encoding == UTF8:
+            for start in starts[each.path]:
+                if start - cuts[-1] >= most:
+                    cuts.append(start)
+        for start, end in pairwise([*cuts, max(size, cuts[-1])]):
+            part_size = None if start == cuts[-1] else end - start
+            is_in_cell = starts[each.path].get(start, False)
+            parts.append((replace(file, start=start, size=part_size, is_in_cell=is_in_cell), end - start))
+    return tuple(_grouped(parts, most))
+
+
+def whole_file(file: Input, form: Form) -> FilePart:
+    """Return a whole file of this machine as one part."""
+    path = os.path.join(os.getcwd(), file.path)  # noqa: PTH109, PTH118 - of thousands of files
+    return FilePart(f"file://{quote(os.fsencode(path))}", path, compression_of(path), file.encoding, form)
+
+
+def _bytes_of_task(sizes: Sequence[int], cores: int, most_of_task: int) -> int:
+    total = sum(sizes) + OPEN_COST * len(sizes)
+    return min(most_of_task, max(_LEAST_OF_TASK, total // (_TASKS_PER_CORE * cores)))
+
+
+def _cut(file: FilePart, size: int, most: int, cores: int) -> list[tuple[FilePart, int]]:
+    """Cut a large file into parts; a document that is no list stays whole."""
+    if file.form is not Form.ELEMENTS:
+        return [
+            (replace(file, start=start, size=min(most, size - start)), min(most, size - start))
+            for start in range(0, size, most)
+        ]
+    if not file.is_list():
+        return [(file, size)]
+    with file.open() as opened:
+        first = opened.read(HEAD_BYTES).index(b"[") + 1
+        starts = [first]
+        for start in range(first + most, size, most):
+            cut = start
+            # A part begins behind no backslash, which would be half of an escape.
+            while opened.seek(cut - 1) and opened.read(1) == b"\\":
+                cut += 1
+            if starts[-1] < cut < size:
+                starts.append(cut)
+    bounds = list(zip(starts, [*starts[1:], size], strict=True))
+    with ThreadPoolExecutor(cores) as pool:
+        outlines = list(pool.map(lambda bound: _outline(file, *bound), bounds[:-1]))
+    parts, before = [], BEGUN
+    for (start, end), outline in zip(bounds, [*outlines, None], strict=True):
+        parts.append((replace(file, start=start, size=end - start, before=before), end - start))
+        if outline is not None:
+            before = outline.after(before)
+    return parts
+
+
+def _outline(file: FilePart, start: int, end: int) -> Outline:
+    outliner = Outliner()
+    with file.open() as opened:
+        opened.seek(start)
+        for offset in range(start, end, READ_BYTES):
+            outliner.add(opened.read(min(READ_BYTES, end - offset)))
+    return outliner.outline
+
+
+def _grouped(parts: Sequence[tuple[FilePart, int]], most: int) -> Iterator[TaskParts]:
+    """Yield the parts that each task reads, in their order."""
+    group: list[FilePart] = []
+    group_size = 0
+    for part, size in parts:
+        if group and group_size + size > most:
+            yield TaskParts(tuple(group), group_size)
+            group, group_size = [], 0
+        group.append(part)
+        group_size += size + OPEN_COST
+    if group:
+        yield TaskParts(tuple(group), group_size)

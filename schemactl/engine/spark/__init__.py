@@ -1,0 +1,1 @@
+"""Spark as an engine: sessions, readers of input formats, and the kernel on its workers; imports pyspark."""
